@@ -1,0 +1,754 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /sys/kernel/config/rtgt: text to structures and back, nothing more.
+ *
+ *   features
+ *   ports/<port>/{addr,port,service,scope,max_conns,recv_size,recv_depth,enable,state}
+ *   ports/<port>/regions/<region>/{size,access,fill}
+ *
+ * Every store parses first, then takes rtgt_port.config, refuses with -EBUSY
+ * while the port is enabled, and changes the value: a store that fails has
+ * changed nothing.  An enabled port and its regions are pinned (a configfs
+ * dependency), so that rmdir says -EBUSY too, instead of pulling memory from
+ * under a peer; mkdir of a region is refused likewise.
+ *
+ * configfs holds the module while a port directory exists.
+ */
+#include <linux/configfs.h>
+#include <linux/ctype.h>
+#include <linux/inet.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "rtgt.h"
+
+#define RTGT_RECV_SIZE_MIN	64
+#define RTGT_RECV_SIZE_MAX	(2 * 1024 * 1024)
+#define RTGT_RECV_DEPTH_MAX	4096
+#define RTGT_CONNS_MAX		65536
+
+/* a page of "features" text, as configfs gives to a show */
+#define RTGT_FEATURES \
+	"op-write\nop-read\nop-write-imm\nop-send\n" \
+	"msg-echo\nmsg-checksum\nscope-shared\nscope-private\n"
+
+/**
+ * struct rtgt_port_item - a directory below ports/
+ * @group: the directory
+ * @regions: its regions/
+ * @port: what it describes
+ */
+struct rtgt_port_item {
+	struct config_group group;
+	struct config_group regions;
+	struct rtgt_port *port;
+};
+
+/**
+ * struct rtgt_region_item - a directory below regions/
+ * @item: the directory
+ * @owner: the port it belongs to
+ * @spec: what it describes
+ */
+struct rtgt_region_item {
+	struct config_item item;
+	struct rtgt_port_item *owner;
+	struct rtgt_spec spec;
+};
+
+static struct configfs_subsystem rtgt_subsys;
+
+static struct rtgt_port_item *to_port_item(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct rtgt_port_item, group);
+}
+
+static struct rtgt_region_item *to_region_item(struct config_item *item)
+{
+	return container_of(item, struct rtgt_region_item, item);
+}
+
+/* ---------------------------------------------------------------- text helpers */
+
+/* A number with an optional K, M or G behind it, and nothing else. */
+static int parse_bytes(const char *page, u64 min, u64 max, u64 *out)
+{
+	char *end;
+	u64 val;
+
+	if (!isdigit(*page))
+		return -EINVAL;
+	val = memparse(page, &end);
+	if (*skip_spaces(end))
+		return -EINVAL;
+	if (val < min || val > max)
+		return -ERANGE;
+	*out = val;
+	return 0;
+}
+
+static int parse_u32(const char *page, u32 min, u32 max, u32 *out)
+{
+	u32 val;
+	int ret = kstrtou32(page, 0, &val);
+
+	if (ret)
+		return ret;
+	if (val < min || val > max)
+		return -ERANGE;
+	*out = val;
+	return 0;
+}
+
+/* The line without white space around it; -EINVAL if it does not fit. */
+static int parse_word(const char *page, char *word, size_t size)
+{
+	page = skip_spaces(page);
+	if (strscpy(word, page, size) < 0)
+		return -EINVAL;
+	strim(word);
+	return *word ? 0 : -EINVAL;
+}
+
+static const struct {
+	const char *name;
+	u32 bit;
+} access_names[] = {
+	{ "read",	RTGT_ACCESS_READ },
+	{ "write",	RTGT_ACCESS_WRITE },
+	{ "atomic",	RTGT_ACCESS_ATOMIC },
+};
+
+static int parse_access(const char *page, u32 *out)
+{
+	char buf[64], *next = buf, *name;
+	u32 access = 0;
+	unsigned int i;
+	int ret;
+
+	ret = parse_word(page, buf, sizeof(buf));
+	if (ret)
+		return ret;
+	while ((name = strsep(&next, ","))) {
+		for (i = 0; i < ARRAY_SIZE(access_names); i++)
+			if (!strcmp(name, access_names[i].name))
+				break;
+		if (i == ARRAY_SIZE(access_names))
+			return -EINVAL;
+		access |= access_names[i].bit;
+	}
+	*out = access;
+	return 0;
+}
+
+static int parse_fill(const char *page, u16 *out)
+{
+	char word[16];
+	u8 byte;
+	int ret;
+
+	ret = parse_word(page, word, sizeof(word));
+	if (ret)
+		return ret;
+	if (!strcmp(word, "zero")) {
+		*out = 0;
+	} else if (!strcmp(word, "counter")) {
+		*out = RTGT_FILL_COUNTER;
+	} else {
+		if (strncmp(word, "0x", 2))
+			return -EINVAL;
+		ret = kstrtou8(word, 16, &byte);
+		if (ret)
+			return ret;
+		*out = byte;
+	}
+	return 0;
+}
+
+/*
+ * The shape of every store of a port: "parse" fills a copy of the attributes,
+ * which is put into place if the port is disabled.
+ */
+static ssize_t port_store(struct config_item *item, const char *page, size_t count,
+			  int (*parse)(const char *page, struct rtgt_port_cfg *cfg))
+{
+	struct rtgt_port *port = to_port_item(item)->port;
+	struct rtgt_port_cfg cfg;
+	int ret;
+
+	mutex_lock(&port->config);
+	cfg = port->cfg;
+	ret = parse(page, &cfg);
+	if (!ret && rtgt_port_enabled(port))
+		ret = -EBUSY;
+	if (!ret)
+		port->cfg = cfg;
+	mutex_unlock(&port->config);
+	return ret ?: count;
+}
+
+/* -------------------------------------------------------------- a port's files */
+
+static __be16 *cfg_port(struct rtgt_port_cfg *cfg)
+{
+	if (cfg->addr.ss_family == AF_INET6)
+		return &((struct sockaddr_in6 *)&cfg->addr)->sin6_port;
+	return &((struct sockaddr_in *)&cfg->addr)->sin_port;
+}
+
+static int addr_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	__be16 port = *cfg_port(cfg);
+	struct sockaddr_storage addr;
+	char word[INET6_ADDRSTRLEN + IFNAMSIZ + 1];
+	int ret;
+
+	ret = parse_word(page, word, sizeof(word));
+	if (ret)
+		return ret;
+	ret = inet_pton_with_scope(current->nsproxy->net_ns, AF_UNSPEC, word, NULL, &addr);
+	if (ret)
+		return -EINVAL;
+	cfg->addr = addr;
+	*cfg_port(cfg) = port;
+	return 0;
+}
+
+static ssize_t rtgt_port_addr_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%pISc\n", &to_port_item(item)->port->cfg.addr);
+}
+
+static ssize_t rtgt_port_addr_store(struct config_item *item, const char *page, size_t count)
+{
+	return port_store(item, page, count, addr_parse);
+}
+
+static int port_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	u32 val;
+	int ret = parse_u32(page, 1, U16_MAX, &val);
+
+	if (!ret)
+		*cfg_port(cfg) = htons(val);
+	return ret;
+}
+
+static ssize_t rtgt_port_port_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", ntohs(*cfg_port(&to_port_item(item)->port->cfg)));
+}
+
+static ssize_t rtgt_port_port_store(struct config_item *item, const char *page, size_t count)
+{
+	return port_store(item, page, count, port_parse);
+}
+
+static int service_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	const struct rtgt_service *service;
+	char word[RTGT_NAME_LEN];
+	int ret;
+
+	ret = parse_word(page, word, sizeof(word));
+	if (ret)
+		return ret;
+	service = rtgt_service_find(word);
+	if (!service)
+		return -EINVAL;
+	cfg->service = service;
+	return 0;
+}
+
+static ssize_t rtgt_port_service_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%s\n", to_port_item(item)->port->cfg.service->name);
+}
+
+static ssize_t rtgt_port_service_store(struct config_item *item, const char *page, size_t count)
+{
+	return port_store(item, page, count, service_parse);
+}
+
+static int scope_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	char word[16];
+	int ret;
+
+	ret = parse_word(page, word, sizeof(word));
+	if (ret)
+		return ret;
+	if (strcmp(word, "private") && strcmp(word, "shared"))
+		return -EINVAL;
+	cfg->private = !strcmp(word, "private");
+	return 0;
+}
+
+static ssize_t rtgt_port_scope_show(struct config_item *item, char *page)
+{
+	bool private = to_port_item(item)->port->cfg.private;
+
+	return sysfs_emit(page, "%s\n", private ? "private" : "shared");
+}
+
+static ssize_t rtgt_port_scope_store(struct config_item *item, const char *page, size_t count)
+{
+	return port_store(item, page, count, scope_parse);
+}
+
+static int max_conns_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	return parse_u32(page, 1, RTGT_CONNS_MAX, &cfg->max_conns);
+}
+
+static ssize_t rtgt_port_max_conns_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", to_port_item(item)->port->cfg.max_conns);
+}
+
+static ssize_t rtgt_port_max_conns_store(struct config_item *item, const char *page, size_t count)
+{
+	return port_store(item, page, count, max_conns_parse);
+}
+
+static int recv_size_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	u64 val;
+	int ret = parse_bytes(page, RTGT_RECV_SIZE_MIN, RTGT_RECV_SIZE_MAX, &val);
+
+	if (!ret)
+		cfg->recv_size = val;
+	return ret;
+}
+
+static ssize_t rtgt_port_recv_size_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", to_port_item(item)->port->cfg.recv_size);
+}
+
+static ssize_t rtgt_port_recv_size_store(struct config_item *item, const char *page, size_t count)
+{
+	return port_store(item, page, count, recv_size_parse);
+}
+
+static int recv_depth_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	return parse_u32(page, 1, RTGT_RECV_DEPTH_MAX, &cfg->recv_depth);
+}
+
+static ssize_t rtgt_port_recv_depth_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", to_port_item(item)->port->cfg.recv_depth);
+}
+
+static ssize_t rtgt_port_recv_depth_store(struct config_item *item, const char *page, size_t count)
+{
+	return port_store(item, page, count, recv_depth_parse);
+}
+
+static ssize_t rtgt_port_state_show(struct config_item *item, char *page)
+{
+	struct rtgt_port *port = to_port_item(item)->port;
+
+	return sysfs_emit(page, "%s\n", rtgt_port_state_name(READ_ONCE(port->state)));
+}
+
+/* ------------------------------------------------------------- enable, and pins */
+
+static void port_unpin(struct rtgt_port_item *pi)
+{
+	unsigned int i;
+
+	for (i = 0; i < pi->port->nr_regions; i++)
+		configfs_undepend_item(&container_of(pi->port->spec[i], struct rtgt_region_item,
+						     spec)->item);
+	configfs_undepend_item(&pi->group.cg_item);
+}
+
+/* rmdir of what a peer may be using is refused as long as the pins hold. */
+static int port_pin(struct rtgt_port_item *pi)
+{
+	unsigned int i;
+	int ret;
+
+	ret = configfs_depend_item_unlocked(&rtgt_subsys, &pi->group.cg_item);
+	if (ret)
+		return ret;
+	for (i = 0; i < pi->port->nr_regions; i++) {
+		ret = configfs_depend_item_unlocked(&rtgt_subsys,
+						    &container_of(pi->port->spec[i],
+								  struct rtgt_region_item,
+								  spec)->item);
+		if (ret)
+			break;
+	}
+	if (!ret)
+		return 0;
+	while (i--)
+		configfs_undepend_item(&container_of(pi->port->spec[i], struct rtgt_region_item,
+						     spec)->item);
+	configfs_undepend_item(&pi->group.cg_item);
+	return ret;
+}
+
+static int port_item_enable(struct rtgt_port_item *pi)
+{
+	int ret;
+
+	if (rtgt_port_enabled(pi->port))
+		return 0;
+	ret = port_pin(pi);
+	if (ret)
+		return ret;
+	ret = rtgt_port_enable(pi->port, current->nsproxy->net_ns);
+	if (ret)
+		port_unpin(pi);
+	return ret;
+}
+
+static void port_item_disable(struct rtgt_port_item *pi)
+{
+	if (!rtgt_port_enabled(pi->port))
+		return;
+	rtgt_port_disable(pi->port);
+	port_unpin(pi);
+}
+
+static ssize_t rtgt_port_enable_show(struct config_item *item, char *page)
+{
+	struct rtgt_port *port = to_port_item(item)->port;
+	bool enabled;
+
+	mutex_lock(&port->config);
+	enabled = rtgt_port_enabled(port);
+	mutex_unlock(&port->config);
+	return sysfs_emit(page, "%d\n", enabled);
+}
+
+static ssize_t rtgt_port_enable_store(struct config_item *item, const char *page, size_t count)
+{
+	struct rtgt_port_item *pi = to_port_item(item);
+	bool enable;
+	int ret;
+
+	ret = kstrtobool(page, &enable);
+	if (ret)
+		return ret;
+	mutex_lock(&pi->port->config);
+	if (enable)
+		ret = port_item_enable(pi);
+	else
+		port_item_disable(pi);
+	mutex_unlock(&pi->port->config);
+	return ret ?: count;
+}
+
+CONFIGFS_ATTR(rtgt_port_, addr);
+CONFIGFS_ATTR(rtgt_port_, port);
+CONFIGFS_ATTR(rtgt_port_, service);
+CONFIGFS_ATTR(rtgt_port_, scope);
+CONFIGFS_ATTR(rtgt_port_, max_conns);
+CONFIGFS_ATTR(rtgt_port_, recv_size);
+CONFIGFS_ATTR(rtgt_port_, recv_depth);
+CONFIGFS_ATTR(rtgt_port_, enable);
+CONFIGFS_ATTR_RO(rtgt_port_, state);
+
+static struct configfs_attribute *rtgt_port_attrs[] = {
+	&rtgt_port_attr_addr,
+	&rtgt_port_attr_port,
+	&rtgt_port_attr_service,
+	&rtgt_port_attr_scope,
+	&rtgt_port_attr_max_conns,
+	&rtgt_port_attr_recv_size,
+	&rtgt_port_attr_recv_depth,
+	&rtgt_port_attr_enable,
+	&rtgt_port_attr_state,
+	NULL,
+};
+
+/* ------------------------------------------------------------- a region's files */
+
+static ssize_t region_store(struct config_item *item, const char *page, size_t count,
+			    int (*parse)(const char *page, struct rtgt_spec *spec))
+{
+	struct rtgt_region_item *ri = to_region_item(item);
+	struct rtgt_port *port = ri->owner->port;
+	struct rtgt_spec spec;
+	int ret;
+
+	mutex_lock(&port->config);
+	spec = ri->spec;
+	ret = parse(page, &spec);
+	if (!ret && rtgt_port_enabled(port))
+		ret = -EBUSY;
+	if (!ret)
+		ri->spec = spec;
+	mutex_unlock(&port->config);
+	return ret ?: count;
+}
+
+static int size_parse(const char *page, struct rtgt_spec *spec)
+{
+	return parse_bytes(page, 1, RTGT_REGION_MAX, &spec->size);
+}
+
+static ssize_t rtgt_region_size_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%llu\n", to_region_item(item)->spec.size);
+}
+
+static ssize_t rtgt_region_size_store(struct config_item *item, const char *page, size_t count)
+{
+	return region_store(item, page, count, size_parse);
+}
+
+static int access_parse(const char *page, struct rtgt_spec *spec)
+{
+	return parse_access(page, &spec->access);
+}
+
+static ssize_t rtgt_region_access_show(struct config_item *item, char *page)
+{
+	u32 access = to_region_item(item)->spec.access;
+	ssize_t len = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(access_names); i++)
+		if (access & access_names[i].bit)
+			len += sysfs_emit_at(page, len, "%s%s", len ? "," : "",
+					     access_names[i].name);
+	return len + sysfs_emit_at(page, len, "\n");
+}
+
+static ssize_t rtgt_region_access_store(struct config_item *item, const char *page, size_t count)
+{
+	return region_store(item, page, count, access_parse);
+}
+
+static int fill_parse(const char *page, struct rtgt_spec *spec)
+{
+	return parse_fill(page, &spec->fill);
+}
+
+static ssize_t rtgt_region_fill_show(struct config_item *item, char *page)
+{
+	u16 fill = to_region_item(item)->spec.fill;
+
+	if (fill == RTGT_FILL_COUNTER)
+		return sysfs_emit(page, "counter\n");
+	if (!fill)
+		return sysfs_emit(page, "zero\n");
+	return sysfs_emit(page, "0x%02x\n", fill);
+}
+
+static ssize_t rtgt_region_fill_store(struct config_item *item, const char *page, size_t count)
+{
+	return region_store(item, page, count, fill_parse);
+}
+
+CONFIGFS_ATTR(rtgt_region_, size);
+CONFIGFS_ATTR(rtgt_region_, access);
+CONFIGFS_ATTR(rtgt_region_, fill);
+
+static struct configfs_attribute *rtgt_region_attrs[] = {
+	&rtgt_region_attr_size,
+	&rtgt_region_attr_access,
+	&rtgt_region_attr_fill,
+	NULL,
+};
+
+static void region_item_release(struct config_item *item)
+{
+	kfree(to_region_item(item));
+}
+
+static struct configfs_item_operations region_item_ops = {
+	.release = region_item_release,
+};
+
+static const struct config_item_type region_item_type = {
+	.ct_item_ops = &region_item_ops,
+	.ct_attrs = rtgt_region_attrs,
+	.ct_owner = THIS_MODULE,
+};
+
+/* ---------------------------------------------------------- directories: regions */
+
+static struct rtgt_port_item *regions_owner(struct config_group *group)
+{
+	return container_of(group, struct rtgt_port_item, regions);
+}
+
+static struct config_item *regions_make_item(struct config_group *group, const char *name)
+{
+	struct rtgt_port_item *pi = regions_owner(group);
+	struct rtgt_port *port = pi->port;
+	struct rtgt_region_item *ri;
+	int ret = 0;
+
+	if (strlen(name) >= RTGT_NAME_LEN)
+		return ERR_PTR(-ENAMETOOLONG);
+	ri = kzalloc(sizeof(*ri), GFP_KERNEL);
+	if (!ri)
+		return ERR_PTR(-ENOMEM);
+	ri->owner = pi;
+	strscpy(ri->spec.name, name, sizeof(ri->spec.name));
+	ri->spec.size = PAGE_SIZE;
+	ri->spec.access = RTGT_ACCESS_READ | RTGT_ACCESS_WRITE;
+
+	mutex_lock(&port->config);
+	if (rtgt_port_enabled(port))
+		ret = -EBUSY;
+	else if (port->nr_regions == RTGT_MAX_REGIONS)
+		ret = -ENOSPC;
+	else
+		port->spec[port->nr_regions++] = &ri->spec;
+	mutex_unlock(&port->config);
+	if (ret) {
+		kfree(ri);
+		return ERR_PTR(ret);
+	}
+	config_item_init_type_name(&ri->item, name, &region_item_type);
+	return &ri->item;
+}
+
+static void regions_drop_item(struct config_group *group, struct config_item *item)
+{
+	struct rtgt_port *port = regions_owner(group)->port;
+	struct rtgt_region_item *ri = to_region_item(item);
+	unsigned int i;
+
+	mutex_lock(&port->config);
+	for (i = 0; i < port->nr_regions; i++)
+		if (port->spec[i] == &ri->spec)
+			break;
+	for (port->nr_regions--; i < port->nr_regions; i++)
+		port->spec[i] = port->spec[i + 1];
+	mutex_unlock(&port->config);
+	config_item_put(item);
+}
+
+static struct configfs_group_operations regions_group_ops = {
+	.make_item = regions_make_item,
+	.drop_item = regions_drop_item,
+};
+
+static const struct config_item_type regions_type = {
+	.ct_group_ops = &regions_group_ops,
+	.ct_owner = THIS_MODULE,
+};
+
+/* ------------------------------------------------------------ directories: ports */
+
+static void port_item_release(struct config_item *item)
+{
+	struct rtgt_port_item *pi = to_port_item(item);
+
+	rtgt_port_destroy(pi->port);
+	kfree(pi);
+}
+
+static struct configfs_item_operations port_item_ops = {
+	.release = port_item_release,
+};
+
+static const struct config_item_type port_item_type = {
+	.ct_item_ops = &port_item_ops,
+	.ct_attrs = rtgt_port_attrs,
+	.ct_owner = THIS_MODULE,
+};
+
+static struct config_group *ports_make_group(struct config_group *group, const char *name)
+{
+	struct rtgt_port_item *pi;
+	int ret;
+
+	if (strlen(name) >= RTGT_NAME_LEN)
+		return ERR_PTR(-ENAMETOOLONG);
+	pi = kzalloc(sizeof(*pi), GFP_KERNEL);
+	if (!pi)
+		return ERR_PTR(-ENOMEM);
+	pi->port = rtgt_port_create(name);
+	if (IS_ERR(pi->port)) {
+		ret = PTR_ERR(pi->port);
+		kfree(pi);
+		return ERR_PTR(ret);
+	}
+	config_group_init_type_name(&pi->group, name, &port_item_type);
+	config_group_init_type_name(&pi->regions, "regions", &regions_type);
+	configfs_add_default_group(&pi->regions, &pi->group);
+	return &pi->group;
+}
+
+static struct configfs_group_operations ports_group_ops = {
+	.make_group = ports_make_group,
+};
+
+static const struct config_item_type ports_type = {
+	.ct_group_ops = &ports_group_ops,
+	.ct_owner = THIS_MODULE,
+};
+
+static struct config_group rtgt_ports_group;
+
+/* ------------------------------------------------------------------ the subsystem */
+
+static ssize_t rtgt_features_show(struct config_item *item, char *page)
+{
+	const struct rtgt_service *service;
+	ssize_t len;
+	unsigned int i;
+
+	len = sysfs_emit(page, RTGT_FEATURES);
+	for (i = 0; (service = rtgt_service_nth(i)); i++)
+		len += sysfs_emit_at(page, len, "service-%s\n", service->name);
+	return rtgt_dev_features(page, len);
+}
+
+CONFIGFS_ATTR_RO(rtgt_, features);
+
+static struct configfs_attribute *rtgt_root_attrs[] = {
+	&rtgt_attr_features,
+	NULL,
+};
+
+static const struct config_item_type rtgt_root_type = {
+	.ct_attrs = rtgt_root_attrs,
+	.ct_owner = THIS_MODULE,
+};
+
+static struct configfs_subsystem rtgt_subsys = {
+	.su_group = {
+		.cg_item = {
+			.ci_namebuf = "rtgt",
+			.ci_type = &rtgt_root_type,
+		},
+	},
+};
+
+/**
+ * rtgt_configfs_init() - publish the module's directory
+ *
+ * Return: 0, or what configfs_register_subsystem() says.
+ */
+int rtgt_configfs_init(void)
+{
+	mutex_init(&rtgt_subsys.su_mutex);
+	config_group_init(&rtgt_subsys.su_group);
+	config_group_init_type_name(&rtgt_ports_group, "ports", &ports_type);
+	configfs_add_default_group(&rtgt_ports_group, &rtgt_subsys.su_group);
+	return configfs_register_subsystem(&rtgt_subsys);
+}
+
+/**
+ * rtgt_configfs_exit() - take it back; no port is left, since each pins the module
+ */
+void rtgt_configfs_exit(void)
+{
+	configfs_unregister_subsystem(&rtgt_subsys);
+	mutex_destroy(&rtgt_subsys.su_mutex);
+}

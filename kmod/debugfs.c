@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /sys/kernel/debug/rtgt: what a port is doing, read-only and for root.
+ *
+ *   ports/<port>/counters                    "name value" a line
+ *   ports/<port>/connections                 one line a connection
+ *   ports/<port>/regions/<region>/data       the memory of a shared port
+ *   ports/<port>/conns/<id>/<region>/data    of a private connection
+ *
+ * The files show what they find when they are read and hold nothing back: a file
+ * is removed before what it shows is freed, and debugfs waits for its readers.
+ * A failure to make a file is not an error; it is missing then.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+#include "rtgt.h"
+
+static int counters_show(struct seq_file *m, void *v)
+{
+	struct rtgt_port *port = m->private;
+
+	rtgt_stats_show(port->stats, m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(counters);
+
+static int connections_show(struct seq_file *m, void *v)
+{
+	struct rtgt_port *port = m->private;
+	struct rtgt_conn *conn;
+
+	mutex_lock(&port->lock);
+	list_for_each_entry(conn, &port->conns, port_entry) {
+		enum rtgt_conn_state state = READ_ONCE(conn->state);
+
+		seq_printf(m, "id=%u state=%s peer=%pISpc dev=%s qpn=%u client=%s recv_msgs=%llu imms=%llu replies=%llu\n",
+			   conn->id, rtgt_conn_state_name(state), &conn->peer, conn->dev_name,
+			   conn->qpn, conn->plain ? "plain" : "rtgt",
+			   READ_ONCE(conn->recv_msgs), READ_ONCE(conn->imms),
+			   READ_ONCE(conn->replies));
+	}
+	mutex_unlock(&port->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(connections);
+
+static ssize_t data_read(struct file *file, char __user *to, size_t len, loff_t *pos)
+{
+	return rtgt_mem_read_user(file->private_data, to, len, pos);
+}
+
+static const struct file_operations data_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = data_read,
+	.llseek = default_llseek,
+};
+
+/**
+ * rtgt_debugfs_mem() - show the bytes of a memory
+ * @dir: a directory that is removed before @mem is put
+ * @name: the region
+ * @mem: memory
+ */
+void rtgt_debugfs_mem(struct dentry *dir, const char *name, struct rtgt_mem *mem)
+{
+	debugfs_create_file_size("data", 0400, debugfs_create_dir(name, dir), mem, &data_fops,
+				 mem->size);
+}
+
+/**
+ * rtgt_debugfs_port() - make a port's directory
+ * @port: new; the caller removes @port->debugfs
+ */
+void rtgt_debugfs_port(struct rtgt_port *port)
+{
+	port->debugfs = debugfs_create_dir(port->name, rtgt_debugfs_ports);
+	port->debugfs_conns = debugfs_create_dir("conns", port->debugfs);
+	debugfs_create_file("counters", 0400, port->debugfs, port, &counters_fops);
+	debugfs_create_file("connections", 0400, port->debugfs, port, &connections_fops);
+}
+
+/**
+ * rtgt_debugfs_init() - make the module's directory
+ */
+void rtgt_debugfs_init(void)
+{
+	rtgt_debugfs_ports = debugfs_create_dir("ports", debugfs_create_dir("rtgt", NULL));
+}
+
+/**
+ * rtgt_debugfs_exit() - remove the module's directory
+ */
+void rtgt_debugfs_exit(void)
+{
+	debugfs_lookup_and_remove("rtgt", NULL);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rtgt: an RDMA target in the kernel.  The module's way in and out.
+ *
+ * Loading opens nothing: an administrator makes and enables ports below
+ * /sys/kernel/config/rtgt.  Each of those directories pins the module, so at
+ * unload there is no port and no connection any more; what may remain is the end
+ * of a teardown, which the flush waits for.
+ */
+#include <linux/module.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "rtgt.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+struct workqueue_struct *rtgt_wq;
+struct dentry *rtgt_debugfs_ports;
+
+struct rtgt_devs rtgt_devs = {
+	.lock = __MUTEX_INITIALIZER(rtgt_devs.lock),
+	.list = LIST_HEAD_INIT(rtgt_devs.list),
+};
+
+struct ib_client rtgt_client = {
+	.name = "rtgt",
+	.add = rtgt_dev_add,
+	.remove = rtgt_dev_remove,
+};
+
+static int __init rtgt_init(void)
+{
+	int ret;
+
+	rtgt_wq = alloc_workqueue("rtgt", WQ_UNBOUND, 0);
+	if (!rtgt_wq)
+		return -ENOMEM;
+	rtgt_debugfs_init();
+	ret = ib_register_client(&rtgt_client);
+	if (ret)
+		goto debugfs_exit;
+	ret = rtgt_configfs_init();
+	if (ret)
+		goto unregister_client;
+	pr_info("loaded; make ports below /sys/kernel/config/rtgt/ports\n");
+	return 0;
+
+unregister_client:
+	ib_unregister_client(&rtgt_client);
+debugfs_exit:
+	rtgt_debugfs_exit();
+	destroy_workqueue(rtgt_wq);
+	return ret;
+}
+
+static void __exit rtgt_exit(void)
+{
+	rtgt_configfs_exit();
+	flush_workqueue(rtgt_wq);
+	ib_unregister_client(&rtgt_client);
+	rtgt_debugfs_exit();
+	destroy_workqueue(rtgt_wq);
+	pr_info("unloaded\n");
+}
+
+module_init(rtgt_init);
+module_exit(rtgt_exit);
+
+MODULE_DESCRIPTION("RDMA target");
+MODULE_AUTHOR("rtgt maintainers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Decode and encode what include/uapi/rtgt.h lays out.
+ *
+ * Every function is pure: bytes in, a verdict out.  It never reads beyond the
+ * length it is given, whatever the bytes say, and needs no alignment (the
+ * structures are packed).  A REQ that is refused gives a rtgt_rej_reason, a
+ * message that is refused a rtgt_status; neither is an errno, since both travel
+ * to the peer.
+ *
+ * The file also builds in user space, where it is tested and fuzzed.
+ */
+#ifdef __KERNEL__
+#include <linux/kernel.h>
+#include <linux/build_bug.h>
+#include <linux/string.h>
+#else
+#include <assert.h>
+#include <string.h>
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#endif
+#include <asm/byteorder.h>
+
+#include "proto.h"
+
+/* RoCE leaves this much private data; a longer structure would be cut short */
+static_assert(sizeof(struct rtgt_cap) == 20);
+static_assert(sizeof(struct rtgt_req) == 16);
+static_assert(sizeof(struct rtgt_req) <= RTGT_REQ_MAX);
+static_assert(sizeof(struct rtgt_rep) == 172);
+static_assert(sizeof(struct rtgt_rep) <= RTGT_REP_MAX);
+static_assert(sizeof(struct rtgt_rej) == 16);
+static_assert(sizeof(struct rtgt_rej) <= RTGT_REJ_MAX);
+static_assert(sizeof(struct rtgt_msg) == 16);
+static_assert(sizeof(struct rtgt_range) == 24);
+static_assert(sizeof(struct rtgt_crc) == 16);
+static_assert(sizeof(struct rtgt_imm_ack) == 4);
+
+/**
+ * rtgt_decode_req() - judge the private data of a CM REQ
+ * @buf: the data; may be NULL when @len is 0
+ * @len: bytes.  RoCE always delivers RTGT_REQ_MAX, iWARP what was sent
+ * @hello: filled in when 0 is returned
+ * @arg: what the reject shall carry, when not 0 is returned
+ *
+ * Return: 0, or the rtgt_rej_reason to reject with.
+ */
+int rtgt_decode_req(const void *buf, size_t len, struct rtgt_hello *hello, u32 *arg)
+{
+	const struct rtgt_req *req = buf;
+	size_t size;
+
+	memset(hello, 0, sizeof(*hello));
+	if (len < sizeof(req->magic) || __be32_to_cpu(req->magic) != RTGT_MAGIC) {
+		hello->plain = true;
+		return 0;
+	}
+
+	*arg = sizeof(*req);
+	if (len < sizeof(*req))
+		return RTGT_REJ_SIZE;
+	if (__be16_to_cpu(req->version) != RTGT_VERSION) {
+		*arg = RTGT_VERSION;
+		return RTGT_REJ_VERSION;
+	}
+	size = __be16_to_cpu(req->size);
+	if (size < sizeof(*req) || size > len)
+		return RTGT_REJ_SIZE;
+
+	hello->features = __be32_to_cpu(req->features);
+	return 0;
+}
+
+/**
+ * rtgt_encode_rej() - write the private data of a CM REJ
+ * @buf: where to
+ * @size: room there
+ * @reason: enum rtgt_rej_reason
+ * @arg: as the reason says
+ *
+ * Return: bytes written, 0 if there is no room.
+ */
+size_t rtgt_encode_rej(void *buf, size_t size, u32 reason, u32 arg)
+{
+	struct rtgt_rej rej = {
+		.magic = __cpu_to_be32(RTGT_MAGIC),
+		.version = __cpu_to_be16(RTGT_VERSION),
+		.size = __cpu_to_be16(sizeof(rej)),
+		.reason = __cpu_to_be16(reason),
+		.arg = __cpu_to_be32(arg),
+	};
+
+	if (size < sizeof(rej))
+		return 0;
+	memcpy(buf, &rej, sizeof(rej));
+	return sizeof(rej);
+}
+
+/**
+ * rtgt_decode_rej() - read the private data of a CM REJ
+ * @buf: the data; may be NULL when @len is 0
+ * @len: bytes
+ * @reason: enum rtgt_rej_reason, or a later one this code does not know
+ * @arg: as the reason says
+ *
+ * Return: 0, or -1 if the reject does not come from rtgt.
+ */
+int rtgt_decode_rej(const void *buf, size_t len, u32 *reason, u32 *arg)
+{
+	const struct rtgt_rej *rej = buf;
+
+	if (len < sizeof(*rej) || __be32_to_cpu(rej->magic) != RTGT_MAGIC ||
+	    __be16_to_cpu(rej->size) < sizeof(*rej))
+		return -1;
+	*reason = __be16_to_cpu(rej->reason);
+	*arg = __be32_to_cpu(rej->arg);
+	return 0;
+}
+
+static void encode_cap(struct rtgt_cap *cap, u64 addr, u32 rkey, u64 len)
+{
+	cap->addr = __cpu_to_be64(addr);
+	cap->rkey = __cpu_to_be32(rkey);
+	cap->len = __cpu_to_be64(len);
+}
+
+/**
+ * rtgt_encode_rep() - write the private data of a CM REP
+ * @buf: where to
+ * @size: room there
+ * @welcome: what to say
+ *
+ * Return: bytes written; 0 if there is no room or the number of regions is not
+ * one the REP can hold.
+ */
+size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_welcome *welcome)
+{
+	struct rtgt_rep rep = {
+		.magic = __cpu_to_be32(RTGT_MAGIC),
+		.version = __cpu_to_be16(RTGT_VERSION),
+		.size = __cpu_to_be16(sizeof(rep)),
+		.features = __cpu_to_be32(welcome->features),
+		.access = __cpu_to_be32(welcome->region[0].access),
+		.nr_regions = __cpu_to_be16(welcome->nr),
+		.recv_depth = __cpu_to_be16(welcome->recv_depth),
+		.recv_size = __cpu_to_be32(welcome->recv_size),
+		.conn_id = __cpu_to_be32(welcome->conn_id),
+	};
+	unsigned int i;
+
+	if (size < sizeof(rep) || !welcome->nr || welcome->nr > RTGT_MAX_REGIONS)
+		return 0;
+
+	encode_cap(&rep.cap, welcome->region[0].addr, welcome->region[0].rkey,
+		   welcome->region[0].len);
+	for (i = 1; i < welcome->nr; i++) {
+		encode_cap(&rep.more[i - 1].cap, welcome->region[i].addr,
+			   welcome->region[i].rkey, welcome->region[i].len);
+		rep.more[i - 1].access = __cpu_to_be32(welcome->region[i].access);
+	}
+	memcpy(buf, &rep, sizeof(rep));
+	return sizeof(rep);
+}
+
+/**
+ * rtgt_decode_msg() - judge a SEND
+ * @buf: what arrived
+ * @len: bytes of it
+ * @rq: filled in as far as the message allows, so that even a refusal can carry
+ *	the tag
+ *
+ * Return: RTGT_OK, or the rtgt_status to answer with.
+ */
+u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq)
+{
+	const struct rtgt_msg *msg = buf;
+	const struct rtgt_range *range = (const void *)(msg + 1);
+
+	memset(rq, 0, sizeof(*rq));
+	if (len < sizeof(*msg))
+		return RTGT_ST_LENGTH;
+
+	rq->op = msg->op;
+	rq->tag = __be32_to_cpu(msg->tag);
+	rq->len = __be32_to_cpu(msg->len);
+
+	if (msg->version != RTGT_VERSION)
+		return RTGT_ST_VERSION;
+	if (rq->len != len - sizeof(*msg))
+		return RTGT_ST_LENGTH;
+
+	switch (rq->op) {
+	case RTGT_MSG_ECHO:
+		return RTGT_OK;
+	case RTGT_MSG_CHECKSUM:
+		if (rq->len < sizeof(*range))
+			return RTGT_ST_LENGTH;
+		rq->region = __be32_to_cpu(range->region);
+		rq->offset = __be64_to_cpu(range->offset);
+		rq->count = __be64_to_cpu(range->len);
+		return RTGT_OK;
+	default:
+		return RTGT_ST_OP;
+	}
+}
+
+/**
+ * rtgt_encode_reply() - write the head of a reply over the head of its request
+ * @buf: at least sizeof(struct rtgt_msg) bytes; the body behind is not touched
+ * @rq: the request
+ * @status: enum rtgt_status
+ * @len: bytes of the body
+ * @arg: the immediate that is answered, or 0
+ */
+void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, u32 status, u32 len, u32 arg)
+{
+	struct rtgt_msg *msg = buf;
+
+	msg->version = RTGT_VERSION;
+	msg->op = rq->op | RTGT_MSG_REPLY;
+	msg->status = __cpu_to_be16(status);
+	msg->tag = __cpu_to_be32(rq->tag);
+	msg->len = __cpu_to_be32(len);
+	msg->arg = __cpu_to_be32(arg);
+}
+
+/**
+ * rtgt_range_ok() - does a range lie inside something?
+ * @offset: first byte
+ * @len: bytes; an empty range may begin at the end
+ * @size: of the whole
+ *
+ * Return: true if it does.  No sum is formed, so nothing wraps.
+ */
+bool rtgt_range_ok(u64 offset, u64 len, u64 size)
+{
+	return offset <= size && len <= size - offset;
+}
+
+/**
+ * rtgt_rej_name() - a reject reason as one word
+ * @reason: enum rtgt_rej_reason
+ *
+ * Return: a constant string, "unknown" for one this code does not know.
+ */
+const char *rtgt_rej_name(u32 reason)
+{
+	static const char *const names[] = {
+		[RTGT_REJ_VERSION] = "version",
+		[RTGT_REJ_SIZE] = "size",
+		[RTGT_REJ_FULL] = "full",
+		[RTGT_REJ_RESOURCES] = "resources",
+		[RTGT_REJ_DEVICE] = "device",
+		[RTGT_REJ_STOPPING] = "stopping",
+	};
+
+	if (reason >= ARRAY_SIZE(names) || !names[reason])
+		return "unknown";
+	return names[reason];
+}
+
+/**
+ * rtgt_status_name() - a reply's status as one word
+ * @status: enum rtgt_status
+ *
+ * Return: a constant string, "unknown" for one this code does not know.
+ */
+const char *rtgt_status_name(u32 status)
+{
+	static const char *const names[] = {
+		[RTGT_OK] = "ok",
+		[RTGT_ST_VERSION] = "version",
+		[RTGT_ST_OP] = "op",
+		[RTGT_ST_LENGTH] = "length",
+		[RTGT_ST_REGION] = "region",
+		[RTGT_ST_RANGE] = "range",
+	};
+
+	if (status >= ARRAY_SIZE(names))
+		return "unknown";
+	return names[status];
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Exposed memory: where it comes from, and how it is registered.
+ *
+ *   struct rtgt_mem     pages, counted references; knows no device
+ *   struct rtgt_map     a memory registered in one protection domain
+ *   struct rtgt_domain  a protection domain with all regions of a port: one for
+ *                       each device of a shared port, one for each connection of
+ *                       a private one
+ *
+ * The memory is made of equal chunks of linear-map pages, as large as the
+ * allocator gives (up to 2 MiB), because a registration has one entry for each:
+ * 1 GiB in 2 MiB chunks is 512 entries, in pages 262,144.  Where the pages fit
+ * the device's page list they are registered one by one all the same: rxe before
+ * 6.12.115 mishandles entries that are larger than a page.
+ *
+ * A region is reached at an iova chosen at random, never at the address the
+ * kernel knows it by: a capability says nothing about the kernel's layout.  The
+ * length of the registration is the region's size to the byte, so the device
+ * itself refuses what lies beyond.
+ *
+ * Nobody but the peer writes here after the fill; a reader (checksum, debugfs)
+ * sees whatever a peer may be writing at that moment.
+ */
+#include <linux/crc32.h>
+#include <linux/gfp.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <rdma/ib_verbs.h>
+
+#include "rtgt.h"
+
+/* 2 MiB with 4 KiB pages: what one leaf of a page table one level up covers */
+#define RTGT_CHUNK_ORDER	(21 - PAGE_SHIFT)
+
+static size_t mem_chunk_size(const struct rtgt_mem *mem)
+{
+	return PAGE_SIZE << mem->order;
+}
+
+static void mem_release(struct kref *ref)
+{
+	struct rtgt_mem *mem = container_of(ref, struct rtgt_mem, ref);
+	unsigned int i;
+
+	for (i = 0; i < mem->nr; i++)
+		if (mem->chunk[i])
+			__free_pages(mem->chunk[i], mem->order);
+	kvfree(mem);
+}
+
+static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
+{
+	unsigned int nr = DIV_ROUND_UP_ULL(size, PAGE_SIZE << order);
+	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
+	struct rtgt_mem *mem;
+	unsigned int i;
+
+	/* a high order is a wish: do not reclaim half the machine for it */
+	if (order)
+		gfp |= __GFP_NORETRY;
+	mem = kvzalloc(struct_size(mem, chunk, nr), GFP_KERNEL);
+	if (!mem)
+		return NULL;
+	kref_init(&mem->ref);
+	mem->size = size;
+	mem->order = order;
+	mem->nr = nr;
+	for (i = 0; i < nr; i++) {
+		mem->chunk[i] = alloc_pages(gfp, order);
+		if (!mem->chunk[i]) {
+			kref_put(&mem->ref, mem_release);
+			return NULL;
+		}
+	}
+	return mem;
+}
+
+/* The bytes from @offset to the end of their chunk, at most @len of them. */
+static void *mem_at(struct rtgt_mem *mem, u64 offset, size_t len, size_t *here)
+{
+	size_t chunk = mem_chunk_size(mem);
+	size_t in = offset & (chunk - 1);
+
+	*here = min(len, chunk - in);
+	return page_address(mem->chunk[offset >> (PAGE_SHIFT + mem->order)]) + in;
+}
+
+static void mem_fill(struct rtgt_mem *mem, u16 fill)
+{
+	size_t chunk = mem_chunk_size(mem);
+	unsigned int i;
+	u32 word = 0;
+
+	for (i = 0; i < mem->nr; i++) {
+		__le32 *p = page_address(mem->chunk[i]);
+		size_t k;
+
+		if (fill != RTGT_FILL_COUNTER) {
+			memset(p, fill, chunk);
+			continue;
+		}
+		for (k = 0; k < chunk / sizeof(*p); k++)
+			p[k] = cpu_to_le32(word++);
+		cond_resched();
+	}
+}
+
+/**
+ * rtgt_mem_alloc() - memory to expose
+ * @size: bytes, 1 to RTGT_REGION_MAX
+ * @fill: a byte, or RTGT_FILL_COUNTER for 32-bit little-endian words that hold
+ *	  their own index
+ *
+ * May sleep.
+ *
+ * Return: a reference for rtgt_mem_put(), or NULL without memory.
+ */
+struct rtgt_mem *rtgt_mem_alloc(u64 size, u16 fill)
+{
+	int order = min_t(int, get_order(size), RTGT_CHUNK_ORDER);
+	struct rtgt_mem *mem = NULL;
+
+	for (; order >= 0 && !mem; order--)
+		mem = mem_alloc_order(size, order);
+	if (mem && fill)
+		mem_fill(mem, fill);
+	return mem;
+}
+
+/**
+ * rtgt_mem_put() - give a reference back
+ * @mem: memory, or NULL
+ */
+void rtgt_mem_put(struct rtgt_mem *mem)
+{
+	if (mem)
+		kref_put(&mem->ref, mem_release);
+}
+
+/**
+ * rtgt_mem_crc32() - CRC-32 of a range, as zlib's crc32()
+ * @mem: memory
+ * @offset: first byte
+ * @len: bytes; the caller has checked the range
+ *
+ * May sleep: the longest range takes about a second.
+ *
+ * Return: the CRC, 0 for an empty range.
+ */
+u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len)
+{
+	u32 crc = ~0U;
+
+	while (len) {
+		size_t here;
+		void *p = mem_at(mem, offset, len, &here);
+
+		crc = crc32_le(crc, p, here);
+		offset += here;
+		len -= here;
+		cond_resched();
+	}
+	return ~crc;
+}
+
+/**
+ * rtgt_mem_read_user() - read() of the memory
+ * @mem: memory
+ * @to: user buffer
+ * @len: its length
+ * @pos: file position, advanced
+ *
+ * Return: bytes read, 0 at the end, or -EFAULT.
+ */
+ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, loff_t *pos)
+{
+	size_t done = 0;
+
+	if (*pos < 0)
+		return -EINVAL;
+	if (*pos >= mem->size)
+		return 0;
+	len = min_t(u64, len, mem->size - *pos);
+	while (done < len) {
+		size_t here;
+		void *p = mem_at(mem, *pos, len - done, &here);
+
+		if (copy_to_user(to + done, p, here))
+			return done ?: -EFAULT;
+		done += here;
+		*pos += here;
+		cond_resched();
+	}
+	return done;
+}
+
+static int map_ib_access(u32 access)
+{
+	int ib = IB_ACCESS_LOCAL_WRITE;
+
+	if (access & RTGT_ACCESS_READ)
+		ib |= IB_ACCESS_REMOTE_READ;
+	if (access & RTGT_ACCESS_WRITE)
+		ib |= IB_ACCESS_REMOTE_WRITE;
+	if (access & RTGT_ACCESS_ATOMIC)
+		ib |= IB_ACCESS_REMOTE_ATOMIC;
+	return ib;
+}
+
+/*
+ * Any chunk-aligned address will do, below the canonical hole, so that no
+ * arithmetic on it wraps by accident and it cannot be taken for a kernel address.
+ */
+static u64 map_random_iova(const struct rtgt_mem *mem)
+{
+	u64 iova = get_random_u64() & GENMASK_ULL(45, 30);
+
+	return iova | BIT_ULL(46) | (get_random_u32() & GENMASK(29, PAGE_SHIFT + mem->order));
+}
+
+static int map_dma(struct rtgt_domain *dom, struct rtgt_map *map)
+{
+	struct rtgt_mem *mem = map->mem;
+	struct scatterlist *sg;
+	u64 left = mem->size;
+	unsigned int i;
+	int ret;
+
+	ret = sg_alloc_table(&map->sgt, mem->nr, GFP_KERNEL);
+	if (ret)
+		return ret;
+	for_each_sgtable_sg(&map->sgt, sg, i) {
+		unsigned int here = min_t(u64, left, mem_chunk_size(mem));
+
+		sg_set_page(sg, mem->chunk[i], here, 0);
+		left -= here;
+	}
+	ret = ib_dma_map_sgtable_attrs(dom->ibdev, &map->sgt, DMA_BIDIRECTIONAL, 0);
+	if (ret)
+		sg_free_table(&map->sgt);
+	return ret;
+}
+
+static int map_register(struct rtgt_domain *dom, struct rtgt_map *map)
+{
+	struct rtgt_mem *mem = map->mem;
+	u32 max = dom->ibdev->attrs.max_fast_reg_page_list_len;
+	u32 entries = DIV_ROUND_UP_ULL(mem->size, PAGE_SIZE);
+	u32 entry_size = PAGE_SIZE;
+	int ret;
+
+	if (entries > max) {
+		entries = mem->nr;
+		entry_size = mem_chunk_size(mem);
+	}
+	if (entries > max) {
+		pr_err("%s: %llu bytes need %u entries of %u bytes, the device takes %u: make the region smaller\n",
+		       dev_name(&dom->ibdev->dev), mem->size, entries, entry_size, max);
+		return -E2BIG;
+	}
+	map->mr = ib_alloc_mr(dom->pd, IB_MR_TYPE_MEM_REG, entries);
+	if (IS_ERR(map->mr))
+		return PTR_ERR(map->mr);
+	ret = ib_map_mr_sg(map->mr, map->sgt.sgl, map->sgt.nents, NULL, entry_size);
+	if (ret != map->sgt.nents) {
+		ret = ret < 0 ? ret : -EINVAL;
+		goto dereg;
+	}
+	map->mr->iova = map->iova;
+	ret = rtgt_regqp_register(dom->reg, map->mr, map_ib_access(map->access));
+	if (ret)
+		goto dereg;
+	return 0;
+
+dereg:
+	ib_dereg_mr(map->mr);
+	return ret;
+}
+
+static int map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struct rtgt_mem *mem)
+{
+	struct rtgt_map *map = &dom->map[dom->nr];
+	int ret;
+
+	if (mem)
+		kref_get(&mem->ref);
+	else
+		mem = rtgt_mem_alloc(spec->size, spec->fill);
+	if (!mem)
+		return -ENOMEM;
+	map->mem = mem;
+	map->access = spec->access;
+	map->iova = map_random_iova(mem);
+	ret = map_dma(dom, map);
+	if (ret)
+		goto put_mem;
+	ret = map_register(dom, map);
+	if (ret)
+		goto unmap;
+	dom->nr++;
+	return 0;
+
+unmap:
+	ib_dma_unmap_sgtable_attrs(dom->ibdev, &map->sgt, DMA_BIDIRECTIONAL, 0);
+	sg_free_table(&map->sgt);
+put_mem:
+	rtgt_mem_put(mem);
+	return ret;
+}
+
+static void map_destroy(struct rtgt_domain *dom, struct rtgt_map *map)
+{
+	ib_dereg_mr(map->mr);
+	ib_dma_unmap_sgtable_attrs(dom->ibdev, &map->sgt, DMA_BIDIRECTIONAL, 0);
+	sg_free_table(&map->sgt);
+	rtgt_mem_put(map->mem);
+}
+
+static void domain_release(struct kref *ref)
+{
+	struct rtgt_domain *dom = container_of(ref, struct rtgt_domain, ref);
+
+	while (dom->nr)
+		map_destroy(dom, &dom->map[--dom->nr]);
+	if (dom->reg)
+		rtgt_regqp_destroy(dom->reg);
+	ib_dealloc_pd(dom->pd);
+	kfree(dom);
+}
+
+/**
+ * rtgt_domain_create() - a protection domain with regions ready to be used
+ * @ibdev: the device; the caller is a rtgt_dev_user of it until after
+ *	   rtgt_domain_put()
+ * @stats: counts the registrations
+ * @spec: the regions
+ * @mem: their memory; NULL, or a NULL entry, for a memory of its own
+ * @nr: number of regions, 1 to RTGT_MAX_REGIONS
+ *
+ * May sleep.  Each rkey is valid when this returns.
+ *
+ * Return: a reference for rtgt_domain_put(), or an ERR_PTR.
+ */
+struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stats __percpu *stats,
+				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
+				       unsigned int nr)
+{
+	struct rtgt_domain *dom;
+	int ret;
+
+	ret = rtgt_dev_check(ibdev);
+	if (ret)
+		return ERR_PTR(ret);
+	dom = kzalloc(sizeof(*dom), GFP_KERNEL);
+	if (!dom)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&dom->ref);
+	dom->ibdev = ibdev;
+	dom->pd = ib_alloc_pd(ibdev, 0);
+	if (IS_ERR(dom->pd)) {
+		ret = PTR_ERR(dom->pd);
+		kfree(dom);
+		return ERR_PTR(ret);
+	}
+	dom->reg = rtgt_regqp_create(dom->pd);
+	if (IS_ERR(dom->reg)) {
+		ret = PTR_ERR(dom->reg);
+		dom->reg = NULL;
+		goto put;
+	}
+	while (dom->nr < nr) {
+		ret = map_create(dom, spec[dom->nr], mem ? mem[dom->nr] : NULL);
+		if (ret)
+			goto put;
+		rtgt_count(stats, RTGT_REGISTRATIONS, 1);
+	}
+	return dom;
+
+put:
+	rtgt_domain_put(dom);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rtgt_domain_put() - give a reference back
+ * @dom: domain; no QP of the caller is left in its PD
+ *
+ * May sleep.
+ */
+void rtgt_domain_put(struct rtgt_domain *dom)
+{
+	kref_put(&dom->ref, domain_release);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The registration queue pair: an RC QP connected to itself, on which fast
+ * registrations are posted and waited for.
+ *
+ * Why it exists.  The capability travels in the CM REP, so its rkey must be
+ * valid before the REP leaves.  A fast registration (IB_WR_REG_MR) is posted to
+ * a QP in RTS, but the connection's own QP gets there in the very call that
+ * sends the REP.  Keys belong to the protection domain, not to the QP that
+ * registered them: so a second QP of the same PD, ready long before, can make
+ * them valid, and a port whose connections share a PD registers once for all of
+ * them.
+ *
+ * The QP carries no packet: what is posted here is local.  It is addressed to
+ * the device's own first GID only because RTR asks for an address.
+ *
+ * Failures: a device whose port has no GID gives -ENODEV; a registration the
+ * device refuses gives -EIO, the QP is in error then and every later one fails.
+ */
+#include <linux/completion.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "rtgt.h"
+
+/**
+ * struct rtgt_regqp - a registration queue pair
+ * @lock: one registration at a time
+ * @cq: own
+ * @qp: own
+ * @cqe: of the registration under way
+ * @done: completes with it
+ * @status: of it
+ */
+struct rtgt_regqp {
+	struct mutex lock;	/* one registration at a time */
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	struct ib_cqe cqe;
+	struct completion done;
+	enum ib_wc_status status;
+};
+
+static void regqp_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rtgt_regqp *reg = container_of(wc->wr_cqe, struct rtgt_regqp, cqe);
+
+	reg->status = wc->status;
+	complete(&reg->done);
+}
+
+/* The first GID the port has, for an address that is never sent to. */
+static const struct ib_gid_attr *regqp_gid(struct ib_device *ibdev, u32 port)
+{
+	int i;
+
+	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
+		const struct ib_gid_attr *gid = rdma_get_gid_attr(ibdev, port, i);
+
+		if (!IS_ERR(gid))
+			return gid;
+	}
+	return ERR_PTR(-ENODEV);
+}
+
+static int regqp_address(struct ib_qp *qp, u32 port, struct rdma_ah_attr *ah)
+{
+	struct ib_device *ibdev = qp->device;
+	const struct ib_gid_attr *gid = regqp_gid(ibdev, port);
+	int ret = 0;
+
+	if (IS_ERR(gid))
+		return PTR_ERR(gid);
+	ah->type = rdma_ah_find_type(ibdev, port);
+	rdma_ah_set_port_num(ah, port);
+	rdma_ah_set_grh(ah, (union ib_gid *)&gid->gid, 0, gid->index, 1, 0);
+	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE) {
+		ret = rdma_read_gid_l2_fields(gid, NULL, ah->roce.dmac);
+	} else {
+		struct ib_port_attr attr;
+
+		ret = ib_query_port(ibdev, port, &attr);
+		if (!ret)
+			rdma_ah_set_dlid(ah, attr.lid);
+	}
+	rdma_put_gid_attr(gid);
+	return ret;
+}
+
+static int regqp_connect(struct ib_qp *qp)
+{
+	u32 port = rdma_start_port(qp->device);
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = port,
+	};
+	int ret;
+
+	ret = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			   IB_QP_ACCESS_FLAGS);
+	if (ret)
+		return ret;
+
+	attr.qp_state = IB_QPS_RTR;
+	attr.path_mtu = IB_MTU_256;
+	attr.dest_qp_num = qp->qp_num;
+	ret = regqp_address(qp, port, &attr.ah_attr);
+	if (ret)
+		return ret;
+	ret = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
+			   IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+	if (ret)
+		return ret;
+
+	attr.qp_state = IB_QPS_RTS;
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+}
+
+/**
+ * rtgt_regqp_create() - make a registration queue pair
+ * @pd: where the memory regions live
+ *
+ * May sleep.
+ *
+ * Return: to be destroyed before @pd; an ERR_PTR otherwise.
+ */
+struct rtgt_regqp *rtgt_regqp_create(struct ib_pd *pd)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.cap = {
+			.max_send_wr = 2,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+	struct rtgt_regqp *reg;
+	int ret;
+
+	reg = kzalloc(sizeof(*reg), GFP_KERNEL);
+	if (!reg)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&reg->lock);
+	init_completion(&reg->done);
+	reg->cqe.done = regqp_done;
+
+	reg->cq = ib_alloc_cq_any(pd->device, NULL, 4, IB_POLL_SOFTIRQ);
+	if (IS_ERR(reg->cq)) {
+		ret = PTR_ERR(reg->cq);
+		goto free_reg;
+	}
+	init.send_cq = reg->cq;
+	init.recv_cq = reg->cq;
+	reg->qp = ib_create_qp(pd, &init);
+	if (IS_ERR(reg->qp)) {
+		ret = PTR_ERR(reg->qp);
+		goto free_cq;
+	}
+	ret = regqp_connect(reg->qp);
+	if (ret)
+		goto destroy_qp;
+	return reg;
+
+destroy_qp:
+	ib_destroy_qp(reg->qp);
+free_cq:
+	ib_free_cq(reg->cq);
+free_reg:
+	kfree(reg);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rtgt_regqp_destroy() - destroy a registration queue pair
+ * @reg: from rtgt_regqp_create(); nothing is under way on it
+ *
+ * Keys it registered stay valid.  May sleep.
+ */
+void rtgt_regqp_destroy(struct rtgt_regqp *reg)
+{
+	ib_destroy_qp(reg->qp);
+	ib_free_cq(reg->cq);
+	kfree(reg);
+}
+
+/**
+ * rtgt_regqp_register() - register a mapped MR and wait until it is valid
+ * @reg: of the MR's protection domain
+ * @mr: mapped by ib_map_mr_sg(), with the iova the peer shall use
+ * @access: IB_ACCESS_*
+ *
+ * May sleep.
+ *
+ * Return: 0 when @mr->rkey can be given to a peer, or a negative errno.
+ */
+int rtgt_regqp_register(struct rtgt_regqp *reg, struct ib_mr *mr, int access)
+{
+	struct ib_reg_wr wr = {
+		.wr = {
+			.opcode = IB_WR_REG_MR,
+			.send_flags = IB_SEND_SIGNALED,
+			.wr_cqe = &reg->cqe,
+		},
+		.mr = mr,
+		.key = mr->rkey,
+		.access = access,
+	};
+	int ret;
+
+	mutex_lock(&reg->lock);
+	reinit_completion(&reg->done);
+	ret = ib_post_send(reg->qp, &wr.wr, NULL);
+	if (!ret) {
+		wait_for_completion(&reg->done);
+		if (reg->status != IB_WC_SUCCESS)
+			ret = -EIO;
+	}
+	mutex_unlock(&reg->lock);
+	return ret;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters of a port.  Each CPU bumps its own copy, in any context, so counting
+ * costs no shared cache line; a reader sums them.  They live as long as the
+ * port and never go back.
+ */
+#include <linux/seq_file.h>
+
+#include "rtgt.h"
+
+static const char *const counter_name[RTGT_NR_COUNTERS] = {
+	[RTGT_CONNS_ACCEPTED]		= "conns_accepted",
+	[RTGT_CONNS_ESTABLISHED]	= "conns_established",
+	[RTGT_CONNS_CLOSED]		= "conns_closed",
+	[RTGT_REJECTS_VERSION]		= "rejects_version",
+	[RTGT_REJECTS_SIZE]		= "rejects_size",
+	[RTGT_REJECTS_FULL]		= "rejects_full",
+	[RTGT_REJECTS_RESOURCES]	= "rejects_resources",
+	[RTGT_REJECTS_DEVICE]		= "rejects_device",
+	[RTGT_REJECTS_STOPPING]		= "rejects_stopping",
+	[RTGT_RECV_MSGS]		= "recv_msgs",
+	[RTGT_RECV_BYTES]		= "recv_bytes",
+	[RTGT_IMMS]			= "imms",
+	[RTGT_IMM_BYTES]		= "imm_bytes",
+	[RTGT_REPLIES]			= "replies",
+	[RTGT_MALFORMED]		= "malformed",
+	[RTGT_QP_ERRORS]		= "qp_errors",
+	[RTGT_RECV_FLUSHED]		= "recv_flushed",
+	[RTGT_SEND_ERRORS]		= "send_errors",
+	[RTGT_REGISTRATIONS]		= "registrations",
+};
+
+static_assert(RTGT_REJECTS_STOPPING - RTGT_REJECTS_VERSION ==
+	      RTGT_REJ_STOPPING - RTGT_REJ_VERSION);
+
+/**
+ * rtgt_stats_alloc() - new counters, all zero
+ *
+ * May sleep.
+ *
+ * Return: to be freed with rtgt_stats_free(); NULL without memory.
+ */
+struct rtgt_stats __percpu *rtgt_stats_alloc(void)
+{
+	return alloc_percpu(struct rtgt_stats);
+}
+
+/**
+ * rtgt_stats_free() - free counters
+ * @stats: from rtgt_stats_alloc(), or NULL
+ */
+void rtgt_stats_free(struct rtgt_stats __percpu *stats)
+{
+	free_percpu(stats);
+}
+
+/**
+ * rtgt_stats_show() - print the sums, "name value" a line
+ * @stats: counters
+ * @m: where to
+ */
+void rtgt_stats_show(struct rtgt_stats __percpu *stats, struct seq_file *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTGT_NR_COUNTERS; i++) {
+		u64 sum = 0;
+		int cpu;
+
+		for_each_possible_cpu(cpu)
+			sum += READ_ONCE(per_cpu_ptr(stats, cpu)->count[i]);
+		seq_printf(m, "%s %llu\n", counter_name[i], sum);
+	}
+}
