@@ -23,6 +23,8 @@
  * Locks: rtgt_conn.lock protects the state only.  CM handlers run under the id's
  * handler mutex, completions in softirq.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/debugfs.h>
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>

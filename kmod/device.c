@@ -10,6 +10,8 @@
  * drops its ids, and nobody has to act on RDMA_CM_EVENT_DEVICE_REMOVAL but a
  * listener that is bound to the device.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>

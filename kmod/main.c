@@ -7,6 +7,8 @@
  * unload there is no port and no connection any more; what may remain is the end
  * of a teardown, which the flush waits for.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/module.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>

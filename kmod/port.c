@@ -18,6 +18,8 @@
  * device-removed) until the port is disabled and enabled again; one that is
  * bound to a wildcard goes on with the devices that are left and those to come.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/debugfs.h>
 #include <linux/in.h>
 #include <linux/in6.h>

@@ -22,6 +22,8 @@
  * Nobody but the peer writes here after the fill; a reader (checksum, debugfs)
  * sees whatever a peer may be writing at that moment.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/crc32.h>
 #include <linux/gfp.h>
 #include <linux/kref.h>
