@@ -200,22 +200,34 @@ static __be16 *cfg_port(struct rtgt_port_cfg *cfg)
 	return &((struct sockaddr_in *)&cfg->addr)->sin_port;
 }
 
+/*
+ * inet_pton_with_scope() takes an IPv4 address with anything behind a colon, so
+ * that is looked at here.
+ */
+static int parse_addr(const char *word, struct sockaddr_storage *addr)
+{
+	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
+	const char *end;
+
+	memset(addr, 0, sizeof(*addr));
+	if (in4_pton(word, -1, (u8 *)&sin->sin_addr, -1, &end)) {
+		sin->sin_family = AF_INET;
+		return *end ? -EINVAL : 0;
+	}
+	return inet_pton_with_scope(current->nsproxy->net_ns, AF_INET6, word, NULL, addr);
+}
+
 static int addr_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
 	__be16 port = *cfg_port(cfg);
-	struct sockaddr_storage addr;
 	char word[INET6_ADDRSTRLEN + IFNAMSIZ + 1];
 	int ret;
 
 	ret = parse_word(page, word, sizeof(word));
-	if (ret)
-		return ret;
-	ret = inet_pton_with_scope(current->nsproxy->net_ns, AF_UNSPEC, word, NULL, &addr);
-	if (ret)
-		return -EINVAL;
-	cfg->addr = addr;
+	if (!ret)
+		ret = parse_addr(word, &cfg->addr) ? -EINVAL : 0;
 	*cfg_port(cfg) = port;
-	return 0;
+	return ret;
 }
 
 static ssize_t rtgt_port_addr_show(struct config_item *item, char *page)
