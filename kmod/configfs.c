@@ -3,7 +3,8 @@
  * /sys/kernel/config/rtgt: text to structures and back, nothing more.
  *
  *   features
- *   ports/<port>/{addr,port,service,scope,max_conns,recv_size,recv_depth,enable,state}
+ *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,recv_size,
+ *                 recv_depth,idle_ms,enable,state,revoke}
  *   ports/<port>/regions/<region>/{size,access,fill}
  *
  * Every store parses first, then takes rtgt_port.config, refuses with -EBUSY
@@ -15,9 +16,7 @@
  * configfs holds the module while a port directory exists.
  */
 #include <linux/configfs.h>
-#include <linux/ctype.h>
 #include <linux/inet.h>
-#include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -30,11 +29,13 @@
 #define RTGT_RECV_SIZE_MAX	(2 * 1024 * 1024)
 #define RTGT_RECV_DEPTH_MAX	4096
 #define RTGT_CONNS_MAX		65536
+#define RTGT_IDLE_MAX_MS	(24 * 3600 * 1000)
 
 /* a page of "features" text, as configfs gives to a show */
 #define RTGT_FEATURES \
-	"op-write\nop-read\nop-write-imm\nop-send\n" \
-	"msg-echo\nmsg-checksum\nscope-shared\nscope-private\n"
+	"op-write\nop-read\nop-write-imm\nop-send\nop-send-imm\nop-send-inv\nop-atomic\n" \
+	"msg-echo\nmsg-checksum\nmsg-pull\nmsg-push\nmsg-revoke\nmsg-withhold\nmsg-disconnect\n" \
+	"scope-shared\nscope-private\ntransport-rc\ntransport-uc\ntransport-ud\nsrq\n"
 
 /**
  * struct rtgt_port_item - a directory below ports/
@@ -72,103 +73,6 @@ static struct rtgt_region_item *to_region_item(struct config_item *item)
 	return container_of(item, struct rtgt_region_item, item);
 }
 
-/* ---------------------------------------------------------------- text helpers */
-
-/* A number with an optional K, M or G behind it, and nothing else. */
-static int parse_bytes(const char *page, u64 min, u64 max, u64 *out)
-{
-	char *end;
-	u64 val;
-
-	if (!isdigit(*page))
-		return -EINVAL;
-	val = memparse(page, &end);
-	if (*skip_spaces(end))
-		return -EINVAL;
-	if (val < min || val > max)
-		return -ERANGE;
-	*out = val;
-	return 0;
-}
-
-static int parse_u32(const char *page, u32 min, u32 max, u32 *out)
-{
-	u32 val;
-	int ret = kstrtou32(page, 0, &val);
-
-	if (ret)
-		return ret;
-	if (val < min || val > max)
-		return -ERANGE;
-	*out = val;
-	return 0;
-}
-
-/* The line without white space around it; -EINVAL if it does not fit. */
-static int parse_word(const char *page, char *word, size_t size)
-{
-	page = skip_spaces(page);
-	if (strscpy(word, page, size) < 0)
-		return -EINVAL;
-	strim(word);
-	return *word ? 0 : -EINVAL;
-}
-
-static const struct {
-	const char *name;
-	u32 bit;
-} access_names[] = {
-	{ "read",	RTGT_ACCESS_READ },
-	{ "write",	RTGT_ACCESS_WRITE },
-	{ "atomic",	RTGT_ACCESS_ATOMIC },
-};
-
-static int parse_access(const char *page, u32 *out)
-{
-	char buf[64], *next = buf, *name;
-	u32 access = 0;
-	unsigned int i;
-	int ret;
-
-	ret = parse_word(page, buf, sizeof(buf));
-	if (ret)
-		return ret;
-	while ((name = strsep(&next, ","))) {
-		for (i = 0; i < ARRAY_SIZE(access_names); i++)
-			if (!strcmp(name, access_names[i].name))
-				break;
-		if (i == ARRAY_SIZE(access_names))
-			return -EINVAL;
-		access |= access_names[i].bit;
-	}
-	*out = access;
-	return 0;
-}
-
-static int parse_fill(const char *page, u16 *out)
-{
-	char word[16];
-	u8 byte;
-	int ret;
-
-	ret = parse_word(page, word, sizeof(word));
-	if (ret)
-		return ret;
-	if (!strcmp(word, "zero")) {
-		*out = 0;
-	} else if (!strcmp(word, "counter")) {
-		*out = RTGT_FILL_COUNTER;
-	} else {
-		if (strncmp(word, "0x", 2))
-			return -EINVAL;
-		ret = kstrtou8(word, 16, &byte);
-		if (ret)
-			return ret;
-		*out = byte;
-	}
-	return 0;
-}
-
 /*
  * The shape of every store of a port: "parse" fills a copy of the attributes,
  * which is put into place if the port is disabled.
@@ -193,28 +97,29 @@ static ssize_t port_store(struct config_item *item, const char *page, size_t cou
 
 /* -------------------------------------------------------------- a port's files */
 
+/*
+ * A file of a port: NAME_parse() reads it into the attributes, the rest is alike
+ * for all.
+ */
+#define RTGT_PORT_ATTR(_name, _fmt, _value)						\
+static ssize_t rtgt_port_##_name##_show(struct config_item *item, char *page)		\
+{											\
+	struct rtgt_port_cfg *cfg = &to_port_item(item)->port->cfg;			\
+											\
+	return sysfs_emit(page, _fmt "\n", _value);					\
+}											\
+static ssize_t rtgt_port_##_name##_store(struct config_item *item, const char *page,	\
+					 size_t count)					\
+{											\
+	return port_store(item, page, count, _name##_parse);				\
+}											\
+CONFIGFS_ATTR(rtgt_port_, _name)
+
 static __be16 *cfg_port(struct rtgt_port_cfg *cfg)
 {
 	if (cfg->addr.ss_family == AF_INET6)
 		return &((struct sockaddr_in6 *)&cfg->addr)->sin6_port;
 	return &((struct sockaddr_in *)&cfg->addr)->sin_port;
-}
-
-/*
- * inet_pton_with_scope() takes an IPv4 address with anything behind a colon, so
- * that is looked at here.
- */
-static int parse_addr(const char *word, struct sockaddr_storage *addr)
-{
-	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
-	const char *end;
-
-	memset(addr, 0, sizeof(*addr));
-	if (in4_pton(word, -1, (u8 *)&sin->sin_addr, -1, &end)) {
-		sin->sin_family = AF_INET;
-		return *end ? -EINVAL : 0;
-	}
-	return inet_pton_with_scope(current->nsproxy->net_ns, AF_INET6, word, NULL, addr);
 }
 
 static int addr_parse(const char *page, struct rtgt_port_cfg *cfg)
@@ -223,42 +128,26 @@ static int addr_parse(const char *page, struct rtgt_port_cfg *cfg)
 	char word[INET6_ADDRSTRLEN + IFNAMSIZ + 1];
 	int ret;
 
-	ret = parse_word(page, word, sizeof(word));
+	ret = rtgt_parse_word(page, word, sizeof(word));
 	if (!ret)
-		ret = parse_addr(word, &cfg->addr) ? -EINVAL : 0;
+		ret = rtgt_parse_addr(word, &cfg->addr) ? -EINVAL : 0;
 	*cfg_port(cfg) = port;
 	return ret;
 }
 
-static ssize_t rtgt_port_addr_show(struct config_item *item, char *page)
-{
-	return sysfs_emit(page, "%pISc\n", &to_port_item(item)->port->cfg.addr);
-}
-
-static ssize_t rtgt_port_addr_store(struct config_item *item, const char *page, size_t count)
-{
-	return port_store(item, page, count, addr_parse);
-}
+RTGT_PORT_ATTR(addr, "%pISc", &cfg->addr);
 
 static int port_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
 	u32 val;
-	int ret = parse_u32(page, 1, U16_MAX, &val);
+	int ret = rtgt_parse_u32(page, 1, U16_MAX, &val);
 
 	if (!ret)
 		*cfg_port(cfg) = htons(val);
 	return ret;
 }
 
-static ssize_t rtgt_port_port_show(struct config_item *item, char *page)
-{
-	return sysfs_emit(page, "%u\n", ntohs(*cfg_port(&to_port_item(item)->port->cfg)));
-}
-
-static ssize_t rtgt_port_port_store(struct config_item *item, const char *page, size_t count)
-{
-	return port_store(item, page, count, port_parse);
-}
+RTGT_PORT_ATTR(port, "%u", ntohs(*cfg_port(cfg)));
 
 static int service_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
@@ -266,7 +155,7 @@ static int service_parse(const char *page, struct rtgt_port_cfg *cfg)
 	char word[RTGT_NAME_LEN];
 	int ret;
 
-	ret = parse_word(page, word, sizeof(word));
+	ret = rtgt_parse_word(page, word, sizeof(word));
 	if (ret)
 		return ret;
 	service = rtgt_service_find(word);
@@ -276,22 +165,14 @@ static int service_parse(const char *page, struct rtgt_port_cfg *cfg)
 	return 0;
 }
 
-static ssize_t rtgt_port_service_show(struct config_item *item, char *page)
-{
-	return sysfs_emit(page, "%s\n", to_port_item(item)->port->cfg.service->name);
-}
-
-static ssize_t rtgt_port_service_store(struct config_item *item, const char *page, size_t count)
-{
-	return port_store(item, page, count, service_parse);
-}
+RTGT_PORT_ATTR(service, "%s", cfg->service->name);
 
 static int scope_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
 	char word[16];
 	int ret;
 
-	ret = parse_word(page, word, sizeof(word));
+	ret = rtgt_parse_word(page, word, sizeof(word));
 	if (ret)
 		return ret;
 	if (strcmp(word, "private") && strcmp(word, "shared"))
@@ -300,66 +181,87 @@ static int scope_parse(const char *page, struct rtgt_port_cfg *cfg)
 	return 0;
 }
 
-static ssize_t rtgt_port_scope_show(struct config_item *item, char *page)
-{
-	bool private = to_port_item(item)->port->cfg.private;
+RTGT_PORT_ATTR(scope, "%s", cfg->private ? "private" : "shared");
 
-	return sysfs_emit(page, "%s\n", private ? "private" : "shared");
+static const char *const transport_names[] = {
+	[RTGT_RC] = "rc",
+	[RTGT_UC] = "uc",
+	[RTGT_UD] = "ud",
+};
+
+static int transport_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	char word[8];
+	int ret;
+
+	ret = rtgt_parse_word(page, word, sizeof(word));
+	if (ret)
+		return ret;
+	ret = sysfs_match_string(transport_names, word);
+	if (ret < 0)
+		return ret;
+	cfg->transport = ret;
+	return 0;
 }
 
-static ssize_t rtgt_port_scope_store(struct config_item *item, const char *page, size_t count)
-{
-	return port_store(item, page, count, scope_parse);
-}
+RTGT_PORT_ATTR(transport, "%s", transport_names[cfg->transport]);
 
 static int max_conns_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
-	return parse_u32(page, 1, RTGT_CONNS_MAX, &cfg->max_conns);
+	return rtgt_parse_u32(page, 1, RTGT_CONNS_MAX, &cfg->max_conns);
 }
 
-static ssize_t rtgt_port_max_conns_show(struct config_item *item, char *page)
-{
-	return sysfs_emit(page, "%u\n", to_port_item(item)->port->cfg.max_conns);
-}
-
-static ssize_t rtgt_port_max_conns_store(struct config_item *item, const char *page, size_t count)
-{
-	return port_store(item, page, count, max_conns_parse);
-}
+RTGT_PORT_ATTR(max_conns, "%u", cfg->max_conns);
 
 static int recv_size_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
 	u64 val;
-	int ret = parse_bytes(page, RTGT_RECV_SIZE_MIN, RTGT_RECV_SIZE_MAX, &val);
+	int ret = rtgt_parse_bytes(page, RTGT_RECV_SIZE_MIN, RTGT_RECV_SIZE_MAX, &val);
 
 	if (!ret)
 		cfg->recv_size = val;
 	return ret;
 }
 
-static ssize_t rtgt_port_recv_size_show(struct config_item *item, char *page)
-{
-	return sysfs_emit(page, "%u\n", to_port_item(item)->port->cfg.recv_size);
-}
-
-static ssize_t rtgt_port_recv_size_store(struct config_item *item, const char *page, size_t count)
-{
-	return port_store(item, page, count, recv_size_parse);
-}
+RTGT_PORT_ATTR(recv_size, "%u", cfg->recv_size);
 
 static int recv_depth_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
-	return parse_u32(page, 1, RTGT_RECV_DEPTH_MAX, &cfg->recv_depth);
+	return rtgt_parse_u32(page, 1, RTGT_RECV_DEPTH_MAX, &cfg->recv_depth);
 }
 
-static ssize_t rtgt_port_recv_depth_show(struct config_item *item, char *page)
+RTGT_PORT_ATTR(recv_depth, "%u", cfg->recv_depth);
+
+static int srq_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
-	return sysfs_emit(page, "%u\n", to_port_item(item)->port->cfg.recv_depth);
+	return kstrtobool(page, &cfg->srq);
 }
 
-static ssize_t rtgt_port_recv_depth_store(struct config_item *item, const char *page, size_t count)
+RTGT_PORT_ATTR(srq, "%d", cfg->srq);
+
+static int idle_ms_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
-	return port_store(item, page, count, recv_depth_parse);
+	return rtgt_parse_u32(page, 0, RTGT_IDLE_MAX_MS, &cfg->idle_ms);
+}
+
+RTGT_PORT_ATTR(idle_ms, "%u", cfg->idle_ms);
+
+static ssize_t rtgt_port_revoke_store(struct config_item *item, const char *page, size_t count)
+{
+	struct rtgt_port *port = to_port_item(item)->port;
+	char word[16];
+	u32 id = 0;
+	int ret;
+
+	ret = rtgt_parse_word(page, word, sizeof(word));
+	if (!ret && strcmp(word, "all"))
+		ret = rtgt_parse_u32(word, 1, U32_MAX, &id);
+	if (ret)
+		return ret;
+	mutex_lock(&port->config);
+	ret = rtgt_port_revoke(port, id);
+	mutex_unlock(&port->config);
+	return ret ?: count;
 }
 
 static ssize_t rtgt_port_state_show(struct config_item *item, char *page)
@@ -459,26 +361,24 @@ static ssize_t rtgt_port_enable_store(struct config_item *item, const char *page
 	return ret ?: count;
 }
 
-CONFIGFS_ATTR(rtgt_port_, addr);
-CONFIGFS_ATTR(rtgt_port_, port);
-CONFIGFS_ATTR(rtgt_port_, service);
-CONFIGFS_ATTR(rtgt_port_, scope);
-CONFIGFS_ATTR(rtgt_port_, max_conns);
-CONFIGFS_ATTR(rtgt_port_, recv_size);
-CONFIGFS_ATTR(rtgt_port_, recv_depth);
 CONFIGFS_ATTR(rtgt_port_, enable);
 CONFIGFS_ATTR_RO(rtgt_port_, state);
+CONFIGFS_ATTR_WO(rtgt_port_, revoke);
 
 static struct configfs_attribute *rtgt_port_attrs[] = {
 	&rtgt_port_attr_addr,
 	&rtgt_port_attr_port,
 	&rtgt_port_attr_service,
+	&rtgt_port_attr_transport,
 	&rtgt_port_attr_scope,
+	&rtgt_port_attr_srq,
 	&rtgt_port_attr_max_conns,
 	&rtgt_port_attr_recv_size,
 	&rtgt_port_attr_recv_depth,
+	&rtgt_port_attr_idle_ms,
 	&rtgt_port_attr_enable,
 	&rtgt_port_attr_state,
+	&rtgt_port_attr_revoke,
 	NULL,
 };
 
@@ -505,7 +405,7 @@ static ssize_t region_store(struct config_item *item, const char *page, size_t c
 
 static int size_parse(const char *page, struct rtgt_spec *spec)
 {
-	return parse_bytes(page, 1, RTGT_REGION_MAX, &spec->size);
+	return rtgt_parse_bytes(page, 1, RTGT_REGION_MAX, &spec->size);
 }
 
 static ssize_t rtgt_region_size_show(struct config_item *item, char *page)
@@ -520,20 +420,12 @@ static ssize_t rtgt_region_size_store(struct config_item *item, const char *page
 
 static int access_parse(const char *page, struct rtgt_spec *spec)
 {
-	return parse_access(page, &spec->access);
+	return rtgt_parse_access(page, &spec->access);
 }
 
 static ssize_t rtgt_region_access_show(struct config_item *item, char *page)
 {
-	u32 access = to_region_item(item)->spec.access;
-	ssize_t len = 0;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(access_names); i++)
-		if (access & access_names[i].bit)
-			len += sysfs_emit_at(page, len, "%s%s", len ? "," : "",
-					     access_names[i].name);
-	return len + sysfs_emit_at(page, len, "\n");
+	return rtgt_show_access(page, to_region_item(item)->spec.access);
 }
 
 static ssize_t rtgt_region_access_store(struct config_item *item, const char *page, size_t count)
@@ -543,18 +435,12 @@ static ssize_t rtgt_region_access_store(struct config_item *item, const char *pa
 
 static int fill_parse(const char *page, struct rtgt_spec *spec)
 {
-	return parse_fill(page, &spec->fill);
+	return rtgt_parse_fill(page, &spec->fill);
 }
 
 static ssize_t rtgt_region_fill_show(struct config_item *item, char *page)
 {
-	u16 fill = to_region_item(item)->spec.fill;
-
-	if (fill == RTGT_FILL_COUNTER)
-		return sysfs_emit(page, "counter\n");
-	if (!fill)
-		return sysfs_emit(page, "zero\n");
-	return sysfs_emit(page, "0x%02x\n", fill);
+	return rtgt_show_fill(page, to_region_item(item)->spec.fill);
 }
 
 static ssize_t rtgt_region_fill_store(struct config_item *item, const char *page, size_t count)

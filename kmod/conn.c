@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A connection, from the peer's REQ to the release of the last resource.
+ * A connection, from the peer's REQ to the release of the last resource.  With
+ * datagrams, an endpoint: one QP for all clients of a device, which lives like a
+ * connection that has no peer and no cm_id.
  *
  *   REQ arrives   rtgt_conn_request() admits it to the port, becomes a user of
  *                 the device, builds domain, CQ, QP and receives, and accepts
@@ -15,11 +17,6 @@
  * own.  From the moment a connection is admitted it owns its cm_id, and the
  * handler returns 0 whatever happens; the teardown destroys the id.
  *
- * The QP is brought to RTS by hand, before rdma_accept() (which then only sends
- * the REP): so receives are posted in time, the QP carries this module's name in
- * "rdma resource show", and a QP type whose keys are registered elsewhere needs
- * no special case.
- *
  * Locks: rtgt_conn.lock protects the state only.  CM handlers run under the id's
  * handler mutex, completions in softirq.
  */
@@ -32,13 +29,6 @@
 
 #include "rtgt.h"
 #include "trace.h"
-
-/*
- * Waiting time a peer is told when no receive is posted: 0.64 ms, code 14 of
- * InfiniBand Architecture Specification 1.4, table 45.  The default, 0, is the
- * longest (655 ms).
- */
-#define RTGT_RNR_TIMER		14
 
 static const char *const conn_state_names[] = {
 	[RTGT_CONN_CONNECTING]	= "connecting",
@@ -130,38 +120,70 @@ static void conn_gone(struct rtgt_dev_user *user)
 	rtgt_conn_close(container_of(user, struct rtgt_conn, user), "the device is being removed");
 }
 
-/*
- * Unpublish, wait, release.  Draining the receive queue moves the QP to error;
- * after it no completion starts new work, so the deferred work can be waited
- * for, and after that nothing posts a send.
- */
+static void conn_release_domain(struct rtgt_conn *conn)
+{
+	struct rtgt_domain *dom;
+
+	/* a revocation looks at it with the lock held */
+	mutex_lock(&conn->port->lock);
+	dom = conn->domain;
+	conn->domain = NULL;
+	mutex_unlock(&conn->port->lock);
+	if (conn->pool && conn->pool != dom->pool)
+		rtgt_pool_destroy(conn->pool);
+	rtgt_domain_put(dom);
+}
+
+/* Unpublish, wait, release. */
 static void conn_teardown(struct work_struct *work)
 {
 	struct rtgt_conn *conn = container_of(work, struct rtgt_conn, close_work);
 
 	/* the REQ handler may still be building */
-	rdma_lock_handler(conn->cm_id);
-	rdma_unlock_handler(conn->cm_id);
+	wait_for_completion(&conn->built);
 
-	rdma_disconnect(conn->cm_id);
-	if (conn->qp) {
-		ib_drain_rq(conn->qp);
-		rtgt_slots_cancel(conn);
-		ib_drain_sq(conn->qp);
-		ib_destroy_qp(conn->qp);
-	}
-	if (conn->cq)
-		ib_free_cq(conn->cq);
-	rtgt_slots_destroy(conn);
+	cancel_delayed_work_sync(&conn->idle_work);
+	if (conn->cm_id)
+		rdma_disconnect(conn->cm_id);
+	rtgt_qp_destroy(conn);
+	if (conn->port->cfg.service->teardown)
+		conn->port->cfg.service->teardown(conn);
 	debugfs_remove(conn->debugfs);
 	if (conn->domain)
-		rtgt_domain_put(conn->domain);
-	rdma_destroy_id(conn->cm_id);
+		conn_release_domain(conn);
+	if (conn->cm_id)
+		rdma_destroy_id(conn->cm_id);
 	if (conn->attached)
 		rtgt_dev_detach(&conn->user);
 	rtgt_count(conn->port->stats, RTGT_CONNS_CLOSED, 1);
 	rtgt_port_forget(conn->port, conn);
 	rtgt_conn_put(conn);
+}
+
+/* Whoever sends nothing for so long is not missed. */
+static void conn_idle(struct work_struct *work)
+{
+	struct rtgt_conn *conn = container_of(to_delayed_work(work), struct rtgt_conn, idle_work);
+	unsigned long limit = msecs_to_jiffies(conn->port->cfg.idle_ms);
+	unsigned long idle = jiffies - READ_ONCE(conn->active);
+
+	if (idle >= limit)
+		rtgt_conn_close(conn, "idle");
+	else
+		queue_delayed_work(rtgt_wq, &conn->idle_work, limit - idle);
+}
+
+static void conn_live(struct rtgt_conn *conn)
+{
+	if (!conn_set_state(conn, RTGT_CONN_LIVE))
+		return;
+	rtgt_count(conn->port->stats, RTGT_CONNS_ESTABLISHED, 1);
+	pr_info_ratelimited("%s: connection %u from %pISpc on %s: established, QP %u\n",
+			    conn->port->name, conn->id, &conn->peer, conn->dev_name, conn->qpn);
+	WRITE_ONCE(conn->active, jiffies);
+	if (conn->port->cfg.idle_ms && conn->transport != RTGT_UD)
+		queue_delayed_work(rtgt_wq, &conn->idle_work,
+				   msecs_to_jiffies(conn->port->cfg.idle_ms));
 }
 
 static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
@@ -171,12 +193,7 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	trace_rtgt_cm_event(conn, ev->event, ev->status);
 	switch (ev->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		if (conn_set_state(conn, RTGT_CONN_LIVE)) {
-			rtgt_count(conn->port->stats, RTGT_CONNS_ESTABLISHED, 1);
-			pr_info_ratelimited("%s: connection %u from %pISpc on %s: established, QP %u\n",
-					    conn->port->name, conn->id, &conn->peer, conn->dev_name,
-					    conn->qpn);
-		}
+		conn_live(conn);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		rtgt_conn_close(conn, "disconnected");
@@ -197,17 +214,7 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-static void conn_qp_event(struct ib_event *ev, void *context)
-{
-	struct rtgt_conn *conn = context;
-
-	/* may run with interrupts off: leave the QP alone, the flush closes */
-	trace_rtgt_qp_event(conn, ev->event);
-	if (ev->event == IB_EVENT_COMM_EST)
-		rdma_notify(conn->cm_id, IB_EVENT_COMM_EST);
-}
-
-static int conn_create_domain(struct rtgt_conn *conn)
+static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 {
 	struct rtgt_port *port = conn->port;
 	struct rtgt_domain *dom;
@@ -215,100 +222,20 @@ static int conn_create_domain(struct rtgt_conn *conn)
 	unsigned int i;
 
 	if (port->cfg.private)
-		dom = rtgt_domain_create(conn->cm_id->device, port->stats, port->spec, NULL,
-					 port->nr_regions);
+		dom = rtgt_domain_create(ibdev, port->stats, port->spec, NULL, port->nr_regions);
 	else
-		dom = rtgt_port_domain_get(port, conn->cm_id->device);
+		dom = rtgt_port_domain_get(port, ibdev);
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
 	conn->domain = dom;
+	if (!port->cfg.private)
+		return rtgt_domain_revive(dom);
 
-	if (port->cfg.private) {
-		snprintf(name, sizeof(name), "%u", conn->id);
-		conn->debugfs = debugfs_create_dir(name, port->debugfs_conns);
-		for (i = 0; i < dom->nr; i++)
-			rtgt_debugfs_mem(conn->debugfs, port->spec[i]->name, dom->map[i].mem);
-	}
+	snprintf(name, sizeof(name), "%u", conn->id);
+	conn->debugfs = debugfs_create_dir(name, port->debugfs_conns);
+	for (i = 0; i < dom->nr; i++)
+		rtgt_debugfs_mem(conn->debugfs, port->spec[i]->name, dom->map[i].mem);
 	return 0;
-}
-
-static int conn_create_qp(struct rtgt_conn *conn)
-{
-	struct ib_device *ibdev = conn->cm_id->device;
-	unsigned int depth = conn->nr_slots;
-	struct ib_qp_init_attr init = {
-		.event_handler = conn_qp_event,
-		.qp_context = conn,
-		.qp_type = conn->cm_id->qp_type,
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.cap = {
-			/* one more of each for the drain */
-			.max_send_wr = depth + 1,
-			.max_recv_wr = depth + 1,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
-		},
-	};
-	struct ib_cq *cq;
-	struct ib_qp *qp;
-
-	cq = ib_alloc_cq_any(ibdev, conn, 2 * (depth + 1), IB_POLL_SOFTIRQ);
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	conn->cq = cq;
-	init.send_cq = cq;
-	init.recv_cq = cq;
-	qp = ib_create_qp(conn->domain->pd, &init);
-	if (IS_ERR(qp))
-		return PTR_ERR(qp);
-	conn->qp = qp;
-	conn->qpn = qp->qp_num;
-	return 0;
-}
-
-static int conn_modify_qp(struct rtgt_conn *conn, enum ib_qp_state state,
-			  const struct rdma_conn_param *param)
-{
-	struct ib_qp_attr attr = { .qp_state = state };
-	int mask, ret;
-
-	ret = rdma_init_qp_attr(conn->cm_id, &attr, &mask);
-	if (ret)
-		return ret;
-	/* rdma_cm learns these two only with the REP */
-	if (state == IB_QPS_RTR)
-		attr.max_dest_rd_atomic = param->responder_resources;
-	else if (state == IB_QPS_RTS)
-		attr.max_rd_atomic = param->initiator_depth;
-	return ib_modify_qp(conn->qp, &attr, mask);
-}
-
-/* To INIT at once: only from there on can the teardown drain the QP. */
-static int conn_setup_qp(struct rtgt_conn *conn, const struct rdma_conn_param *param)
-{
-	struct ib_qp *qp;
-	int ret;
-
-	ret = conn_create_qp(conn);
-	if (ret)
-		return ret;
-	ret = conn_modify_qp(conn, IB_QPS_INIT, param);
-	if (ret) {
-		qp = conn->qp;
-		conn->qp = NULL;
-		ib_destroy_qp(qp);
-		return ret;
-	}
-	ret = rtgt_slots_create(conn);
-	if (ret)
-		return ret;
-	ret = rtgt_slots_post(conn);
-	if (ret)
-		return ret;
-	ret = conn_modify_qp(conn, IB_QPS_RTR, param);
-	if (ret)
-		return ret;
-	return conn_modify_qp(conn, IB_QPS_RTS, param);
 }
 
 static int conn_accept(struct rtgt_conn *conn, const struct rdma_conn_param *req)
@@ -321,16 +248,21 @@ static int conn_accept(struct rtgt_conn *conn, const struct rdma_conn_param *req
 		.initiator_depth = min_t(int, req->initiator_depth, attrs->max_qp_init_rd_atom),
 		.flow_control = 1,
 		.rnr_retry_count = 7,
+		.srq = conn->port->cfg.srq,
 	};
 	int ret;
 
-	ret = rdma_set_min_rnr_timer(conn->cm_id, RTGT_RNR_TIMER);
+	if (conn->transport == RTGT_RC) {
+		/* for a peer that finds no receive posted; the default is 655 ms */
+		ret = rdma_set_min_rnr_timer(conn->cm_id, IB_RNR_TIMER_000_64);
+		if (ret)
+			return ret;
+		conn->can_read = param.initiator_depth > 0;
+	}
+	ret = rtgt_qp_create(conn, conn->cm_id, &param);
 	if (ret)
 		return ret;
-	ret = conn_setup_qp(conn, &param);
-	if (ret)
-		return ret;
-	param.qp_num = conn->qp->qp_num;
+	param.qp_num = conn->qpn;
 	param.private_data_len = conn->port->cfg.service->reply(conn, priv, sizeof(priv));
 	return rdma_accept(conn->cm_id, &param);
 }
@@ -347,7 +279,7 @@ static void conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reaso
 	rdma_reject(id, priv, len, IB_CM_REJ_CONSUMER_DEFINED);
 }
 
-static struct rtgt_conn *conn_alloc(struct rtgt_port *port, struct rdma_cm_id *id)
+static struct rtgt_conn *conn_alloc(struct rtgt_port *port, struct ib_device *ibdev)
 {
 	struct rtgt_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 
@@ -356,34 +288,60 @@ static struct rtgt_conn *conn_alloc(struct rtgt_port *port, struct rdma_cm_id *i
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->port_entry);
 	INIT_WORK(&conn->close_work, conn_teardown);
+	INIT_DELAYED_WORK(&conn->idle_work, conn_idle);
+	init_completion(&conn->built);
+	init_waitqueue_head(&conn->quiet);
 	spin_lock_init(&conn->lock);
 	conn->state = RTGT_CONN_CONNECTING;
 	conn->port = port;
-	conn->cm_id = id;
-	conn->peer = id->route.addr.dst_addr;
-	strscpy(conn->dev_name, dev_name(&id->device->dev), sizeof(conn->dev_name));
+	conn->peer.ss_family = AF_INET;
+	strscpy(conn->dev_name, dev_name(&ibdev->dev), sizeof(conn->dev_name));
 	conn->user.gone = conn_gone;
+	conn->transport = port->cfg.transport;
 	conn->nr_slots = port->cfg.recv_depth;
 	conn->recv_size = port->cfg.recv_size;
 	return conn;
 }
 
-/* Everything a connection needs, the REP included.  0, or a reject reason. */
-static u32 conn_build(struct rtgt_conn *conn, const struct rdma_conn_param *param, u32 *arg)
+/* Hold the device and have a domain. */
+static int conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev)
 {
-	int ret;
+	int ret = rtgt_dev_attach(ibdev, &conn->user);
 
-	ret = rtgt_dev_attach(conn->cm_id->device, &conn->user);
 	if (ret)
-		return RTGT_REJ_STOPPING;
+		return ret;
 	conn->attached = true;
-	ret = conn_create_domain(conn);
-	if (!ret)
-		ret = conn_accept(conn, param);
-	*arg = -ret;
-	if (ret == -EOPNOTSUPP)
+	return conn_create_domain(conn, ibdev);
+}
+
+/* The reject an errno of a connection that could not be built is told with. */
+static u32 conn_reject_reason(int err, u32 *arg)
+{
+	*arg = -err;
+	switch (err) {
+	case -ENODEV:
+	case -ESHUTDOWN:
+		return RTGT_REJ_STOPPING;
+	case -EOPNOTSUPP:
 		return RTGT_REJ_DEVICE;
-	return ret ? RTGT_REJ_RESOURCES : 0;
+	default:
+		return RTGT_REJ_RESOURCES;
+	}
+}
+
+static int conn_admit(struct rtgt_port *port, struct rtgt_conn *conn, u32 *why, u32 *arg)
+{
+	int ret = rtgt_port_admit(port, conn);
+
+	if (!ret) {
+		rtgt_count(port->stats, RTGT_CONNS_ACCEPTED, 1);
+	} else if (ret == -EUSERS) {
+		*why = RTGT_REJ_FULL;
+		*arg = port->cfg.max_conns;
+	} else {
+		*why = conn_reject_reason(ret, arg);
+	}
+	return ret;
 }
 
 /**
@@ -403,25 +361,18 @@ int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 {
 	struct rtgt_conn *conn;
 	u32 arg = 0;
-	int ret;
 	u32 why;
+	int ret;
 
-	conn = conn_alloc(port, id);
+	conn = conn_alloc(port, id->device);
 	if (!conn) {
 		conn_reject(port, id, RTGT_REJ_RESOURCES, ENOMEM);
 		return -ENOMEM;
 	}
+	conn->peer = id->route.addr.dst_addr;
+	conn->cm_id = id;
 	why = port->cfg.service->request(conn, param->private_data, param->private_data_len, &arg);
-	if (!why) {
-		ret = rtgt_port_admit(port, conn);
-		if (ret == -EUSERS) {
-			why = RTGT_REJ_FULL;
-			arg = port->cfg.max_conns;
-		} else if (ret) {
-			why = RTGT_REJ_STOPPING;
-		}
-	}
-	if (why) {
+	if (why || conn_admit(port, conn, &why, &arg)) {
 		conn_reject(port, id, why, arg);
 		rtgt_conn_put(conn);
 		return -ECONNREFUSED;
@@ -429,11 +380,94 @@ int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 
 	id->context = conn;
 	id->event_handler = conn_event;
-	rtgt_count(port->stats, RTGT_CONNS_ACCEPTED, 1);
-	why = conn_build(conn, param, &arg);
-	if (why) {
+	ret = conn_settle(conn, id->device);
+	if (!ret)
+		ret = conn_accept(conn, param);
+	if (ret) {
+		why = conn_reject_reason(ret, &arg);
 		conn_reject(port, id, why, arg);
 		rtgt_conn_close(conn, "could not be accepted");
 	}
+	complete(&conn->built);
 	return 0;
+}
+
+/* The endpoint's QP is built with the first client's id, which it does not keep. */
+static struct rtgt_conn *conn_create_endpoint(struct rtgt_port *port, struct rdma_cm_id *id,
+					      u32 *why, u32 *arg)
+{
+	struct rdma_conn_param param = {};
+	struct ib_port_attr attr;
+	struct rtgt_conn *conn;
+	int ret;
+
+	conn = conn_alloc(port, id->device);
+	if (!conn) {
+		*why = conn_reject_reason(-ENOMEM, arg);
+		return NULL;
+	}
+	ret = ib_query_port(id->device, id->port_num, &attr);
+	if (!ret)
+		conn->recv_size = min_t(u32, conn->recv_size, ib_mtu_enum_to_int(attr.active_mtu));
+	else
+		*why = conn_reject_reason(ret, arg);
+	if (ret || conn_admit(port, conn, why, arg)) {
+		rtgt_conn_put(conn);
+		return NULL;
+	}
+	kref_get(&conn->ref);	/* for the caller */
+	ret = conn_settle(conn, id->device);
+	if (!ret)
+		ret = rtgt_qp_create(conn, id, &param);
+	if (!ret)
+		conn_live(conn);
+	else
+		rtgt_conn_close(conn, "the endpoint could not be made");
+	complete(&conn->built);
+	if (!ret)
+		return conn;
+	*why = conn_reject_reason(ret, arg);
+	rtgt_conn_put(conn);
+	return NULL;
+}
+
+/**
+ * rtgt_conn_request_ud() - answer the request for a datagram endpoint
+ * @port: that listens
+ * @id: the new id
+ * @param: of the request
+ *
+ * CM handler.  The answer is all that happens between this client and the
+ * target; the id is not kept.
+ *
+ * Return: a negative errno always, so that the core destroys @id.
+ */
+int rtgt_conn_request_ud(struct rtgt_port *port, struct rdma_cm_id *id,
+			 const struct rdma_ud_param *param)
+{
+	u8 priv[RTGT_REP_UD_MAX];
+	struct rdma_conn_param accept = { .private_data = priv };
+	struct rtgt_hello hello;
+	struct rtgt_conn *conn;
+	u32 arg = 0;
+	u32 why;
+
+	why = rtgt_decode_req(param->private_data, param->private_data_len, &hello, &arg);
+	if (why) {
+		conn_reject(port, id, why, arg);
+		return -ECONNREFUSED;
+	}
+	conn = rtgt_port_endpoint(port, id->device);
+	if (!conn)
+		conn = conn_create_endpoint(port, id, &why, &arg);
+	if (!conn) {
+		conn_reject(port, id, why, arg);
+		return -ECONNREFUSED;
+	}
+	accept.qp_num = conn->qpn;
+	accept.private_data_len = rtgt_service_endpoint(conn, priv, sizeof(priv));
+	if (rdma_accept(id, &accept))
+		pr_info_ratelimited("%s: a datagram client could not be answered\n", port->name);
+	rtgt_conn_put(conn);
+	return -ECONNABORTED;
 }

@@ -38,7 +38,7 @@ static int connections_show(struct seq_file *m, void *v)
 			   conn->id, rtgt_conn_state_name(state), &conn->peer, conn->dev_name,
 			   conn->qpn, conn->plain ? "plain" : "rtgt",
 			   READ_ONCE(conn->recv_msgs), READ_ONCE(conn->imms),
-			   READ_ONCE(conn->replies));
+			   (u64)atomic64_read(&conn->replies));
 	}
 	mutex_unlock(&port->lock);
 	return 0;

@@ -218,6 +218,83 @@ void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn)
 	mutex_unlock(&port->lock);
 }
 
+/**
+ * rtgt_port_endpoint() - the datagram endpoint of a device, if there is one
+ * @port: a UD port
+ * @ibdev: the device
+ *
+ * Return: a reference for rtgt_conn_put(), or NULL.
+ */
+struct rtgt_conn *rtgt_port_endpoint(struct rtgt_port *port, struct ib_device *ibdev)
+{
+	struct rtgt_conn *conn;
+
+	mutex_lock(&port->lock);
+	list_for_each_entry(conn, &port->conns, port_entry) {
+		if (READ_ONCE(conn->state) == RTGT_CONN_LIVE && conn->domain &&
+		    conn->domain->ibdev == ibdev) {
+			kref_get(&conn->ref);
+			goto unlock;
+		}
+	}
+	conn = NULL;
+unlock:
+	mutex_unlock(&port->lock);
+	return conn;
+}
+
+static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < dom->nr; i++) {
+		ret = rtgt_domain_rotate(dom, i, false);
+		if (ret)
+			return ret;
+		rtgt_count(port->stats, RTGT_ROTATIONS, 1);
+	}
+	return 0;
+}
+
+/**
+ * rtgt_port_revoke() - make the rkeys that were given away invalid
+ * @port: port
+ * @id: of a connection of a private port; 0 for all that are there
+ *
+ * New rkeys are made; those who connect later get them.  May sleep.
+ *
+ * Return: 0; -ENOENT without such a connection, -EINVAL for one connection of a
+ * shared port, -EIO when the device refused.
+ */
+int rtgt_port_revoke(struct rtgt_port *port, u32 id)
+{
+	struct rtgt_port_domain *pd;
+	struct rtgt_conn *conn;
+	int ret = id ? -ENOENT : 0;
+
+	if (id && !port->cfg.private)
+		return -EINVAL;
+	/* the lock keeps the domains: a teardown takes it before it drops one */
+	mutex_lock(&port->lock);
+	list_for_each_entry(pd, &port->domains, entry) {
+		ret = domain_revoke(port, pd->domain);
+		if (ret)
+			goto unlock;
+	}
+	list_for_each_entry(conn, &port->conns, port_entry) {
+		if (!port->cfg.private || !conn->domain || (id && conn->id != id) ||
+		    READ_ONCE(conn->state) != RTGT_CONN_LIVE)
+			continue;
+		ret = domain_revoke(port, conn->domain);
+		if (ret)
+			goto unlock;
+	}
+unlock:
+	mutex_unlock(&port->lock);
+	return ret;
+}
+
 static bool port_is_idle(struct rtgt_port *port)
 {
 	bool idle;
@@ -254,6 +331,8 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 
 	switch (ev->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		if (port->cfg.transport == RTGT_UD)
+			return rtgt_conn_request_ud(port, id, &ev->param.ud);
 		return rtgt_conn_request(port, id, &ev->param.conn);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		/* comes only to a listener that is bound to an address */
@@ -296,10 +375,19 @@ static void port_mem_put(struct rtgt_port *port)
 static int port_listen(struct rtgt_port *port, struct net *net)
 {
 	struct sockaddr *addr = (struct sockaddr *)&port->cfg.addr;
+	static const struct {
+		enum rdma_ucm_port_space ps;
+		enum ib_qp_type type;
+	} kind[] = {
+		[RTGT_RC] = { RDMA_PS_TCP, IB_QPT_RC },
+		[RTGT_UC] = { RDMA_PS_IB, IB_QPT_UC },
+		[RTGT_UD] = { RDMA_PS_UDP, IB_QPT_UD },
+	};
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(net, port_event, port, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(net, port_event, port, kind[port->cfg.transport].ps,
+			    kind[port->cfg.transport].type);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	/* an IPv6 wildcard must not take the port's IPv4 half */
@@ -376,7 +464,7 @@ int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 	int ret;
 
 	lockdep_assert_held(&port->config);
-	if (!port->nr_regions) {
+	if (!port->nr_regions && port->cfg.service->needs_region) {
 		pr_err("%s: no region: mkdir regions/NAME first\n", port->name);
 		return -EINVAL;
 	}

@@ -13,9 +13,11 @@
 #ifdef __KERNEL__
 #include <linux/kernel.h>
 #include <linux/build_bug.h>
+#include <linux/stddef.h>
 #include <linux/string.h>
 #else
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #endif
@@ -29,12 +31,16 @@ static_assert(sizeof(struct rtgt_req) == 16);
 static_assert(sizeof(struct rtgt_req) <= RTGT_REQ_MAX);
 static_assert(sizeof(struct rtgt_rep) == 172);
 static_assert(sizeof(struct rtgt_rep) <= RTGT_REP_MAX);
+static_assert(offsetof(struct rtgt_rep, more) <= RTGT_REP_UD_MAX);
 static_assert(sizeof(struct rtgt_rej) == 16);
 static_assert(sizeof(struct rtgt_rej) <= RTGT_REJ_MAX);
 static_assert(sizeof(struct rtgt_msg) == 16);
 static_assert(sizeof(struct rtgt_range) == 24);
 static_assert(sizeof(struct rtgt_crc) == 16);
 static_assert(sizeof(struct rtgt_imm_ack) == 4);
+static_assert(sizeof(struct rtgt_region) == 24);
+static_assert(sizeof(struct rtgt_xfer) == 32);
+static_assert(sizeof(struct rtgt_withhold) == 4);
 
 /**
  * rtgt_decode_req() - judge the private data of a CM REQ
@@ -125,41 +131,88 @@ static void encode_cap(struct rtgt_cap *cap, u64 addr, u32 rkey, u64 len)
 }
 
 /**
+ * rtgt_encode_region() - write a capability and its access
+ * @buf: sizeof(struct rtgt_region) bytes
+ * @addr: as in struct rtgt_cap
+ * @rkey: likewise
+ * @len: likewise
+ * @access: RTGT_ACCESS_*
+ */
+void rtgt_encode_region(void *buf, u64 addr, u32 rkey, u64 len, u32 access)
+{
+	struct rtgt_region *region = buf;
+
+	encode_cap(&region->cap, addr, rkey, len);
+	region->access = __cpu_to_be32(access);
+}
+
+/**
  * rtgt_encode_rep() - write the private data of a CM REP
  * @buf: where to
- * @size: room there
- * @welcome: what to say
+ * @size: room there: at least what comes before rtgt_rep.more, and that as well
+ *	  if there is more than one region
+ * @welcome: what to say; without a region the capability is all zero
  *
- * Return: bytes written; 0 if there is no room or the number of regions is not
- * one the REP can hold.
+ * Return: bytes written; 0 if there is no room or there are more regions than the
+ * REP can hold.
  */
 size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_welcome *welcome)
 {
 	struct rtgt_rep rep = {
 		.magic = __cpu_to_be32(RTGT_MAGIC),
 		.version = __cpu_to_be16(RTGT_VERSION),
-		.size = __cpu_to_be16(sizeof(rep)),
 		.features = __cpu_to_be32(welcome->features),
-		.access = __cpu_to_be32(welcome->region[0].access),
 		.nr_regions = __cpu_to_be16(welcome->nr),
 		.recv_depth = __cpu_to_be16(welcome->recv_depth),
 		.recv_size = __cpu_to_be32(welcome->recv_size),
 		.conn_id = __cpu_to_be32(welcome->conn_id),
 	};
+	size_t len = sizeof(rep);
 	unsigned int i;
 
-	if (size < sizeof(rep) || !welcome->nr || welcome->nr > RTGT_MAX_REGIONS)
+	if (welcome->nr <= 1 && size < len)
+		len = offsetof(struct rtgt_rep, more);
+	if (size < len || welcome->nr > RTGT_MAX_REGIONS)
 		return 0;
 
-	encode_cap(&rep.cap, welcome->region[0].addr, welcome->region[0].rkey,
-		   welcome->region[0].len);
-	for (i = 1; i < welcome->nr; i++) {
-		encode_cap(&rep.more[i - 1].cap, welcome->region[i].addr,
-			   welcome->region[i].rkey, welcome->region[i].len);
-		rep.more[i - 1].access = __cpu_to_be32(welcome->region[i].access);
+	rep.size = __cpu_to_be16(len);
+	if (welcome->nr) {
+		rep.access = __cpu_to_be32(welcome->region[0].access);
+		encode_cap(&rep.cap, welcome->region[0].addr, welcome->region[0].rkey,
+			   welcome->region[0].len);
 	}
-	memcpy(buf, &rep, sizeof(rep));
-	return sizeof(rep);
+	for (i = 1; i < welcome->nr; i++)
+		rtgt_encode_region(&rep.more[i - 1], welcome->region[i].addr,
+				   welcome->region[i].rkey, welcome->region[i].len,
+				   welcome->region[i].access);
+	memcpy(buf, &rep, len);
+	return len;
+}
+
+/* The shortest body of each request. */
+static const size_t body_size[] = {
+	[RTGT_MSG_CHECKSUM] = sizeof(struct rtgt_range),
+	[RTGT_MSG_PULL] = sizeof(struct rtgt_xfer),
+	[RTGT_MSG_PUSH] = sizeof(struct rtgt_xfer),
+	[RTGT_MSG_REVOKE] = sizeof(struct rtgt_range),
+	[RTGT_MSG_WITHHOLD] = sizeof(struct rtgt_withhold),
+	[RTGT_MSG_DISCONNECT] = 0,
+};
+
+static void decode_range(const struct rtgt_range *range, struct rtgt_request *rq)
+{
+	rq->region = __be32_to_cpu(range->region);
+	rq->offset = __be64_to_cpu(range->offset);
+	rq->count = __be64_to_cpu(range->len);
+}
+
+static void decode_xfer(const struct rtgt_xfer *xfer, struct rtgt_request *rq)
+{
+	rq->region = __be32_to_cpu(xfer->region);
+	rq->rkey = __be32_to_cpu(xfer->rkey);
+	rq->offset = __be64_to_cpu(xfer->offset);
+	rq->count = __be64_to_cpu(xfer->len);
+	rq->addr = __be64_to_cpu(xfer->addr);
 }
 
 /**
@@ -174,7 +227,7 @@ size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_welcome *welcom
 u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq)
 {
 	const struct rtgt_msg *msg = buf;
-	const struct rtgt_range *range = (const void *)(msg + 1);
+	const void *body = msg + 1;
 
 	memset(rq, 0, sizeof(*rq));
 	if (len < sizeof(*msg))
@@ -189,19 +242,27 @@ u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq)
 	if (rq->len != len - sizeof(*msg))
 		return RTGT_ST_LENGTH;
 
-	switch (rq->op) {
-	case RTGT_MSG_ECHO:
-		return RTGT_OK;
-	case RTGT_MSG_CHECKSUM:
-		if (rq->len < sizeof(*range))
-			return RTGT_ST_LENGTH;
-		rq->region = __be32_to_cpu(range->region);
-		rq->offset = __be64_to_cpu(range->offset);
-		rq->count = __be64_to_cpu(range->len);
-		return RTGT_OK;
-	default:
+	if (!rq->op || rq->op == RTGT_MSG_IMM || rq->op >= ARRAY_SIZE(body_size))
 		return RTGT_ST_OP;
+	if (rq->len < body_size[rq->op])
+		return RTGT_ST_LENGTH;
+
+	switch (rq->op) {
+	case RTGT_MSG_CHECKSUM:
+	case RTGT_MSG_REVOKE:
+		decode_range(body, rq);
+		break;
+	case RTGT_MSG_PULL:
+	case RTGT_MSG_PUSH:
+		decode_xfer(body, rq);
+		break;
+	case RTGT_MSG_WITHHOLD:
+		rq->ms = __be32_to_cpu(((const struct rtgt_withhold *)body)->ms);
+		if (rq->ms > RTGT_WITHHOLD_MAX_MS)
+			return RTGT_ST_LIMIT;
+		break;
 	}
+	return RTGT_OK;
 }
 
 /**
@@ -274,6 +335,10 @@ const char *rtgt_status_name(u32 status)
 		[RTGT_ST_LENGTH] = "length",
 		[RTGT_ST_REGION] = "region",
 		[RTGT_ST_RANGE] = "range",
+		[RTGT_ST_SHARED] = "shared",
+		[RTGT_ST_DEPTH] = "depth",
+		[RTGT_ST_LIMIT] = "limit",
+		[RTGT_ST_FAILED] = "failed",
 	};
 
 	if (status >= ARRAY_SIZE(names))

@@ -58,9 +58,12 @@ struct rtgt_welcome {
  * @op: enum rtgt_op
  * @tag: to return; 0 where the message was too short to hold one
  * @len: bytes of the body
- * @region: RTGT_MSG_CHECKSUM: which region
- * @offset: RTGT_MSG_CHECKSUM: first byte
- * @count: RTGT_MSG_CHECKSUM: bytes
+ * @region: which region; CHECKSUM, PULL, PUSH, REVOKE
+ * @offset: first byte; CHECKSUM, PULL, PUSH
+ * @count: bytes; CHECKSUM, PULL, PUSH
+ * @addr: of the initiator's memory; PULL, PUSH
+ * @rkey: likewise
+ * @ms: WITHHOLD
  */
 struct rtgt_request {
 	u8 op;
@@ -69,12 +72,16 @@ struct rtgt_request {
 	u32 region;
 	u64 offset;
 	u64 count;
+	u64 addr;
+	u32 rkey;
+	u32 ms;
 };
 
 int rtgt_decode_req(const void *buf, size_t len, struct rtgt_hello *hello, u32 *arg);
 int rtgt_decode_rej(const void *buf, size_t len, u32 *reason, u32 *arg);
 size_t rtgt_encode_rej(void *buf, size_t size, u32 reason, u32 arg);
 size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_welcome *welcome);
+void rtgt_encode_region(void *buf, u64 addr, u32 rkey, u64 len, u32 access);
 u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq);
 void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, u32 status, u32 len, u32 arg);
 bool rtgt_range_ok(u64 offset, u64 len, u64 size);

@@ -326,6 +326,8 @@ static void domain_release(struct kref *ref)
 {
 	struct rtgt_domain *dom = container_of(ref, struct rtgt_domain, ref);
 
+	if (dom->pool)
+		rtgt_pool_destroy(dom->pool);
 	while (dom->nr)
 		map_destroy(dom, &dom->map[--dom->nr]);
 	if (dom->reg)
@@ -361,6 +363,7 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 	if (!dom)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&dom->ref);
+	mutex_init(&dom->lock);
 	dom->ibdev = ibdev;
 	dom->pd = ib_alloc_pd(ibdev, 0);
 	if (IS_ERR(dom->pd)) {
@@ -385,6 +388,123 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 put:
 	rtgt_domain_put(dom);
 	return ERR_PTR(ret);
+}
+
+/**
+ * rtgt_domain_rotate() - kill a region's rkey and make another one
+ * @dom: domain
+ * @index: region, below @dom->nr
+ * @only_dead: do nothing unless a remote invalidation has killed the rkey
+ *
+ * May sleep.  When it returns the device accepts the old rkey no more; an access
+ * that was under way has either ended or fails.
+ *
+ * Return: 0 with the new rkey in @dom->map[@index].mr->rkey; -EPERM when
+ * @only_dead forbids; -EIO when the device refused, the region is unreachable
+ * then.
+ */
+int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, bool only_dead)
+{
+	struct rtgt_map *map = &dom->map[index];
+	int ret = 0;
+
+	mutex_lock(&dom->lock);
+	if (only_dead && !READ_ONCE(map->dead)) {
+		ret = -EPERM;
+		goto unlock;
+	}
+	if (!READ_ONCE(map->dead))
+		ret = rtgt_regqp_invalidate(dom->reg, map->mr);
+	if (ret)
+		goto unlock;
+	WRITE_ONCE(map->dead, true);
+	ib_update_fast_reg_key(map->mr, ib_inc_rkey(map->mr->rkey));
+	ret = rtgt_regqp_register(dom->reg, map->mr, map_ib_access(map->access));
+	if (!ret)
+		WRITE_ONCE(map->dead, false);
+unlock:
+	mutex_unlock(&dom->lock);
+	return ret;
+}
+
+/**
+ * rtgt_domain_revive() - new rkeys for regions a peer has invalidated
+ * @dom: domain
+ *
+ * A remote invalidation needs no more than the rkey, so a peer can kill that of a
+ * shared region.  Those who come after it get a new one.  May sleep.
+ *
+ * Return: 0, or what rtgt_domain_rotate() says.
+ */
+int rtgt_domain_revive(struct rtgt_domain *dom)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < dom->nr; i++) {
+		ret = rtgt_domain_rotate(dom, i, true);
+		if (ret && ret != -EPERM)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * rtgt_domain_invalidated() - note a remote invalidation
+ * @dom: domain
+ * @rkey: what the completion says
+ *
+ * Any context.
+ */
+void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
+{
+	unsigned int i;
+
+	for (i = 0; i < dom->nr; i++)
+		if (dom->map[i].mr->rkey == rkey)
+			WRITE_ONCE(dom->map[i].dead, true);
+}
+
+/**
+ * rtgt_map_sges() - scatter/gather elements for a piece of a region
+ * @dom: domain
+ * @index: region
+ * @offset: first byte
+ * @len: bytes; the caller has checked the range
+ * @sge: room for @max elements, to be used with QPs of @dom
+ * @max: at least 1
+ * @nr: how many were filled in
+ *
+ * Any context.
+ *
+ * Return: bytes they cover: @len, or less if @max is too few.
+ */
+u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 len,
+		  struct ib_sge *sge, unsigned int max, unsigned int *nr)
+{
+	struct rtgt_map *map = &dom->map[index];
+	struct scatterlist *sg;
+	u32 done = 0;
+	int i;
+
+	*nr = 0;
+	for_each_sgtable_dma_sg(&map->sgt, sg, i) {
+		u32 here = sg_dma_len(sg);
+
+		if (offset >= here) {
+			offset -= here;
+			continue;
+		}
+		if (done == len || *nr == max)
+			break;
+		sge[*nr].addr = sg_dma_address(sg) + offset;
+		sge[*nr].length = min_t(u32, here - offset, len - done);
+		sge[*nr].lkey = dom->pd->local_dma_lkey;
+		done += sge[*nr].length;
+		(*nr)++;
+		offset = 0;
+	}
+	return done;
 }
 
 /**

@@ -188,6 +188,24 @@ void rtgt_regqp_destroy(struct rtgt_regqp *reg)
 	kfree(reg);
 }
 
+static int regqp_post(struct rtgt_regqp *reg, struct ib_send_wr *wr)
+{
+	int ret;
+
+	wr->wr_cqe = &reg->cqe;
+	wr->send_flags = IB_SEND_SIGNALED;
+	mutex_lock(&reg->lock);
+	reinit_completion(&reg->done);
+	ret = ib_post_send(reg->qp, wr, NULL);
+	if (!ret) {
+		wait_for_completion(&reg->done);
+		if (reg->status != IB_WC_SUCCESS)
+			ret = -EIO;
+	}
+	mutex_unlock(&reg->lock);
+	return ret;
+}
+
 /**
  * rtgt_regqp_register() - register a mapped MR and wait until it is valid
  * @reg: of the MR's protection domain
@@ -201,25 +219,30 @@ void rtgt_regqp_destroy(struct rtgt_regqp *reg)
 int rtgt_regqp_register(struct rtgt_regqp *reg, struct ib_mr *mr, int access)
 {
 	struct ib_reg_wr wr = {
-		.wr = {
-			.opcode = IB_WR_REG_MR,
-			.send_flags = IB_SEND_SIGNALED,
-			.wr_cqe = &reg->cqe,
-		},
+		.wr.opcode = IB_WR_REG_MR,
 		.mr = mr,
 		.key = mr->rkey,
 		.access = access,
 	};
-	int ret;
 
-	mutex_lock(&reg->lock);
-	reinit_completion(&reg->done);
-	ret = ib_post_send(reg->qp, &wr.wr, NULL);
-	if (!ret) {
-		wait_for_completion(&reg->done);
-		if (reg->status != IB_WC_SUCCESS)
-			ret = -EIO;
-	}
-	mutex_unlock(&reg->lock);
-	return ret;
+	return regqp_post(reg, &wr.wr);
+}
+
+/**
+ * rtgt_regqp_invalidate() - invalidate a registered MR and wait until it is dead
+ * @reg: of the MR's protection domain
+ * @mr: registered
+ *
+ * May sleep.
+ *
+ * Return: 0 when the device accepts @mr->rkey no more, or a negative errno.
+ */
+int rtgt_regqp_invalidate(struct rtgt_regqp *reg, struct ib_mr *mr)
+{
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = mr->rkey,
+	};
+
+	return regqp_post(reg, &wr);
 }

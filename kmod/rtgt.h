@@ -4,7 +4,7 @@
  * defines them, lowest layer first; a file calls only what stands above its own
  * group, never below:
  *
- *   configfs -> port -> service -> conn -> ops -> region -> device
+ *   configfs -> port -> service -> conn -> ops -> slot -> region -> pool -> regqp -> device
  *
  * proto, stats and trace are leaves anyone may use.
  */
@@ -97,6 +97,82 @@ struct rtgt_regqp;
 struct rtgt_regqp *rtgt_regqp_create(struct ib_pd *pd);
 void rtgt_regqp_destroy(struct rtgt_regqp *reg);
 int rtgt_regqp_register(struct rtgt_regqp *reg, struct ib_mr *mr, int access);
+int rtgt_regqp_invalidate(struct rtgt_regqp *reg, struct ib_mr *mr);
+
+/* ------------------------------------------------------------------ pool.c */
+
+/* elements of one transfer's work request */
+#define RTGT_XFER_SGES		8
+
+/**
+ * struct rtgt_slot - a receive, the request it brings and the reply to it
+ * @pool: owner of the memory
+ * @conn: connection whose message it holds
+ * @recv_cqe: completion of the receive
+ * @send_cqe: completion of the reply; the receive is posted again there
+ * @xfer_cqe: completion of a READ or WRITE towards the peer
+ * @work: for requests that take long
+ * @busy: counted in rtgt_conn.busy: in a work item, or on the way from there
+ * @later: posts the receive again after a time
+ * @later_ms: that time, 0 for at once
+ * @then: what a completed transfer or the work item goes on with
+ * @buf: the request, and in place the reply
+ * @dma: its address for the device
+ * @len: bytes that arrived, or that the WRITE of an immediate carried
+ * @imm: the immediate
+ * @rq: the request, decoded
+ * @wc: UD: the receive
+ * @ah: UD: where the reply goes
+ * @src_qp: UD: likewise
+ *
+ * A slot is always in one place: posted as a receive, being worked on, or posted
+ * as a reply.  So nothing is allocated or locked for a request.
+ */
+struct rtgt_slot {
+	struct rtgt_pool *pool;
+	struct rtgt_conn *conn;
+	struct ib_cqe recv_cqe;
+	struct ib_cqe send_cqe;
+	struct ib_cqe xfer_cqe;
+	struct work_struct work;
+	bool busy;
+	struct delayed_work later;
+	u32 later_ms;
+	void (*then)(struct rtgt_slot *slot);
+	void *buf;
+	u64 dma;
+	u32 len;
+	u32 imm;
+	struct rtgt_request rq;
+	struct ib_wc wc;
+	struct ib_ah *ah;
+	u32 src_qp;
+};
+
+/**
+ * struct rtgt_pool - slots of a connection, or of an SRQ
+ * @pd: protection domain
+ * @srq: shared by the connections of @pd, or NULL
+ * @size: bytes of a slot's buffer
+ * @head: bytes of it before a message: the GRH of a UD QP
+ * @nr: number of slots
+ * @slots: the slots
+ */
+struct rtgt_pool {
+	struct ib_pd *pd;
+	struct ib_srq *srq;
+	u32 size;
+	u32 head;
+	unsigned int nr;
+	struct rtgt_slot slots[];
+};
+
+struct rtgt_pool *rtgt_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, u32 head, bool srq,
+				   void (*init)(struct rtgt_slot *slot));
+void rtgt_pool_destroy(struct rtgt_pool *pool);
+void rtgt_pool_quiet(struct rtgt_pool *pool);
+int rtgt_pool_post(struct rtgt_slot *slot, struct ib_qp *qp);
+int rtgt_pool_post_all(struct rtgt_pool *pool, struct ib_qp *qp);
 
 /* ---------------------------------------------------------------- region.c */
 
@@ -142,6 +218,7 @@ struct rtgt_mem {
  * @sgt: DMA mapping
  * @iova: the address a peer uses, chosen at random
  * @access: RTGT_ACCESS_*
+ * @dead: the rkey is invalid, by a remote invalidation or a rotation under way
  */
 struct rtgt_map {
 	struct rtgt_mem *mem;
@@ -149,6 +226,7 @@ struct rtgt_map {
 	struct sg_table sgt;
 	u64 iova;
 	u32 access;
+	bool dead;
 };
 
 /**
@@ -157,6 +235,8 @@ struct rtgt_map {
  * @ibdev: the device; whoever holds a reference is a rtgt_dev_user
  * @pd: QPs that shall reach the regions are created here
  * @reg: posts the registrations
+ * @lock: one rotation at a time
+ * @pool: with an SRQ, the receives of all connections in @pd
  * @nr: number of regions
  * @map: the regions, in the order of their index on the wire
  */
@@ -165,6 +245,8 @@ struct rtgt_domain {
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
 	struct rtgt_regqp *reg;
+	struct mutex lock;	/* one rotation at a time */
+	struct rtgt_pool *pool;
 	unsigned int nr;
 	struct rtgt_map map[RTGT_MAX_REGIONS];
 };
@@ -177,40 +259,46 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
 				       unsigned int nr);
 void rtgt_domain_put(struct rtgt_domain *dom);
+int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, bool only_dead);
+int rtgt_domain_revive(struct rtgt_domain *dom);
+void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
+u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 len,
+		  struct ib_sge *sge, unsigned int max, unsigned int *nr);
+
+/* ------------------------------------------------------------------ slot.c */
+
+/* The message in a slot, behind the head a UD QP puts before it. */
+static inline void *rtgt_slot_msg(struct rtgt_slot *slot)
+{
+	return slot->buf + slot->pool->head;
+}
+
+void rtgt_slot_init(struct rtgt_slot *slot);
+void rtgt_slot_repost(struct rtgt_slot *slot);
+void rtgt_slot_send(struct rtgt_slot *slot, u32 len);
+void rtgt_slot_reply(struct rtgt_slot *slot, u32 status, u32 len, u32 arg);
+void rtgt_slot_defer(struct rtgt_slot *slot, void (*then)(struct rtgt_slot *slot));
+void rtgt_slot_xfer(struct rtgt_slot *slot, enum ib_wr_opcode opcode, u64 addr, u32 rkey,
+		    struct ib_sge *sge, unsigned int nr, void (*then)(struct rtgt_slot *slot));
 
 /* ------------------------------------------------------------------- ops.c */
 
+void rtgt_ops_message(struct rtgt_slot *slot);
+void rtgt_ops_imm(struct rtgt_slot *slot);
+
+/* -------------------------------------------------------- a connection, qp.c */
+
 /**
- * struct rtgt_slot - a receive, the request it brings and the reply to it
- * @conn: owner
- * @recv_cqe: completion of the receive
- * @send_cqe: completion of the reply; the receive is posted again there
- * @work: for requests that take long
- * @buf: rtgt_conn.recv_size bytes: the request, and in place the reply
- * @dma: its address for the device
- * @rq: the request, decoded
- *
- * A slot is always in one place: posted as a receive, being worked on, or
- * posted as a reply.  So nothing is allocated or locked for a request.
+ * enum rtgt_transport - what QPs a port's connections have
+ * @RTGT_RC: reliable connections
+ * @RTGT_UC: unreliable connections
+ * @RTGT_UD: datagrams: one QP for all clients of a device
  */
-struct rtgt_slot {
-	struct rtgt_conn *conn;
-	struct ib_cqe recv_cqe;
-	struct ib_cqe send_cqe;
-	struct work_struct work;
-	void *buf;
-	u64 dma;
-	struct rtgt_request rq;
+enum rtgt_transport {
+	RTGT_RC,
+	RTGT_UC,
+	RTGT_UD,
 };
-
-int rtgt_slots_create(struct rtgt_conn *conn);
-void rtgt_slots_cancel(struct rtgt_conn *conn);
-void rtgt_slots_destroy(struct rtgt_conn *conn);
-int rtgt_slots_post(struct rtgt_conn *conn);
-void rtgt_slot_imm(struct rtgt_slot *slot, const struct ib_wc *wc);
-void rtgt_slot_message(struct rtgt_slot *slot, const struct ib_wc *wc);
-
-/* ------------------------------------------------------------------ conn.c */
 
 /**
  * enum rtgt_conn_state - life of a connection
@@ -232,25 +320,33 @@ enum rtgt_conn_state {
  * @user: hold on the device
  * @attached: @user is in use
  * @domain: shared with the port, or own
- * @cm_id: owned; destroyed by the teardown
+ * @cm_id: owned; destroyed by the teardown.  NULL of a datagram endpoint
  * @cq: own
  * @qp: own, in @domain's PD
- * @slots: @nr_slots receives of @recv_size bytes
+ * @pool: its receives: @domain's if that has an SRQ, otherwise own
+ * @transport: of its QP
  * @nr_slots: receive queue depth
- * @recv_size: bytes
+ * @recv_size: bytes of the largest message
+ * @busy: slots in work items, and on their way from there
+ * @quiet: woken when there are none any more
+ * @active: jiffies of the last receive
+ * @idle_work: closes the connection when nothing was received for a time
  * @id: number on the wire, in debugfs and in the trace
  * @peer: its address, for log and debugfs
  * @dev_name: of the device, likewise
  * @qpn: of @qp, likewise, 0 before there is one
  * @plain: the peer's REQ did not speak rtgt: serve its one-sided operations and
  *	   immediates, count its SENDs
+ * @can_read: the peer lets the target READ its memory
+ * @service_priv: the service's, made by its setup, freed by its teardown
  * @lock: protects @state
- * @state: changed by rtgt_conn_set_state() only
+ * @state: changed by conn_set_state() only
+ * @built: the REQ handler is done with it
  * @close_work: the teardown
- * @recv_msgs: SENDs received (@recv_msgs, @imms and @replies are written in
- *	       completions of @cq only, which never run in parallel)
+ * @recv_msgs: SENDs received (@recv_msgs and @imms are written in completions of
+ *	       @cq only, which never run in parallel)
  * @imms: immediates received
- * @replies: replies completed
+ * @replies: replies sent
  * @debugfs: directory of a private connection's memory
  */
 struct rtgt_conn {
@@ -263,25 +359,41 @@ struct rtgt_conn {
 	struct rdma_cm_id *cm_id;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
-	struct rtgt_slot *slots;
+	struct rtgt_pool *pool;
+	enum rtgt_transport transport;
 	unsigned int nr_slots;
 	u32 recv_size;
+	atomic_t busy;
+	wait_queue_head_t quiet;
+	unsigned long active;
+	struct delayed_work idle_work;
 	u32 id;
 	struct sockaddr_storage peer;
 	char dev_name[IB_DEVICE_NAME_MAX];
 	u32 qpn;
 	bool plain;
+	bool can_read;
+	void *service_priv;
 	spinlock_t lock;	/* @state */
 	enum rtgt_conn_state state;
+	struct completion built;
 	struct work_struct close_work;
 	u64 recv_msgs;
 	u64 imms;
-	u64 replies;
+	atomic64_t replies;
 	struct dentry *debugfs;
 };
 
+int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
+		   const struct rdma_conn_param *param);
+void rtgt_qp_destroy(struct rtgt_conn *conn);
+
+/* ------------------------------------------------------------------ conn.c */
+
 int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 		      const struct rdma_conn_param *param);
+int rtgt_conn_request_ud(struct rtgt_port *port, struct rdma_cm_id *id,
+			 const struct rdma_ud_param *param);
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why);
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why);
 void rtgt_conn_put(struct rtgt_conn *conn);
@@ -292,26 +404,39 @@ const char *rtgt_conn_state_name(enum rtgt_conn_state state);
 /**
  * struct rtgt_service - what a port speaks
  * @name: as written to the port's service attribute
+ * @needs_region: a port without a region makes no sense
  * @request: judges a REQ's private data; 0, or a rtgt_rej_reason with @arg set.
  *	     May set @conn's flags.  Process context
  * @reply: writes the REP's private data, at most @size bytes; returns its
  *	   length.  Process context
+ * @setup: makes rtgt_conn.service_priv when the QP and the slots are there; 0 or a
+ *	   negative errno.  May be NULL.  Process context
+ * @teardown: frees it; the QP is gone, the device is not.  Called also when
+ *	      @setup failed or never ran.  May be NULL.  Process context
  * @message: a SEND arrived in @slot; must see to it that the slot is posted
- *	     again.  Completion context
+ *	     again.  Completion context, or process context on a UD port
  * @imm: an immediate arrived; likewise
  */
 struct rtgt_service {
 	const char *name;
+	bool needs_region;
 	int (*request)(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
 	size_t (*reply)(const struct rtgt_conn *conn, void *priv, size_t size);
-	void (*message)(struct rtgt_slot *slot, const struct ib_wc *wc);
-	void (*imm)(struct rtgt_slot *slot, const struct ib_wc *wc);
+	int (*setup)(struct rtgt_conn *conn);
+	void (*teardown)(struct rtgt_conn *conn);
+	void (*message)(struct rtgt_slot *slot);
+	void (*imm)(struct rtgt_slot *slot);
 };
 
+int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
+size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size);
+size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size);
 const struct rtgt_service *rtgt_service_find(const char *name);
 const struct rtgt_service *rtgt_service_nth(unsigned int n);
 
 extern const struct rtgt_service rtgt_service_rtgt;
+extern const struct rtgt_service rtgt_service_rping;
+extern const struct rtgt_service rtgt_service_sink;
 
 /* ------------------------------------------------------------------ port.c */
 
@@ -333,7 +458,10 @@ enum rtgt_port_state {
  * struct rtgt_port_cfg - a port's attributes
  * @addr: address and port to listen on
  * @service: what it speaks
+ * @transport: RC, UC or UD
  * @private: each connection has its own copy of the regions
+ * @srq: connections of a domain share their receives
+ * @idle_ms: a connection that sends nothing for so long is closed; 0 for never
  * @max_conns: connections at a time
  * @recv_size: bytes of a receive
  * @recv_depth: receives of a connection
@@ -341,7 +469,10 @@ enum rtgt_port_state {
 struct rtgt_port_cfg {
 	struct sockaddr_storage addr;
 	const struct rtgt_service *service;
+	enum rtgt_transport transport;
 	bool private;
+	bool srq;
+	u32 idle_ms;
 	u32 max_conns;
 	u32 recv_size;
 	u32 recv_depth;
@@ -398,6 +529,8 @@ void rtgt_port_disable(struct rtgt_port *port);
 bool rtgt_port_enabled(struct rtgt_port *port);
 struct rtgt_domain *rtgt_port_domain_get(struct rtgt_port *port, struct ib_device *ibdev);
 int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn);
+struct rtgt_conn *rtgt_port_endpoint(struct rtgt_port *port, struct ib_device *ibdev);
+int rtgt_port_revoke(struct rtgt_port *port, u32 id);
 void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn);
 const char *rtgt_port_state_name(enum rtgt_port_state state);
 
@@ -407,6 +540,17 @@ void rtgt_debugfs_init(void);
 void rtgt_debugfs_exit(void);
 void rtgt_debugfs_port(struct rtgt_port *port);
 void rtgt_debugfs_mem(struct dentry *dir, const char *name, struct rtgt_mem *mem);
+
+/* ------------------------------------------------------------------ text.c */
+
+int rtgt_parse_bytes(const char *page, u64 min, u64 max, u64 *out);
+int rtgt_parse_u32(const char *page, u32 min, u32 max, u32 *out);
+int rtgt_parse_word(const char *page, char *word, size_t size);
+int rtgt_parse_access(const char *page, u32 *out);
+int rtgt_parse_fill(const char *page, u16 *out);
+int rtgt_parse_addr(const char *word, struct sockaddr_storage *addr);
+ssize_t rtgt_show_access(char *page, u32 access);
+ssize_t rtgt_show_fill(char *page, u16 fill);
 
 /* -------------------------------------------------------------- configfs.c */
 

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The services a port can speak: one file each, one line here. */
+/*
+ * The services a port can speak: one file each, one line in the table here, and
+ * what several of them do alike.
+ */
 #include <linux/string.h>
 
 #include "rtgt.h"
 
 static const struct rtgt_service *const services[] = {
 	&rtgt_service_rtgt,
+	&rtgt_service_rping,
+	&rtgt_service_sink,
 };
 
 /**
@@ -33,4 +38,71 @@ const struct rtgt_service *rtgt_service_find(const char *name)
 		if (!strcmp(services[i]->name, name))
 			return services[i];
 	return NULL;
+}
+
+/**
+ * rtgt_service_accept_any() - a rtgt_service.request that judges nothing
+ * @conn: connection; its client is a plain one
+ * @priv: not looked at
+ * @len: likewise
+ * @arg: not set
+ *
+ * Return: 0.
+ */
+int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg)
+{
+	conn->plain = true;
+	return 0;
+}
+
+/**
+ * rtgt_service_capability() - a rtgt_service.reply that tells of all regions
+ * @conn: connection
+ * @priv: the REP's private data
+ * @size: room there
+ *
+ * Return: bytes written; none for a port without regions.
+ */
+size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size)
+{
+	const struct rtgt_domain *dom = conn->domain;
+	struct rtgt_welcome welcome = {
+		.features = conn->port->cfg.private ? RTGT_F_PRIVATE : 0,
+		.recv_size = conn->recv_size,
+		.recv_depth = conn->nr_slots,
+		.conn_id = conn->id,
+		.nr = dom->nr,
+	};
+	unsigned int i;
+
+	if (!dom->nr)
+		return 0;
+	for (i = 0; i < dom->nr; i++) {
+		welcome.region[i].addr = dom->map[i].iova;
+		welcome.region[i].len = dom->map[i].mem->size;
+		welcome.region[i].rkey = dom->map[i].mr->rkey;
+		welcome.region[i].access = dom->map[i].access;
+	}
+	return rtgt_encode_rep(priv, size, &welcome);
+}
+
+/**
+ * rtgt_service_endpoint() - what a datagram client is told
+ * @conn: endpoint
+ * @priv: the private data
+ * @size: room there
+ *
+ * No capability: a datagram reaches no memory.
+ *
+ * Return: bytes written.
+ */
+size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size)
+{
+	struct rtgt_welcome welcome = {
+		.recv_size = conn->recv_size,
+		.recv_depth = conn->nr_slots,
+		.conn_id = conn->id,
+	};
+
+	return rtgt_encode_rep(priv, size, &welcome);
 }

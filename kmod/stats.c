@@ -28,6 +28,8 @@ static const char *const counter_name[RTGT_NR_COUNTERS] = {
 	[RTGT_RECV_FLUSHED]		= "recv_flushed",
 	[RTGT_SEND_ERRORS]		= "send_errors",
 	[RTGT_REGISTRATIONS]		= "registrations",
+	[RTGT_INVALIDATIONS]		= "invalidations",
+	[RTGT_ROTATIONS]		= "rotations",
 };
 
 static_assert(RTGT_REJECTS_STOPPING - RTGT_REJECTS_VERSION ==

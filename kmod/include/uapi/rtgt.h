@@ -34,6 +34,8 @@
 #define RTGT_REQ_MAX		56
 #define RTGT_REP_MAX		196
 #define RTGT_REJ_MAX		148
+/* what a datagram client gets (SIDR), likewise */
+#define RTGT_REP_UD_MAX		136
 
 #define RTGT_PACKED		__attribute__((packed))
 
@@ -91,10 +93,12 @@ struct rtgt_region {
  *	 and length, reads no further
  * @magic: RTGT_MAGIC
  * @version: RTGT_VERSION
- * @size: bytes of this structure as the target knows it
+ * @size: bytes of this structure as the target knows it; to a datagram client it
+ *	  ends before @more
  * @features: RTGT_F_*
  * @access: RTGT_ACCESS_* of region 0
- * @nr_regions: regions of this port, region 0 included (1 to RTGT_MAX_REGIONS)
+ * @nr_regions: regions of this port, region 0 included (1 to RTGT_MAX_REGIONS); to
+ *		a datagram client 0, and @cap is 0 as well
  * @recv_depth: SENDs (and immediates) the target can hold at a time
  * @recv_size: the largest SEND it takes, in bytes, header included
  * @conn_id: the connection's number in the target's debugfs and trace
@@ -161,12 +165,28 @@ struct rtgt_rej {
  * @RTGT_MSG_CHECKSUM: CRC-32 (the one of zlib and Ethernet) of a range of a
  *		       region; body struct rtgt_range, answered by struct rtgt_crc
  * @RTGT_MSG_IMM: never asked for: the answer to an immediate with RTGT_IMM_ACK
+ * @RTGT_MSG_PULL: the target READs the initiator's memory into a region; body
+ *		   struct rtgt_xfer, answered without a body when the bytes are there
+ * @RTGT_MSG_PUSH: the target WRITEs a region's bytes to the initiator's memory;
+ *		   likewise
+ * @RTGT_MSG_REVOKE: invalidate a region's rkey and make a new one; body struct
+ *		     rtgt_range (only the region counts), answered by struct
+ *		     rtgt_region.  Of a shared region only after a remote
+ *		     invalidation has killed the rkey already
+ * @RTGT_MSG_WITHHOLD: answer, but post this message's receive again only after a
+ *		       time; body struct rtgt_withhold
+ * @RTGT_MSG_DISCONNECT: the target disconnects; there is no answer
  * @RTGT_MSG_REPLY: set in the op of a reply
  */
 enum rtgt_op {
 	RTGT_MSG_ECHO		= 1,
 	RTGT_MSG_CHECKSUM	= 2,
 	RTGT_MSG_IMM		= 3,
+	RTGT_MSG_PULL		= 4,
+	RTGT_MSG_PUSH		= 5,
+	RTGT_MSG_REVOKE		= 6,
+	RTGT_MSG_WITHHOLD	= 7,
+	RTGT_MSG_DISCONNECT	= 8,
 	RTGT_MSG_REPLY		= 0x80,
 };
 
@@ -179,6 +199,11 @@ enum rtgt_op {
  *		    @len disagrees with what arrived
  * @RTGT_ST_REGION: no such region
  * @RTGT_ST_RANGE: not inside the region
+ * @RTGT_ST_SHARED: the region is shared with other connections
+ * @RTGT_ST_DEPTH: the connection agreed on no READ towards the initiator
+ *		   (responder_resources in its REQ is 0)
+ * @RTGT_ST_LIMIT: a value beyond what the target takes
+ * @RTGT_ST_FAILED: the device refused; the kernel log says more
  */
 enum rtgt_status {
 	RTGT_OK			= 0,
@@ -187,6 +212,10 @@ enum rtgt_status {
 	RTGT_ST_LENGTH		= 3,
 	RTGT_ST_REGION		= 4,
 	RTGT_ST_RANGE		= 5,
+	RTGT_ST_SHARED		= 6,
+	RTGT_ST_DEPTH		= 7,
+	RTGT_ST_LIMIT		= 8,
+	RTGT_ST_FAILED		= 9,
 };
 
 /**
@@ -231,6 +260,32 @@ struct rtgt_crc {
 	__be32 crc;
 	__be32 rsvd;
 	__be64 len;
+} RTGT_PACKED;
+
+/**
+ * struct rtgt_xfer - body of RTGT_MSG_PULL and RTGT_MSG_PUSH
+ * @region: index of the target's region, as in the REP
+ * @rkey: of the initiator's memory
+ * @offset: first byte in the region
+ * @len: bytes; 0 is allowed
+ * @addr: of the initiator's memory
+ */
+struct rtgt_xfer {
+	__be32 region;
+	__be32 rkey;
+	__be64 offset;
+	__be64 len;
+	__be64 addr;
+} RTGT_PACKED;
+
+#define RTGT_WITHHOLD_MAX_MS	10000
+
+/**
+ * struct rtgt_withhold - body of RTGT_MSG_WITHHOLD
+ * @ms: how long, in milliseconds, at most RTGT_WITHHOLD_MAX_MS
+ */
+struct rtgt_withhold {
+	__be32 ms;
 } RTGT_PACKED;
 
 /**

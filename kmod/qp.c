@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The queue pair of a connection, from nothing to RTS and back.
+ *
+ * It is brought to RTS by hand, before rdma_accept() (which then only sends the
+ * REP): so receives are posted in time, the QP carries this module's name in
+ * "rdma resource show", and a datagram endpoint's QP, which belongs to no one
+ * client's id, is made the same way.
+ *
+ * The end: the receive queue is drained, which moves the QP to error; after that
+ * no completion starts new work, so what is deferred can be waited for; after
+ * that nothing posts a send, so the send queue can be drained.
+ */
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "rtgt.h"
+#include "trace.h"
+
+static void qp_event(struct ib_event *ev, void *context)
+{
+	struct rtgt_conn *conn = context;
+
+	/* may run with interrupts off */
+	trace_rtgt_qp_event(conn, ev->event);
+	switch (ev->event) {
+	case IB_EVENT_COMM_EST:
+		if (conn->cm_id)
+			rdma_notify(conn->cm_id, IB_EVENT_COMM_EST);
+		break;
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		/* with an SRQ no receive is flushed that would tell */
+		rtgt_conn_fail(conn, "the device refused what the peer did");
+		break;
+	default:
+		break;
+	}
+}
+
+/* Own receives, unless the domain has an SRQ: then the first who comes makes that. */
+static int qp_create_pool(struct rtgt_conn *conn)
+{
+	struct rtgt_domain *dom = conn->domain;
+	u32 head = conn->transport == RTGT_UD ? sizeof(struct ib_grh) : 0;
+	bool srq = conn->port->cfg.srq;
+	struct rtgt_pool *pool;
+	int ret = 0;
+
+	mutex_lock(&dom->lock);
+	pool = dom->pool;
+	if (!pool) {
+		pool = rtgt_pool_create(dom->pd, conn->nr_slots, conn->recv_size, head, srq,
+					rtgt_slot_init);
+		if (IS_ERR(pool)) {
+			ret = PTR_ERR(pool);
+			goto unlock;
+		}
+		if (srq)
+			ret = rtgt_pool_post_all(pool, NULL);
+		if (ret) {
+			rtgt_pool_destroy(pool);
+			goto unlock;
+		}
+		if (srq)
+			dom->pool = pool;
+	}
+	conn->pool = pool;
+unlock:
+	mutex_unlock(&dom->lock);
+	return ret;
+}
+
+static int qp_create(struct rtgt_conn *conn)
+{
+	struct ib_device *ibdev = conn->domain->ibdev;
+	unsigned int depth = conn->nr_slots;
+	static const enum ib_qp_type types[] = {
+		[RTGT_RC] = IB_QPT_RC,
+		[RTGT_UC] = IB_QPT_UC,
+		[RTGT_UD] = IB_QPT_UD,
+	};
+	struct ib_qp_init_attr init = {
+		.event_handler = qp_event,
+		.qp_context = conn,
+		.qp_type = types[conn->transport],
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.srq = conn->pool->srq,
+		.cap = {
+			/* one more of each for the drain */
+			.max_send_wr = depth + 1,
+			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,
+			.max_send_sge = RTGT_XFER_SGES,
+			.max_recv_sge = 1,
+		},
+	};
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+
+	cq = ib_alloc_cq_any(ibdev, conn, 2 * (depth + 1), IB_POLL_SOFTIRQ);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	conn->cq = cq;
+	init.send_cq = cq;
+	init.recv_cq = cq;
+	qp = ib_create_qp(conn->domain->pd, &init);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	conn->qp = qp;
+	conn->qpn = qp->qp_num;
+	return 0;
+}
+
+static int qp_modify(struct rtgt_conn *conn, struct rdma_cm_id *id, enum ib_qp_state state,
+		     const struct rdma_conn_param *param)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	int mask, ret;
+
+	/* of a UD QP rdma_cm knows INIT only */
+	if (conn->transport == RTGT_UD && state != IB_QPS_INIT) {
+		mask = IB_QP_STATE | (state == IB_QPS_RTS ? IB_QP_SQ_PSN : 0);
+		return ib_modify_qp(conn->qp, &attr, mask);
+	}
+	ret = rdma_init_qp_attr(id, &attr, &mask);
+	if (ret)
+		return ret;
+	/* rdma_cm learns these two only with the REP */
+	if (state == IB_QPS_RTR)
+		attr.max_dest_rd_atomic = param->responder_resources;
+	else if (state == IB_QPS_RTS)
+		attr.max_rd_atomic = param->initiator_depth;
+	return ib_modify_qp(conn->qp, &attr, mask);
+}
+
+/**
+ * rtgt_qp_create() - give a connection its receives, its CQ and its QP, in RTS
+ * @conn: with a domain
+ * @id: tells the QP's addresses; not kept
+ * @param: what the REP will say of READs and atomics
+ *
+ * Process context, may sleep.  What was made before a failure is taken back by
+ * rtgt_qp_destroy().
+ *
+ * Return: 0 or a negative errno.
+ */
+int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
+		   const struct rdma_conn_param *param)
+{
+	struct ib_qp *qp;
+	int ret;
+
+	ret = qp_create_pool(conn);
+	if (ret)
+		return ret;
+	ret = qp_create(conn);
+	if (ret)
+		return ret;
+	/* only from INIT on can a QP be drained */
+	ret = qp_modify(conn, id, IB_QPS_INIT, param);
+	if (ret) {
+		qp = conn->qp;
+		conn->qp = NULL;
+		ib_destroy_qp(qp);
+		return ret;
+	}
+	if (conn->port->cfg.service->setup) {
+		ret = conn->port->cfg.service->setup(conn);
+		if (ret)
+			return ret;
+	}
+	if (!conn->pool->srq) {
+		ret = rtgt_pool_post_all(conn->pool, conn->qp);
+		if (ret)
+			return ret;
+	}
+	ret = qp_modify(conn, id, IB_QPS_RTR, param);
+	if (ret)
+		return ret;
+	return qp_modify(conn, id, IB_QPS_RTS, param);
+}
+
+static void qp_drain(struct rtgt_conn *conn)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	/* an SRQ keeps its receives */
+	if (conn->qp->srq)
+		ib_modify_qp(conn->qp, &attr, IB_QP_STATE);
+	else
+		ib_drain_rq(conn->qp);
+	wait_event(conn->quiet, !atomic_read(&conn->busy));
+	/* the drain posts a WRITE; what a UD QP sends is busy until it completes */
+	if (conn->transport != RTGT_UD)
+		ib_drain_sq(conn->qp);
+	if (conn->pool && !conn->qp->srq)
+		rtgt_pool_quiet(conn->pool);
+}
+
+/**
+ * rtgt_qp_destroy() - wait for all that is under way, destroy QP and CQ
+ * @conn: connection; rtgt_qp_create() may have failed half way or not have run
+ *
+ * May sleep.  The pool stays: it belongs to the domain or is freed with it.
+ */
+void rtgt_qp_destroy(struct rtgt_conn *conn)
+{
+	if (conn->qp) {
+		qp_drain(conn);
+		ib_destroy_qp(conn->qp);
+	}
+	if (conn->cq)
+		ib_free_cq(conn->cq);
+}

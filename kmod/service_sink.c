@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The service "sink": takes any connection and whatever is sent, and answers
+ * nothing.  For clients that measure or stress connecting (cmtime, ucmatose), and
+ * those that only WRITE and READ; a port of it needs no region.
+ */
+#include "rtgt.h"
+
+static void sink_receive(struct rtgt_slot *slot)
+{
+	rtgt_slot_repost(slot);
+}
+
+const struct rtgt_service rtgt_service_sink = {
+	.name = "sink",
+	.request = rtgt_service_accept_any,
+	.reply = rtgt_service_capability,
+	.message = sink_receive,
+	.imm = sink_receive,
+};

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receives, replies and transfers of a connection.
+ *
+ * A connection has a fixed number of slots.  A slot is posted as a receive; its
+ * completion hands it to the port's service, which ends in one of
+ *
+ *   rtgt_slot_repost()   nothing to answer: receive again
+ *   rtgt_slot_reply()    send what lies in the slot's buffer; receive again when
+ *                        that has completed (rtgt_slot_send() without the head)
+ *   rtgt_slot_xfer()     READ or WRITE the peer's memory, then go on
+ *   rtgt_slot_defer()    go on in a work item
+ *
+ * so a slot is always in exactly one place and its buffer has one owner.  A peer
+ * that sends faster than slots come back is told so by the device (RNR NAK).
+ *
+ * Errors.  A receive that is flushed while the connection is up means the device
+ * moved the QP to error, mostly because the peer was refused an access: the
+ * connection is closed.  A flush while it is being closed is the normal end.
+ * Nothing a peer can cause is printed here.
+ *
+ * Completions run in softirq (the CQ's irq_poll) and never two at a time for one
+ * connection.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm_ib.h>
+
+#include "rtgt.h"
+#include "trace.h"
+
+static struct ib_device *slot_ibdev(const struct rtgt_slot *slot)
+{
+	return slot->pool->pd->device;
+}
+
+/* The slot leaves the connection's hands. */
+static void slot_home(struct rtgt_slot *slot)
+{
+	struct rtgt_conn *conn = slot->conn;
+
+	if (!slot->busy)
+		return;
+	slot->busy = false;
+	if (atomic_dec_and_test(&conn->busy))
+		wake_up(&conn->quiet);
+}
+
+/* The reply went wrong; a slot of an SRQ serves others, the rest ends with the QP. */
+static void slot_lost(struct rtgt_slot *slot)
+{
+	slot_home(slot);
+	if (slot->pool->srq)
+		rtgt_pool_post(slot, NULL);
+}
+
+/**
+ * rtgt_slot_repost() - receive again
+ * @slot: the caller owns it; the device does afterwards
+ *
+ * Any context.
+ */
+void rtgt_slot_repost(struct rtgt_slot *slot)
+{
+	if (slot->later_ms) {
+		/* the teardown cancels it */
+		slot_home(slot);
+		mod_delayed_work(rtgt_wq, &slot->later, msecs_to_jiffies(slot->later_ms));
+		slot->later_ms = 0;
+		return;
+	}
+	slot_home(slot);
+	if (rtgt_pool_post(slot, slot->conn->qp) && !slot->pool->srq)
+		rtgt_conn_close(slot->conn, "a receive could not be posted");
+}
+
+static void slot_later(struct work_struct *work)
+{
+	struct rtgt_slot *slot = container_of(to_delayed_work(work), struct rtgt_slot, later);
+
+	rtgt_slot_repost(slot);
+}
+
+/**
+ * rtgt_slot_send() - send the first bytes of the slot's buffer
+ * @slot: the caller owns it; it is posted as a receive again afterwards
+ * @len: bytes, at most rtgt_conn.recv_size
+ *
+ * Any context.
+ */
+void rtgt_slot_send(struct rtgt_slot *slot, u32 len)
+{
+	struct rtgt_conn *conn = slot->conn;
+	struct ib_sge sge = {
+		.addr = slot->dma + slot->pool->head,
+		.length = len,
+		.lkey = slot->pool->pd->local_dma_lkey,
+	};
+	struct ib_ud_wr wr = {
+		.wr = {
+			.wr_cqe = &slot->send_cqe,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IB_WR_SEND,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.ah = slot->ah,
+		.remote_qpn = slot->src_qp,
+		.remote_qkey = RDMA_UDP_QKEY,
+	};
+
+	ib_dma_sync_single_for_device(slot_ibdev(slot), slot->dma, slot->pool->size,
+				      DMA_BIDIRECTIONAL);
+	/* before the peer can have it, and whatever becomes of its completion */
+	atomic64_inc(&conn->replies);
+	rtgt_count(conn->port->stats, RTGT_REPLIES, 1);
+	/* a connected QP looks at the common part of the request only */
+	if (ib_post_send(conn->qp, &wr.wr, NULL)) {
+		slot_lost(slot);
+		rtgt_conn_close(conn, "a reply could not be posted");
+	}
+}
+
+/**
+ * rtgt_slot_reply() - answer the request in @slot->rq
+ * @slot: the caller owns it; its buffer holds the body behind the head
+ * @status: enum rtgt_status
+ * @len: bytes of the body
+ * @arg: the immediate that is answered, or 0
+ *
+ * Any context.
+ */
+void rtgt_slot_reply(struct rtgt_slot *slot, u32 status, u32 len, u32 arg)
+{
+	rtgt_encode_reply(rtgt_slot_msg(slot), &slot->rq, status, len, arg);
+	trace_rtgt_reply(slot->conn, &slot->rq, status, len);
+	if (status != RTGT_OK)
+		rtgt_count(slot->conn->port->stats, RTGT_MALFORMED, 1);
+	rtgt_slot_send(slot, sizeof(struct rtgt_msg) + len);
+}
+
+/**
+ * rtgt_slot_defer() - go on in a work item, where sleeping is allowed
+ * @slot: the caller owns it
+ * @then: runs there
+ *
+ * Any context.
+ */
+void rtgt_slot_defer(struct rtgt_slot *slot, void (*then)(struct rtgt_slot *slot))
+{
+	slot->then = then;
+	if (!slot->busy) {
+		slot->busy = true;
+		atomic_inc(&slot->conn->busy);
+	}
+	queue_work(rtgt_wq, &slot->work);
+}
+
+static void slot_work(struct work_struct *work)
+{
+	struct rtgt_slot *slot = container_of(work, struct rtgt_slot, work);
+
+	slot->then(slot);
+}
+
+/**
+ * rtgt_slot_xfer() - READ or WRITE the peer's memory
+ * @slot: the caller owns it, and @then does when the transfer has completed
+ * @opcode: IB_WR_RDMA_READ or IB_WR_RDMA_WRITE
+ * @addr: of the peer's memory
+ * @rkey: likewise
+ * @sge: local memory
+ * @nr: elements of it, at most RTGT_XFER_SGES
+ * @then: called in completion context, after a success only: a transfer that the
+ *	  peer refuses ends the connection, as the transport has it
+ *
+ * Any context.
+ */
+void rtgt_slot_xfer(struct rtgt_slot *slot, enum ib_wr_opcode opcode, u64 addr, u32 rkey,
+		    struct ib_sge *sge, unsigned int nr, void (*then)(struct rtgt_slot *slot))
+{
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_cqe = &slot->xfer_cqe,
+			.sg_list = sge,
+			.num_sge = nr,
+			.opcode = opcode,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = addr,
+		.rkey = rkey,
+	};
+
+	slot->then = then;
+	if (ib_post_send(slot->conn->qp, &wr.wr, NULL)) {
+		slot_lost(slot);
+		rtgt_conn_close(slot->conn, "a transfer could not be posted");
+	}
+}
+
+/* Returns whether the completion was a success. */
+static bool slot_sent(struct rtgt_slot *slot, struct ib_wc *wc)
+{
+	struct rtgt_conn *conn = slot->conn;
+
+	trace_rtgt_wc(conn, wc, true);
+	if (likely(wc->status == IB_WC_SUCCESS))
+		return true;
+	if (wc->status != IB_WC_WR_FLUSH_ERR) {
+		rtgt_count(conn->port->stats, RTGT_SEND_ERRORS, 1);
+		rtgt_conn_close(conn, ib_wc_status_msg(wc->status));
+	}
+	slot_lost(slot);
+	return false;
+}
+
+static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rtgt_slot *slot = container_of(wc->wr_cqe, struct rtgt_slot, send_cqe);
+
+	if (slot_sent(slot, wc))
+		rtgt_slot_repost(slot);
+}
+
+static void slot_xfer_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rtgt_slot *slot = container_of(wc->wr_cqe, struct rtgt_slot, xfer_cqe);
+
+	if (slot_sent(slot, wc))
+		slot->then(slot);
+}
+
+static void slot_ud_run(struct rtgt_slot *slot)
+{
+	struct ib_pd *pd = slot->pool->pd;
+	struct ib_ah *ah;
+
+	if (slot->ah)
+		rdma_destroy_ah(slot->ah, RDMA_DESTROY_AH_SLEEPABLE);
+	slot->ah = NULL;
+	ah = ib_create_ah_from_wc(pd, &slot->wc, slot->buf, slot->wc.port_num);
+	if (IS_ERR(ah)) {
+		rtgt_count(slot->conn->port->stats, RTGT_SEND_ERRORS, 1);
+		rtgt_slot_repost(slot);
+		return;
+	}
+	slot->ah = ah;
+	slot->src_qp = slot->wc.src_qp;
+	slot->conn->port->cfg.service->message(slot);
+}
+
+/*
+ * A datagram can come from anybody: to answer it takes an address handle, and to
+ * make that may sleep.
+ */
+static void slot_ud_message(struct rtgt_slot *slot, const struct ib_wc *wc)
+{
+	slot->wc = *wc;
+	rtgt_slot_defer(slot, slot_ud_run);
+}
+
+static void slot_recv_failed(struct rtgt_slot *slot, struct ib_wc *wc)
+{
+	struct rtgt_conn *conn = slot->conn;
+
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		rtgt_count(conn->port->stats, RTGT_RECV_FLUSHED, 1);
+	rtgt_conn_fail(conn, wc->status == IB_WC_WR_FLUSH_ERR ?
+		       "the device refused what the peer did" : ib_wc_status_msg(wc->status));
+}
+
+static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rtgt_slot *slot = container_of(wc->wr_cqe, struct rtgt_slot, recv_cqe);
+	struct rtgt_conn *conn = cq->cq_context;
+	struct rtgt_stats __percpu *stats = conn->port->stats;
+
+	slot->conn = conn;
+	trace_rtgt_wc(conn, wc, false);
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		slot_recv_failed(slot, wc);
+		return;
+	}
+	WRITE_ONCE(conn->active, jiffies);
+	ib_dma_sync_single_for_cpu(slot_ibdev(slot), slot->dma, slot->pool->size,
+				   DMA_BIDIRECTIONAL);
+	if (wc->wc_flags & IB_WC_WITH_IMM) {
+		WRITE_ONCE(conn->imms, conn->imms + 1);
+		rtgt_count(stats, RTGT_IMMS, 1);
+	}
+	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+		rtgt_count(stats, RTGT_INVALIDATIONS, 1);
+		rtgt_domain_invalidated(conn->domain, wc->ex.invalidate_rkey);
+	}
+	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM) {
+		rtgt_count(stats, RTGT_IMM_BYTES, wc->byte_len);
+		slot->len = wc->byte_len;
+		slot->imm = be32_to_cpu(wc->ex.imm_data);
+		conn->port->cfg.service->imm(slot);
+		return;
+	}
+	slot->len = wc->byte_len - slot->pool->head;
+	WRITE_ONCE(conn->recv_msgs, conn->recv_msgs + 1);
+	rtgt_count(stats, RTGT_RECV_MSGS, 1);
+	rtgt_count(stats, RTGT_RECV_BYTES, slot->len);
+	if (conn->transport == RTGT_UD)
+		slot_ud_message(slot, wc);
+	else
+		conn->port->cfg.service->message(slot);
+}
+
+/**
+ * rtgt_slot_init() - prepare a slot of a new pool
+ * @slot: zeroed
+ */
+void rtgt_slot_init(struct rtgt_slot *slot)
+{
+	slot->recv_cqe.done = slot_recv_done;
+	slot->send_cqe.done = slot_send_done;
+	slot->xfer_cqe.done = slot_xfer_done;
+	INIT_WORK(&slot->work, slot_work);
+	INIT_DELAYED_WORK(&slot->later, slot_later);
+}
