@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# One-liners that call scripts; "make help" tells which.  All that is made is
+# below build/ or in the cache (~/.cache/rtgt).  vm/build.mk knows what is built
+# of what.
+
+KERNEL ?= 6.12
+export KERNEL T V LOCAL
+
+help:
+	@sed -n 's/^#: \{0,1\}//p' Makefile
+
+#: make demo         a target and a client on a wire: WRITE, READ, immediate, SEND,
+#:                   verified, counted, captured; needs nothing but packages
+#: make check        the test suite in guests; KTAP; the exit status tells
+#:   T=PATTERN       only these: program or program.case, globs allowed
+#:   LOCAL=1         on this machine, no guests: fast tier, as root
+#: make check-list   all tests, a line each
+#: make shell        the same two guests, for you
+#: make lint         the checks of the source; silent when fine
+#: make build        what the guests need, and nothing else
+#: make clean        removes build/
+#: make distclean    removes the cache as well
+#:   KERNEL=6.12     the guests' kernel
+#:   V=1             shows the output of long steps
+demo: build
+	@vm/demo
+
+check: $(if $(LOCAL),,build)
+	@vm/check
+
+check-list:
+	@selftests/run.sh --list
+
+shell: build
+	@vm/shell
+
+lint:
+	@vm/root run scripts/lint
+
+build:
+	@vm/build
+
+clean:
+	rm -rf build
+
+distclean: clean
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/rtgt"
+
+.PHONY: help demo check check-list shell lint build clean distclean

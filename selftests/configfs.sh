@@ -1,0 +1,265 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# configfs.sh: every attribute, with what it takes, what it refuses, and when.
+#
+# A refused value must leave the old one and say which errno it is; nothing may
+# change while the port listens.
+
+. "${0%/*}/lib.sh"
+LC_ALL=C
+
+# A port that is not enabled, with one region: DIR, REGION.
+disabled_port() {
+	target_port enable=0
+	DIR=$CONFIGFS/ports/$PORT
+	REGION=$DIR/regions/mem
+}
+
+show() { # FILE
+	local line
+	read -r line <"$1" || :
+	echo "$line"
+}
+
+# An attribute of the port or the region, whichever has it.
+attr() { # NAME
+	if [[ -e $DIR/$1 ]]; then
+		echo "$DIR/$1"
+	else
+		echo "$REGION/$1"
+	fi
+}
+
+takes() { # ATTRIBUTE VALUE=SHOWN...
+	local file pair
+	disabled_port
+	file=$(attr "$1")
+	shift
+	for pair; do
+		attr_set "$file" "${pair%%=*}"
+		same "${file##*/} after \"${pair%%=*}\"" "$(show "$file")" "${pair#*=}"
+	done
+}
+
+refuses() { # ATTRIBUTE ERRNO-TEXT VALUE...
+	local file old value text=$2
+	disabled_port
+	file=$(attr "$1")
+	old=$(show "$file")
+	shift 2
+	for value; do
+		fails_with "$text" attr_set "$file" "$value"
+		same "${file##*/} after the refused \"$value\"" "$(show "$file")" "$old"
+	done
+}
+
+defaults() {
+	local name
+	CASE_DIR=$CONFIGFS/ports/$CASE
+	mkdir "$CASE_DIR"
+	defer port_del "$CASE"
+	mkdir "$CASE_DIR/regions/r"
+	while read -r name value; do
+		same "$name" "$(show "$CASE_DIR/$name")" "$value"
+	done <<-END
+		addr 0.0.0.0
+		port 7471
+		service rtgt
+		scope shared
+		max_conns 1024
+		recv_size 4096
+		recv_depth 16
+		enable 0
+		state disabled
+		regions/r/size 4096
+		regions/r/access read,write
+		regions/r/fill zero
+	END
+}
+
+busy_attributes() {
+	local pair
+	target_port
+	DIR=$CONFIGFS/ports/$PORT
+	REGION=$DIR/regions/mem
+	for pair in addr=192.0.2.99 port=1 service=rtgt scope=private max_conns=1 recv_size=64 recv_depth=1 \
+		size=1 access=read fill=0x11; do
+		BEFORE=$(show "$(attr "${pair%=*}")")
+		fails_with "Device or resource busy" attr_set "$(attr "${pair%=*}")" "${pair#*=}"
+		same "${pair%=*} of an enabled port" "$(show "$(attr "${pair%=*}")")" "$BEFORE"
+	done
+	attr_set "$DIR/enable" 0
+	attr_set "$DIR/max_conns" 1
+}
+
+busy_directories() {
+	target_port
+	DIR=$CONFIGFS/ports/$PORT
+	fails_with "Device or resource busy" mkdir "$DIR/regions/late"
+	fails_with "Device or resource busy" rmdir "$DIR/regions/mem"
+	fails_with "Device or resource busy" rmdir "$DIR"
+	probe connect | grep -qx result=established
+}
+
+read_only_state() {
+	disabled_port
+	fails_with "Permission denied" attr_set "$DIR/state" listening
+	same state "$(show "$DIR/state")" disabled
+}
+
+states() {
+	disabled_port
+	attr_set "$DIR/enable" 1
+	same "state when enabled" "$(show "$DIR/state")" listening
+	same enable "$(show "$DIR/enable")" 1
+	attr_set "$DIR/enable" 1
+	same "state when enabled twice" "$(show "$DIR/state")" listening
+	attr_set "$DIR/enable" 0
+	attr_set "$DIR/enable" 0
+	same "state when disabled twice" "$(show "$DIR/state")" disabled
+}
+
+enable_without_region() {
+	PORT=$CASE
+	defer port_del "$PORT"
+	mkdir "$CONFIGFS/ports/$PORT"
+	attr_set "$CONFIGFS/ports/$PORT/addr" "$RTGT_TARGET_ADDR"
+	tolerate_log "rtgt: $PORT: "
+	fails_with "Invalid argument" attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	same state "$(show "$CONFIGFS/ports/$PORT/state")" disabled
+	look since "$MARK$CASE" | grep -q "rtgt: $PORT: .*region" || fail "the log does not say that a region is missing"
+}
+
+seven_regions() {
+	local i
+	disabled_port
+	for i in 1 2 3 4 5; do
+		mkdir "$DIR/regions/r$i"
+	done
+	fails_with "No space left on device" mkdir "$DIR/regions/r6"
+	attr_set "$DIR/enable" 1
+	has "$(probe connect)" result=established regions=6
+}
+
+# A region that goes makes room, and the order stays that of their creation.
+region_order() {
+	local text
+	disabled_port
+	mkdir "$DIR/regions/b" "$DIR/regions/a"
+	attr_set "$DIR/regions/b/size" 8192
+	attr_set "$DIR/regions/a/size" 12288
+	rmdir "$REGION"
+	attr_set "$DIR/enable" 1
+	text=$(probe connect)
+	has "$text" regions=2 len0=8192 len1=12288
+}
+
+port_in_use() {
+	local first
+	target_port
+	first=$PORT
+	tolerate_log "rtgt: .*cannot listen on .*error -98"
+	defer port_del "$CASE-again"
+	fails_with "Address already in use" port_add "$CASE-again" "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" region mem
+	same "state of the second" "$(show "$CONFIGFS/ports/$CASE-again/state")" disabled
+	has "$(probe connect)" result=established
+	same "state of the first" "$(show "$CONFIGFS/ports/$first/state")" listening
+}
+
+address_not_here() {
+	tolerate_log "rtgt: .*cannot listen on .*error -99"
+	defer port_del "$CASE"
+	fails_with "Cannot assign requested address" port_add "$CASE" addr=203.0.113.7 port=20001 region mem
+	same state "$(show "$CONFIGFS/ports/$CASE/state")" disabled
+}
+
+address_without_rdma() {
+	tolerate_log "rtgt: .*cannot listen on .*error -19"
+	defer port_del "$CASE"
+	ip link add rtgt-dummy type dummy
+	defer ip link del rtgt-dummy
+	ip addr add 203.0.113.7/32 dev rtgt-dummy
+	ip link set rtgt-dummy up
+	fails_with "No such device" port_add "$CASE" addr=203.0.113.7 port=20001 region mem
+	same state "$(show "$CONFIGFS/ports/$CASE/state")" disabled
+}
+
+wildcard() { # ADDRESS
+	target_port "addr=$1"
+	has "$(probe connect)" result=established
+	expect_counters conns_established=1
+}
+
+long_name() {
+	local name=n234567890123456789012345678901
+	fails_with "File name too long" mkdir "$CONFIGFS/ports/${name}2"
+	defer port_del "$name"
+	port_add "$name" enable=0 region "$name"
+	fails_with "File name too long" mkdir "$CONFIGFS/ports/$name/regions/${name}2"
+}
+
+features() {
+	local word
+	for word in op-write op-read op-write-imm op-send msg-echo msg-checksum scope-shared scope-private service-rtgt; do
+		grep -qx "$word" "$CONFIGFS/features" || fail "features has no line $word"
+	done
+	fails_with "Permission denied" attr_set "$CONFIGFS/features" x
+}
+
+only_root_writes() {
+	local found
+	disabled_port
+	found=$(find "$CONFIGFS" "$DEBUGFS" -perm /0022)
+	same "writable by others" "$found" ""
+	found=$(find "$DEBUGFS" -type f -perm /0377)
+	same "debugfs files that are more than root's to read" "$found" ""
+}
+
+tier fast
+tcase defaults "a new port and a new region have the documented defaults" defaults
+
+tcase addr-good "addr takes IPv4 and IPv6 literals" takes addr 192.0.2.1=192.0.2.1 ::=:: 2001:db8::1=2001:db8::1 0.0.0.0=0.0.0.0
+tcase addr-bad "addr refuses what is no address" refuses addr "Invalid argument" "" host 1.2.3 1.2.3.4.5 256.1.1.1 ::g "1.2.3.4 x"
+tcase port-good "port takes 1 to 65535" takes port 1=1 7471=7471 65535=65535
+tcase port-bad "port refuses what is no number" refuses port "Invalid argument" "" x 12x -1 1.5 "1 2"
+tcase port-range "port refuses 0 and 65536" refuses port "out of range" 0 65536 4294967295
+tcase service-good "service takes rtgt" takes service rtgt=rtgt
+tcase service-bad "service refuses one that is not there" refuses service "Invalid argument" "" none RTGT rtgtx
+tcase scope-good "scope takes shared and private" takes scope private=private shared=shared
+tcase scope-bad "scope refuses other words" refuses scope "Invalid argument" "" both Shared 1
+tcase max_conns-good "max_conns takes 1 to 65536" takes max_conns 1=1 65536=65536 17=17
+tcase max_conns-bad "max_conns refuses what is no number" refuses max_conns "Invalid argument" "" many -1 1K
+tcase max_conns-range "max_conns refuses 0 and 65537" refuses max_conns "out of range" 0 65537
+tcase recv_size-good "recv_size takes 64 bytes to 2 MiB, with suffix" takes recv_size 64=64 1K=1024 2M=2097152 4096=4096
+tcase recv_size-bad "recv_size refuses what is no size" refuses recv_size "Invalid argument" "" big -64 64x 1KK
+tcase recv_size-range "recv_size refuses 63 bytes and 2 MiB + 1" refuses recv_size "out of range" 0 63 2097153 1G
+tcase recv_depth-good "recv_depth takes 1 to 4096" takes recv_depth 1=1 4096=4096
+tcase recv_depth-bad "recv_depth refuses what is no number" refuses recv_depth "Invalid argument" "" deep -1
+tcase recv_depth-range "recv_depth refuses 0 and 4097" refuses recv_depth "out of range" 0 4097
+tcase enable-bad "enable refuses what is neither 0 nor 1" refuses enable "Invalid argument" "" maybe 2
+tcase size-good "a region's size takes 1 byte to 1 GiB, with suffix" takes size 1=1 4097=4097 64K=65536 3M=3145728 1G=1073741824
+tcase size-bad "a region's size refuses what is no size" refuses size "Invalid argument" "" huge -1 4096x
+tcase size-range "a region's size refuses 0 and 1 GiB + 1" refuses size "out of range" 0 1073741825 2G 16384G
+tcase access-good "a region's access takes each right and all" takes access read=read write=write atomic=atomic read,write,atomic=read,write,atomic write,read=read,write
+tcase access-bad "a region's access refuses other words" refuses access "Invalid argument" "" all read,, READ read+write "read, write"
+tcase fill-good "a region's fill takes zero, counter and a byte" takes fill counter=counter 0xa5=0xa5 0xff=0xff zero=zero
+tcase fill-bad "a region's fill refuses what is neither" refuses fill "Invalid argument" "" ones 5 165 0x a5 0xgg
+tcase fill-range "a region's fill refuses more than a byte" refuses fill "out of range" 0x100 0xffffffff
+
+tcase state-read-only "state cannot be written" read_only_state
+tcase states "state and enable follow, and to write what is there already is no error" states
+tcase busy-attributes "every attribute refuses with EBUSY while the port is enabled" busy_attributes
+tcase busy-directories "no region comes or goes and no port goes while it is enabled" busy_directories
+tcase enable-without-region "a port without a region cannot be enabled, and the log says why" enable_without_region
+tcase seven-regions "a port has six regions, not seven" seven_regions
+tcase region-order "regions are numbered in the order of their creation" region_order
+tcase port-in-use "a second listener on the same port is refused with EADDRINUSE" port_in_use
+tcase address-not-here "an address no interface has is refused with EADDRNOTAVAIL" address_not_here
+tcase address-without-rdma "an address of an interface without RDMA is refused with ENODEV" address_without_rdma
+tcase wildcard "a port on 0.0.0.0 serves the device's address" wildcard 0.0.0.0
+tcase long-name "names are taken up to 31 characters" long_name
+tcase features "features lists what the module can, one word a line" features
+tcase only-root-writes "nothing is writable, and nothing in debugfs readable, but by root" only_root_writes
+
+tmain "$@"

@@ -1,0 +1,192 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# connect.sh: connections come, are refused, and go.
+#
+# Refusals are typed (enum rtgt_rej_reason in the REJ's private data) and counted.
+# However a connection ends, nothing of it stays at the target.
+
+. "${0%/*}/lib.sh"
+
+rtgt_client() {
+	local rep
+	target_port recv_size=8192 recv_depth=7 region a size=5000 access=read region b size=4096
+	rep=$(probe connect)
+	has "$rep" result=established rtgt=1 features=0 regions=2 recv_depth=7 recv_size=8192 conn_id=1 rep_len=196 \
+		len0=5000 access0=1 len1=4096 access1=3
+	expect_counters conns_accepted=1 conns_established=1 conns_closed=1
+	has "$(probe connect)" conn_id=2
+}
+
+# The capability must not tell where the kernel keeps the memory.
+iova_tells_nothing() { # SCOPE
+	local rep addr i
+	target_port "scope=$1" region a region b size=1M region c size=100
+	rep=$(probe connect)
+	for i in 0 1 2; do
+		addr=$(value_of "$rep" "addr$i")
+		((addr > 0 && addr < 1 << 47)) || fail "region $i is at $addr, which a kernel address may be"
+	done
+	[[ $(value_of "$rep" addr0) != "$(value_of "$rep" addr1)" ]] || fail "two regions at one address: $rep"
+	target test -z "$(target look since "$MARK$CASE" | grep -o 'ffff[89a-f][0-9a-f]\{11\}')"
+}
+
+plain_client() { # PROBE-ARGUMENT
+	target_port region mem size=4096
+	has "$(probe connect "$1")" result=established rtgt=1
+	has "$(probe access "$1" op=write len=100)" wc=success
+	expect_counters conns_established=2 conns_closed=2 rejects_version=0 rejects_size=0
+}
+
+plain_in_connections() {
+	target_port
+	background holder probe hold plain=1
+	said holder ready=1
+	target connections "$PORT" | grep -q "^id=1 state=live peer=$RTGT_CLIENT_ADDR:[0-9]* dev=$RTGT_TARGET_DEV qpn=[0-9]* client=plain " ||
+		fail "connections: $(target connections "$PORT")"
+	finish holder
+	expect_no_connections
+}
+
+refused() { # REASON ARG PROBE-ARGUMENT...
+	local reason=$1 arg=$2 counter=rejects_$1
+	shift 2
+	target_port
+	has "$(probe connect "$@")" result=refused status=28 "reason=$reason" "arg=$arg"
+	expect_counters "$counter=1" conns_accepted=0
+	has "$(probe connect)" result=established
+}
+
+# Sizes beyond the structure are a newer client's: what is known of it is read.
+longer_req() {
+	target_port
+	has "$(probe connect size=56 extra=40)" result=established rtgt=1
+	has "$(probe connect size=17 extra=1)" result=established
+	expect_counters conns_established=2 rejects_size=0
+}
+
+port_full() {
+	target_port max_conns=2
+	background two probe hold count=2
+	said two ready=2
+	has "$(probe connect)" result=refused status=28 reason=full arg=2
+	has "$(probe connect plain=1)" result=refused reason=full
+	expect_counters rejects_full=2 conns_accepted=2
+	tell two echo
+	said two alive=2
+	finish two
+	expect_no_connections
+	has "$(probe connect)" result=established
+}
+
+nobody_listens() {
+	target_port
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	has "$(probe connect)" result=refused status=8 reason=untyped
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	has "$(probe connect)" result=established
+}
+
+# The rkey must be valid before the REP leaves: a client that WRITEs at once after
+# ESTABLISHED must never lose.
+race() { # SCOPE COUNT THREADS
+	target_port "scope=$1" recv_depth=2 max_conns=64
+	has "$(probe race "count=$2" "threads=$3" len=8 timeout=20)" "ok=$2" failed=0
+	expect_counters "conns_established=$2" "conns_closed=$2" qp_errors=0
+	expect_no_connections
+}
+
+parallel() { # SCOPE
+	target_port "scope=$1" recv_depth=4
+	background many probe hold count=64 timeout=20
+	said many ready=64
+	same "live connections" "$(target connections "$PORT" | grep -c " state=live ")" 64
+	same "different ids" "$(target connections "$PORT" | cut -d' ' -f1 | sort -u | wc -l)" 64
+	tell many echo
+	said many alive=64
+	finish many
+	expect_no_connections
+	expect_counters conns_established=64 conns_closed=64 recv_msgs=64 replies=64
+}
+
+client_killed() {
+	target_port
+	background doomed probe hold count=4
+	said doomed ready=4
+	kill -KILL "${BG_PID[doomed]}"
+	expect_no_connections
+	expect_counters conns_closed=4
+	has "$(probe connect)" result=established
+}
+
+disabled_under_clients() {
+	target_port
+	background holder probe hold count=3
+	said holder ready=3
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	same "connections of a disabled port" "$(target connections "$PORT")" ""
+	tell holder echo
+	said holder alive=0
+	finish holder
+	expect_counters conns_closed=3 qp_errors=0
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	has "$(probe connect)" result=established
+}
+
+disabled_under_traffic() {
+	target_port
+	background writer probe traffic len=4096
+	said writer started=1
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	said writer writes=
+	finish writer
+	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded)" "$WORK/writer.out" || fail "$(cat "$WORK/writer.out")"
+}
+
+# Two ports side by side: what befalls one does not touch the other.
+two_ports() {
+	local first first_cm
+	target_port
+	first=$PORT first_cm=$CM_PORT
+	background holder probe hold
+	said holder ready=1
+	target_port
+	has "$(probe connect)" result=established
+	target port_del "$PORT"
+	tell holder echo
+	said holder alive=1
+	finish holder
+	PORT=$first CM_PORT=$first_cm
+	expect_counters conns_established=1 recv_msgs=1
+}
+
+tcase rtgt-client "the REP tells regions, sizes, rights and receives" rtgt_client
+tcase iova-shared "a shared region's address is not a kernel address" iova_tells_nothing shared
+tcase iova-private "a private region's address is not a kernel address" iova_tells_nothing private
+tcase plain "a client without private data is served" plain_client plain=1
+tcase other-magic "a client with somebody else's private data is served" plain_client magic=0x52544755
+tcase plain-listed "a plain client is told apart in connections" plain_in_connections
+tcase version-0 "a REQ of version 0 is refused with the version served" refused version 1 version=0
+tcase version-2 "a REQ of version 2 is refused with the version served" refused version 1 version=2
+tcase version-65535 "a REQ of version 65535 is refused with the version served" refused version 1 version=65535
+tcase size-0 "a REQ of size 0 is refused with the smallest size" refused size 16 size=0
+tcase size-15 "a REQ of size 15 is refused with the smallest size" refused size 16 size=15
+tcase size-57 "a REQ longer than what arrived is refused" refused size 16 size=57
+tcase size-longer "a longer REQ of a newer client is taken" longer_req
+tcase full "beyond max_conns a connection is refused, until one goes" port_full
+tcase nobody "a disabled port refuses as if it were not there" nobody_listens
+tcase killed "a client that is killed leaves nothing" client_killed
+tcase disable-idle "disabling a port ends its connections" disabled_under_clients
+tcase disable-traffic "disabling a port ends a client in full traffic" disabled_under_traffic
+tcase two-ports "ports do not touch each other" two_ports
+limit 60
+tcase parallel-shared "64 connections at once, shared" parallel shared
+tcase parallel-private "64 connections at once, private" parallel private
+tier fast
+tcase race-shared "1,000 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 1000 4
+tcase race-private "300 clients WRITE at once after ESTABLISHED, none is refused, private" race private 300 4
+tier wire
+tcase race-wire-shared "300 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 300 4
+tcase race-wire-private "100 clients WRITE at once after ESTABLISHED, none is refused, private" race private 100 4
+
+tmain "$@"

@@ -1,0 +1,270 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# fixtures.sh: what the cases are written with; sourced by lib.sh.
+#
+# Everything here runs inside a case's subshell.  What a fixture makes, it also
+# removes when the case ends, however it ends.
+
+# --- verdicts -------------------------------------------------------------------
+
+fail() { # MESSAGE
+	printf '%s\n' "$*" >&2
+	exit 1
+}
+
+skip() { # REASON
+	printf '%s' "$*" >"$WORK/skip"
+	exit "$KSFT_SKIP"
+}
+
+need_command() { # COMMAND...
+	local cmd
+	for cmd; do
+		type -P "$cmd" >/dev/null || skip "$cmd is not installed"
+	done
+}
+
+# The module can be unloaded and loaded again only when we know its file.
+need_module_file() {
+	[[ -r ${RTGT_KO:-} ]] || skip "RTGT_KO does not name the module's file"
+}
+
+same() { # WHAT GOT WANTED
+	[[ $2 == "$3" ]] || fail "$1: got \"$2\", wanted \"$3\""
+}
+
+# In a "key=value ..." text, as probe prints it.
+has() { # TEXT KEY=VALUE...
+	local text=" ${1//$'\n'/ } " want
+	shift
+	for want; do
+		[[ $text == *" $want "* ]] || fail "wanted $want in:$text"
+	done
+}
+
+value_of() { # TEXT KEY
+	local text=" ${1//$'\n'/ } "
+	[[ $text == *" $2="* ]] || fail "no $2= in:$text"
+	text=${text#*" $2="}
+	echo "${text%% *}"
+}
+
+# CMD must fail and say TEXT.
+fails_with() { # TEXT CMD...
+	local text=$1 said
+	shift
+	if said=$("$@" 2>&1); then
+		fail "succeeded but should have failed with \"$text\": $*"
+	fi
+	[[ $said == *"$text"* ]] || fail "$* failed, but with \"$said\" instead of \"$text\""
+}
+
+# A line the case provokes on purpose and the kernel log may hold.
+tolerate_log() { # EXTENDED-REGEX
+	echo "$1" >>"$WORK/tolerate"
+}
+
+defer() { # CMD...
+	local cmd
+	printf -v cmd '%q ' "$@"
+	DEFERRED=("$cmd" "${DEFERRED[@]}")
+}
+
+# The EXIT trap: everything is tried, the case's own status wins.
+run_deferred() {
+	local rc=$? cmd
+	set +eE
+	for cmd in "${DEFERRED[@]}"; do
+		eval "$cmd" || rc=$((rc ? rc : 1))
+	done
+	exit "$rc"
+}
+
+# --- the target -----------------------------------------------------------------
+
+# Run CMD on the target's machine.
+on_target() { # CMD...
+	# shellcheck disable=SC2086 # a prefix of several words, or of none
+	$RTGT_PEER "$@"
+}
+
+# Run one of machine.sh's functions, or any command, there; its stdin is empty and
+# its stderr is in its stdout.  One shell serves all of them (machine.sh, serve).
+target() { # FUNCTION [ARG...]
+	local token=$BASHPID.$EPOCHREALTIME cmd line out=
+	if [[ -z ${RTGT_PEER:-} ]]; then
+		"$@"
+		return
+	fi
+	printf -v cmd '%q ' "$@"
+	printf '%s %s\n' "$token" "$cmd" >&"$TO_TARGET"
+	while IFS= read -r -u "$FROM_TARGET" line; do
+		if [[ $line == $'\1'"$token "* ]]; then
+			out=${out%$'\n'}
+			[[ -z $out ]] || printf '%s' "$out"
+			return "${line##* }"
+		fi
+		out+=$line$'\n'
+		# the answer to somebody who was not there any more to take it
+		[[ $line != $'\1'* ]] || out=
+	done
+}
+
+serve_target() {
+	[[ -n ${RTGT_PEER:-} ]] || return 0
+	mkfifo "$WORK/to" "$WORK/from"
+	exec {TO_TARGET}<>"$WORK/to" {FROM_TARGET}<>"$WORK/from"
+	# shellcheck disable=SC2086 # a prefix of several words
+	$RTGT_PEER "$HERE/machine.sh" serve <"$WORK/to" >"$WORK/from" &
+	SERVER=$!
+}
+
+# It ends with its input; a machine that hangs does not keep us.
+leave_target() {
+	[[ -n ${SERVER:-} ]] || return 0
+	exec {TO_TARGET}>&- {FROM_TARGET}>&-
+	wait_until 2 process_gone "$SERVER" || kill "$SERVER"
+}
+
+# A listening port under a name and a CM port nobody else uses: PORT, CM_PORT.
+# Region "mem" of 4 KiB unless regions are given.
+target_port() { # [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
+	PORTS_MADE=$((${PORTS_MADE:-0} + 1))
+	PORT=$CASE-$PORTS_MADE
+	CM_PORT=$((20000 + CASE_INDEX * 16 + PORTS_MADE))
+	[[ " $* " == *" region "* ]] || set -- "$@" region mem
+	defer target port_del "$PORT"
+	target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "$@"
+}
+
+# probe against PORT, from the client's address; see probe.c.
+probe() { # COMMAND [KEY=VALUE...]
+	"$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$RTGT_CLIENT_ADDR" "$@"
+}
+
+# One operation with "rtgt ping", all of it verified.
+ping_ok() { # OP BYTES ITERATIONS
+	rtgt ping -o "$1" -S "$2" -C "$3" -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/ping" 2>&1 ||
+		fail "rtgt ping: $(<"$WORK/ping")"
+	[[ $(<"$WORK/ping") == *"$3 operations, $(($2 * $3)) bytes verified at both ends"* ]] ||
+		fail "rtgt ping exits 0, but says: $(<"$WORK/ping")"
+}
+
+# The bytes of a region, as the target sees them.
+data_of() { # REGION [PORT]
+	echo "$DEBUGFS/ports/${2:-$PORT}/regions/$1/data"
+}
+
+# The port's counters must be or become these: the target counts when its
+# completions arrive, which may be after the client's.
+expect_counters() { # NAME=VALUE...
+	wait_until 5 counters_are "$@" || fail "counters of $PORT: wanted $*, got ${COUNTERS//$'\n'/, }"
+}
+
+counters_are() { # NAME=VALUE...
+	local want
+	COUNTERS=$(target counters "$PORT")
+	for want; do
+		[[ $'\n'$COUNTERS$'\n' == *$'\n'"${want/=/ }"$'\n'* ]] || return
+	done
+}
+
+counter() { # NAME
+	target counters "$PORT" | awk -v name="$1" '$1 == name { print $2 }'
+}
+
+expect_no_connections() {
+	wait_until 5 target no_connections "$PORT" || fail "still connected to $PORT: $(target connections "$PORT")"
+}
+
+# --- the devices' own counters ------------------------------------------------------
+
+# Remember both devices' hardware counters, for expect_hw to count from.
+declare -A HW_BEFORE HW_NOW
+hw_mark() {
+	hw_read HW_BEFORE
+}
+
+hw_read() { # ARRAY
+	# shellcheck disable=SC2034 # it is the array named by the argument
+	local -n into=$1
+	local name value
+	while read -r name value; do
+		into["client.$name"]=$value
+	done < <(hw_counters "$RTGT_CLIENT_DEV")
+	while read -r name value; do
+		into["target.$name"]=$value
+	done < <(target hw_counters "$RTGT_TARGET_DEV")
+}
+
+hw_delta() { # SIDE.NAME
+	echo $((HW_NOW[$1] - HW_BEFORE[$1]))
+}
+
+# So many since hw_mark at least; more may be acknowledgements, the connection's
+# own and repetitions.
+expect_hw() { # SIDE NAME AT-LEAST
+	hw_read HW_NOW
+	(($(hw_delta "$1.$2") >= $3)) || fail "$2 of the $1's device: $(hw_delta "$1.$2"), wanted at least $3"
+}
+
+# Messages since hw_mark, exactly, behind those that connect and disconnect: the
+# client sends REQ, RTU and DREQ and gets REP and DREP, and the queue pair 1 that
+# carries them counts like any other.  When the connection manager had to repeat
+# one, there are more.
+expect_messages() { # SENDS-OF-CLIENT SENDS-OF-TARGET
+	hw_read HW_NOW
+	echo "$(hw_delta client.rdma_sends) $(hw_delta client.rdma_recvs) $(hw_delta target.rdma_sends) $(hw_delta target.rdma_recvs)"
+}
+
+# --- background commands --------------------------------------------------------
+
+# Start CMD with a pipe as its stdin; its output goes to $WORK/NAME.out.  Ends with
+# "finish NAME", at the latest when the case does.
+declare -A BG_PID BG_STDIN
+background() { # NAME CMD...
+	local name=$1 fd
+	shift
+	# not the function: the process is to be the command itself, for kill
+	[[ $1 != probe ]] || set -- "$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$RTGT_CLIENT_ADDR" "${@:2}"
+	rm -f "$WORK/$name.in"
+	mkfifo "$WORK/$name.in"
+	"$@" <"$WORK/$name.in" >"$WORK/$name.out" 2>"$WORK/$name.err" &
+	BG_PID[$name]=$!
+	exec {fd}>"$WORK/$name.in"
+	BG_STDIN[$name]=$fd
+	defer abandon "$name"
+}
+
+tell() { # NAME TEXT
+	echo "$2" >&"${BG_STDIN[$1]}"
+}
+
+# Wait for a line in a background command's output.
+said() { # NAME TEXT
+	wait_until 10 grep -qF -- "$2" "$WORK/$1.out" ||
+		fail "$1 did not say \"$2\" but: $(cat "$WORK/$1.out" "$WORK/$1.err")"
+}
+
+# Close its stdin, wait for its end and return its status.
+finish() { # NAME
+	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]}
+	exec {fd}>&-
+	unset "BG_PID[$1]"
+	wait_until 10 process_gone "$pid" || fail "$1 does not end: $(cat "$WORK/$1.out" "$WORK/$1.err")"
+	wait "$pid"
+}
+
+process_gone() { # PID
+	! kill -0 "$1" 2>/dev/null
+}
+
+abandon() { # NAME
+	local fd=${BG_STDIN[$1]}
+	[[ -n ${BG_PID[$1]:-} ]] || return 0
+	exec {fd}>&-
+	kill "${BG_PID[$1]}" 2>/dev/null
+	wait "${BG_PID[$1]}" 2>/dev/null
+	return 0
+}

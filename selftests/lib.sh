@@ -1,0 +1,259 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# lib.sh: what every test program of rtgt sources.
+#
+# A program registers its cases and hands over:
+#
+#	. ./lib.sh
+#	echo_once() { ... }
+#	tcase echo "a SEND comes back as it went" echo_once
+#	tmain "$@"
+#
+# tmain runs each selected case in its own subshell and process group, with
+# "set -e": a command that fails fails the case, unless it stands in a condition.
+# A case has a time limit of its own.  Its verdict is the subshell's, and that
+# - the kernel of neither machine logged what it must not (kernel-log),
+# - both machines are again as they were: ports, module, devices, queue pairs,
+#   connection ids, memory regions,
+# - no process of it is left.
+# What a case left is put right before the next one starts.  What it printed is
+# shown when it fails.
+#
+# fixtures.sh holds what cases are written with, machine.sh what is done on one
+# machine.  Documentation/testing.rst tells how to write one.
+
+# kselftest's runner wraps a program with stdbuf, which every process we start
+# would load again
+unset LD_PRELOAD _STDBUF_O
+
+HERE=${BASH_SOURCE[0]%/*}
+[[ $HERE == /* ]] || HERE=$PWD/$HERE
+PROGRAM=${0##*/}
+PROGRAM=${PROGRAM%.sh}
+
+# shellcheck source=machine.sh
+. "$HERE/machine.sh"
+# shellcheck source=fixtures.sh
+. "$HERE/fixtures.sh"
+
+CASES=()
+declare -A CASE_DESC CASE_TIERS CASE_LIMIT CASE_CMD
+TIERS="fast wire"
+LIMIT=30
+TIMED_OUT=124
+
+# With a case's name, what stands in the kernel log where it begins
+MARK="rtgt-selftest[$$] $PROGRAM."
+
+# --- declaring ----------------------------------------------------------------
+
+# Register a case.  The name is one word, unique in its program.
+tcase() { # NAME DESCRIPTION FUNCTION [ARG...]
+	local name=$1
+	if [[ -n ${CASE_CMD[$name]:-} ]]; then
+		echo "$PROGRAM: case $name is declared twice" >&2
+		exit 2
+	fi
+	CASES+=("$name")
+	CASE_DESC[$name]=$2
+	CASE_TIERS[$name]=$TIERS
+	CASE_LIMIT[$name]=$LIMIT
+	shift 2
+	printf -v "CASE_CMD[$name]" '%q ' "$@"
+}
+
+# In which tiers the cases that follow run: fast, wire or both.
+tier() { # TIER...
+	TIERS=$*
+}
+
+# How long each of the cases that follow may take.
+limit() { # SECONDS
+	LIMIT=$1
+}
+
+# --- running --------------------------------------------------------------------
+
+# In this program's tier, chosen by the arguments or by RTGT_CASES (run.sh):
+# globs of case names, the latter with the program in front.
+selected() { # NAME PATTERN...
+	local name=$1 pattern
+	[[ " ${CASE_TIERS[$name]} " == *" $RTGT_TIER "* ]] || return
+	shift
+	(($#)) || return 0
+	for pattern; do
+		# shellcheck disable=SC2053 # a glob is what it is
+		[[ $name == $pattern ]] && return
+	done
+	return 1
+}
+
+list_cases() {
+	local name t
+	for name in "${CASES[@]}"; do
+		for t in ${CASE_TIERS[$name]}; do
+			echo "$t $PROGRAM.$name ${CASE_DESC[$name]}"
+		done
+	done
+}
+
+tmain() {
+	local -a chosen=() patterns=()
+	local name word
+
+	if [[ ${1:-} == --list ]]; then
+		list_cases
+		return
+	fi
+	set -f
+	for word in ${RTGT_CASES:-}; do
+		[[ ${word%%.*} != "$PROGRAM" ]] || patterns+=("${word#*.}")
+	done
+	set +f
+	(($# == 0)) || patterns=("$@")
+
+	: "${RTGT_TIER:=fast}"
+	for name in "${CASES[@]}"; do
+		if selected "$name" "${patterns[@]}"; then
+			chosen+=("$name")
+		fi
+	done
+
+	# shellcheck source=/dev/null
+	. "$HERE/../kselftest/ktap_helpers.sh"
+	ktap_print_header
+	if ((${#chosen[@]} == 0)); then
+		ktap_skip_all "no case for tier $RTGT_TIER"
+		exit "$KSFT_SKIP"
+	fi
+	ktap_set_plan "${#chosen[@]}"
+	run_cases "${chosen[@]}"
+}
+
+run_cases() { # NAME...
+	local i next
+
+	WORK=$(mktemp -d "${TMPDIR:-/tmp}/rtgt-$PROGRAM.XXXXXX") || exit 1
+	trap 'leave_target; rm -rf "$WORK"' EXIT
+	exec {DONE}<> <(:)
+	serve_target
+	: >"$WORK/tolerate"
+	bounded 30 turn_machines "" "$MARK$1" >"$WORK/turn" 2>&1 || {
+		indent <"$WORK/turn"
+		ktap_exit_fail_msg "$PROGRAM: a machine does not answer"
+	}
+	for ((i = 1; i <= $#; i++)); do
+		next=$((i + 1))
+		run_case "${!i}" "$i" "${!next:+$MARK${!next}}"
+	done
+	ktap_finished
+}
+
+run_case() { # NAME INDEX NEXT-MARKER
+	local name=$1 rc turned began=$EPOCHREALTIME
+	local -a why=()
+
+	: >"$WORK/tolerate"
+	bounded "${CASE_LIMIT[$name]}" case_body "$name" "$2" >"$WORK/log" 2>&1
+	rc=$?
+	case $rc in
+	0 | "$KSFT_SKIP") ;;
+	"$TIMED_OUT") why+=("still running after ${CASE_LIMIT[$name]} s") ;;
+	*) why+=("exit status $rc") ;;
+	esac
+	((LEFT_OVER == 0)) || why+=("it left processes behind")
+	bounded 60 turn_machines "$MARK$name" "$3" >"$WORK/turn" 2>&1
+	turned=$?
+	((turned == 0)) || why+=("the machine was not left as it was found")
+
+	if ((${#why[@]})); then
+		printf '# | %s\n' "${why[@]/#/$name: }"
+		indent <"$WORK/log"
+		indent <"$WORK/turn"
+		report ktap_test_fail "$name: ${CASE_DESC[$name]}"
+	elif ((rc == KSFT_SKIP)); then
+		report __ktap_test ok "$name: ${CASE_DESC[$name]}" "SKIP $(<"$WORK/skip")"
+		((++KTAP_CNT_SKIP))
+	else
+		report ktap_test_pass "$name: ${CASE_DESC[$name]}"
+	fi
+	[[ -z ${RTGT_TIMES:-} ]] || echo "# $name took $(((${EPOCHREALTIME/./} - ${began/./}) / 1000)) ms"
+	if ((turned > 1)); then
+		ktap_exit_fail_msg "nothing after $PROGRAM.$name can be believed"
+	fi
+}
+
+# ktap_helpers.sh leaves words unquoted: keep the shell from expanding them.
+report() { # FUNCTION ARG...
+	set -f
+	"$@"
+	set +f
+}
+
+# Diagnostics no KTAP parser takes for results, whatever they hold.
+indent() {
+	sed 's/^/# | /'
+}
+
+# Inside the case's subshell.
+case_body() { # NAME INDEX
+	local -a cmd
+	CASE=$1
+	CASE_INDEX=$2
+	DEFERRED=()
+	set +m -euE -o pipefail
+	trap 'exit 143' TERM
+	trap run_deferred EXIT
+	trap 'printf "%s:%s: \"%s\" failed with status %s\n" "${BASH_SOURCE[0]##*/}" "$LINENO" "$BASH_COMMAND" "$?" >&2' ERR
+	eval "${CASE_CMD[$CASE]}"
+}
+
+# Run CMD in a process group of its own.  Returns its status, or TIMED_OUT; no
+# process of the group survives, and LEFT_OVER tells whether one had to be
+# killed although CMD had ended.
+bounded() { # SECONDS CMD...
+	local limit=$1 pid rc
+	shift
+	LEFT_OVER=0
+	set -m
+	{
+		("$@")
+		echo "$?" >&"$DONE"
+	} </dev/null &
+	pid=$!
+	set +m
+	if read -r -t "$limit" -u "$DONE" rc; then
+		wait "$pid"
+		if kill -0 -- "-$pid" 2>/dev/null; then
+			LEFT_OVER=1
+			kill -KILL -- "-$pid"
+		fi
+		return "$rc"
+	fi
+	kill -TERM -- "-$pid"
+	wait_until 5 group_gone "$pid" || kill -KILL -- "-$pid"
+	# what ended while it was being killed has told so; nobody waits for it now
+	while read -r -t 0.01 -u "$DONE" rc; do :; done
+	return "$TIMED_OUT"
+}
+
+group_gone() { # PID
+	! kill -0 -- "-$1" 2>/dev/null
+}
+
+# --- both machines ----------------------------------------------------------------
+
+# First on the target's machine, then on the client's when that is another one.
+# Prints what is wrong; more than 1 means that a machine is beyond repair.
+turn_machines() { # OLD-MARKER NEW-MARKER
+	local rc=0 client_rc=0 tolerated
+	tolerated=$(<"$WORK/tolerate")
+	if [[ -z ${RTGT_PEER:-} ]]; then
+		turn "$1" "$2" "$tolerated" "$RTGT_TARGET_DEV" "$RTGT_CLIENT_DEV"
+		return
+	fi
+	target turn "$1" "$2" "$tolerated" "$RTGT_TARGET_DEV" || rc=$?
+	turn "$1" "$2" "$tolerated" "$RTGT_CLIENT_DEV" || client_rc=$?
+	return $((rc > client_rc ? rc : client_rc))
+}

@@ -1,0 +1,177 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# lifetime.sh: the module, the device and the network interface go while the
+# target is in use, and come back.
+#
+# A client that is in the way (it holds the device open) is ended first where
+# the kernel itself would wait for it: "ip link del" waits for every process that
+# has the device open, whosever listener is on it.
+
+. "${0%/*}/lib.sh"
+
+# What is left for the next cases, whatever becomes of this one.
+bring_back() {
+	target module_load || return
+	if [[ $RTGT_TIER == fast ]]; then
+		"$HERE/topology.sh" up
+	else
+		target device_add "$RTGT_TARGET_DEV" "$RTGT_TARGET_NETDEV"
+	fi
+}
+
+writer() {
+	background writer probe traffic len=4096
+	said writer started=1
+}
+
+writer_ended() {
+	said writer writes=
+	finish writer
+	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded)" "$WORK/writer.out" || fail "$(cat "$WORK/writer.out")"
+}
+
+port_state() {
+	target cat "$CONFIGFS/ports/$PORT/state"
+}
+
+gone() { # DEVICE
+	target test ! -e "/sys/class/infiniband/$1"
+}
+
+unload_refused() {
+	target_port
+	fails_with "in use" target module_unload
+	has "$(probe connect)" result=established
+	target port_del "$PORT"
+	target port_add "$PORT" enable=0
+	fails_with "in use" target module_unload
+}
+
+unload_idle() {
+	need_module_file
+	defer bring_back
+	target_port
+	has "$(probe access op=write)" wc=success
+	target port_del "$PORT"
+	target module_unload
+	target test ! -e "$CONFIGFS" -a ! -e "$DEBUGFS"
+	target module_load
+	target_port
+	has "$(probe access op=write)" wc=success
+}
+
+unload_traffic() { # SCOPE
+	need_module_file
+	defer bring_back
+	target_port "scope=$1"
+	writer
+	background holder probe hold count=8
+	said holder ready=8
+	target port_del "$PORT"
+	target module_unload
+	writer_ended
+	finish holder
+	target module_load
+	target_port "scope=$1"
+	has "$(probe access op=write)" wc=success
+}
+
+# The listener is bound to the device: it dies with it and says so.
+device_deleted_bound() { # SCOPE
+	defer bring_back
+	target_port "scope=$1"
+	writer
+	on_target rdma link delete "$RTGT_TARGET_DEV"
+	gone "$RTGT_TARGET_DEV"
+	same state "$(port_state)" device-removed
+	same connections "$(target connections "$PORT")" ""
+	writer_ended
+	bring_back
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	same state "$(port_state)" listening
+	has "$(probe access op=write)" wc=success
+}
+
+# A listener bound to no device outlives it, and serves the next one.
+device_deleted_wildcard() { # SCOPE
+	defer bring_back
+	target_port addr=0.0.0.0 "scope=$1"
+	writer
+	on_target rdma link delete "$RTGT_TARGET_DEV"
+	gone "$RTGT_TARGET_DEV"
+	same connections "$(target connections "$PORT")" ""
+	writer_ended
+	bring_back
+	same state "$(port_state)" listening
+	has "$(probe access op=write)" wc=success
+}
+
+device_deleted_idle() {
+	defer bring_back
+	target_port
+	on_target rdma link delete "$RTGT_TARGET_DEV"
+	same state "$(port_state)" device-removed
+	target port_del "$PORT"
+}
+
+no_device() {
+	defer bring_back
+	on_target rdma link delete "$RTGT_TARGET_DEV"
+	tolerate_log "rtgt: .*cannot listen on .*error -19"
+	PORT=$CASE CM_PORT=20000
+	defer target port_del "$PORT"
+	fails_with "Cannot assign requested address" target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" region mem
+	same state "$(port_state)" disabled
+	bring_back
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	has "$(probe connect)" result=established
+}
+
+netdev_deleted() { # ADDRESS STATE
+	defer bring_back
+	target_port "addr=$1"
+	background holder probe hold count=3
+	said holder ready=3
+	kill -KILL "${BG_PID[holder]}"
+	ip link del va
+	gone "$RTGT_TARGET_DEV"
+	same state "$(port_state)" "$2"
+	same connections "$(target connections "$PORT")" ""
+	bring_back
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	has "$(probe access op=write)" wc=success
+}
+
+# Again and again: nothing may pile up.
+cycles() {
+	local i
+	for i in 1 2 3 4 5; do
+		target_port
+		background writer probe traffic len=4096
+		said writer started=1
+		target port_del "$PORT"
+		said writer writes=
+		finish writer
+	done
+}
+
+limit 60
+tcase unload-refused "the module cannot be unloaded while a port is configured" unload_refused
+tcase unload-idle "the module unloads, loads and serves again" unload_idle
+tcase unload-traffic-shared "port removal and unload under full traffic, shared" unload_traffic shared
+tcase unload-traffic-private "port removal and unload under full traffic, private" unload_traffic private
+tcase rdma-link-bound-shared "rdma link delete under a listener bound to it and full traffic, shared" device_deleted_bound shared
+tcase rdma-link-bound-private "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
+tcase rdma-link-wildcard-shared "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
+tcase rdma-link-wildcard-private "rdma link delete under a listener on 0.0.0.0 and full traffic, private" device_deleted_wildcard private
+tcase rdma-link-idle "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
+tcase no-device "a port cannot be enabled without the device, and can with it" no_device
+tcase cycles "five ports removed under full traffic, one after the other" cycles
+tier fast
+tcase ip-link-bound "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
+tcase ip-link-wildcard "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
+
+tmain "$@"

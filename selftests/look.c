@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * look: what the tests look at after every case, in one small static program.
+ *
+ *	look log MARKER RULES [TOLERATED]	what the kernel logged at or after
+ *						MARKER and must not have
+ *	look since MARKER			all it logged after it
+ *	look crc FILE [OFFSET [LENGTH]]		CRC-32 of a part of a file
+ *	look filled FILE OFFSET LENGTH BYTE	are they all BYTE?
+ *	look holds FILE OFFSET LENGTH CRC BYTE	these have this CRC-32, and all
+ *						around them are BYTE
+ *
+ * A pipeline of standard tools would do as well, but starting a dozen processes
+ * a case is most of what a suite costs in an emulated guest.
+ *
+ * Exits 0 when all is as it should be, 1 with the reason on stdout when not, 2
+ * when it could not look.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RECORD	8192	/* what the kernel needs at most for one */
+#define LEVEL_ERR 3
+
+struct rules {
+	regex_t bad, errors_of, tolerated;
+	bool tolerates;
+};
+
+static void __attribute__((noreturn)) give_up(const char *what)
+{
+	fprintf(stderr, "look: %s: %s\n", what, errno ? strerror(errno) : "cannot be used");
+	exit(2);
+}
+
+static void compile(regex_t *re, const char *text)
+{
+	errno = 0;
+	if (regcomp(re, text, REG_EXTENDED | REG_NOSUB))
+		give_up(text);
+}
+
+/* One more alternative */
+static void add(char *all, size_t size, const char *more)
+{
+	size_t len = strlen(all);
+
+	if ((size_t)snprintf(all + len, size - len, "%s%s", len ? "|" : "", more) >= size - len)
+		give_up("too many rules");
+}
+
+/* RULES: "bad", "errors-of" or "tolerate", then an expression; # begins a comment */
+static void read_rules(struct rules *r, const char *file, const char *more)
+{
+	char line[512], bad[4096] = "", errors_of[512] = "", tolerated[4096] = "";
+	FILE *f = fopen(file, "r");
+	char *text, *save;
+
+	if (!f)
+		give_up(file);
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		text = strchr(line, ' ');
+		if (!text || line[0] == '#')
+			continue;
+		*text++ = '\0';
+		if (!strcmp(line, "bad"))
+			add(bad, sizeof(bad), text);
+		else if (!strcmp(line, "errors-of"))
+			add(errors_of, sizeof(errors_of), text);
+		else if (!strcmp(line, "tolerate"))
+			add(tolerated, sizeof(tolerated), text);
+		else
+			give_up(line);
+	}
+	fclose(f);
+	text = strdup(more);
+	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+		add(tolerated, sizeof(tolerated), l);
+	free(text);
+	compile(&r->bad, bad);
+	compile(&r->errors_of, errors_of);
+	r->tolerates = tolerated[0];
+	if (r->tolerates)
+		compile(&r->tolerated, tolerated);
+}
+
+static bool matches(const regex_t *re, const char *text)
+{
+	return !regexec(re, text, 0, NULL, 0);
+}
+
+/* "prio,seq,usec,flags;text"; prio is the level and, times 8, the facility */
+static bool is_bad(const struct rules *r, unsigned long prio, const char *text)
+{
+	if (!matches(&r->bad, text) && !(prio <= LEVEL_ERR && matches(&r->errors_of, text)))
+		return false;
+	return !r->tolerates || !matches(&r->tolerated, text);
+}
+
+/* With rules, print what is bad; without, all */
+static int look_log(const char *marker, const struct rules *r)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK), found = 0;
+	unsigned long prio, usec;
+	bool seen = false;
+	char record[RECORD], *text;
+	ssize_t n;
+
+	if (fd < 0)
+		give_up("/dev/kmsg");
+	for (;;) {
+		n = read(fd, record, sizeof(record) - 1);
+		if (n < 0 && errno == EPIPE)	/* overwritten meanwhile: the next one */
+			continue;
+		if (n < 0)
+			break;
+		record[n] = '\0';
+		text = strchr(record, ';');
+		if (!text || sscanf(record, "%lu,%*u,%lu", &prio, &usec) != 2)
+			continue;
+		*text++ = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		if (strstr(text, marker)) {
+			seen = true;
+			continue;
+		}
+		if (!seen || (r && !is_bad(r, prio, text)))
+			continue;
+		printf("[%5lu.%06lu] %s\n", usec / 1000000, usec % 1000000, text);
+		found = 1;
+	}
+	close(fd);
+	if (seen)
+		return r ? found : 0;
+	printf("the kernel log no longer holds its marker: %s\n", marker);
+	return 1;
+}
+
+static uint32_t crc32(uint32_t crc, const uint8_t *p, size_t n)
+{
+	static uint32_t table[256];
+
+	if (!table[1])
+		for (uint32_t i = 0; i < 256; i++) {
+			table[i] = i;
+			for (int k = 0; k < 8; k++)
+				table[i] = table[i] & 1 ? 0xedb88320 ^ (table[i] >> 1) : table[i] >> 1;
+		}
+	for (crc = ~crc; n--; p++)
+		crc = table[(crc ^ *p) & 0xff] ^ (crc >> 8);
+	return ~crc;
+}
+
+struct bytes {
+	uint8_t *data;
+	uint64_t len;
+};
+
+static struct bytes read_file(const char *file)
+{
+	struct bytes b = { NULL, 0 };
+	int fd = open(file, O_RDONLY);
+	size_t room = 1 << 16;
+	ssize_t n;
+
+	if (fd < 0)
+		give_up(file);
+	do {
+		if (!b.data || b.len == room) {
+			room *= 2;
+			b.data = realloc(b.data, room);
+			if (!b.data)
+				give_up(file);
+		}
+		n = read(fd, b.data + b.len, room - b.len);
+		if (n < 0)
+			give_up(file);
+		b.len += (uint64_t)n;
+	} while (n);
+	close(fd);
+	return b;
+}
+
+/* A part of it; one that is not there whole is an error */
+static struct bytes part(struct bytes b, uint64_t offset, uint64_t len, const char *file)
+{
+	errno = ERANGE;
+	if (offset > b.len || len > b.len - offset)
+		give_up(file);
+	return (struct bytes) { b.data + offset, len };
+}
+
+static int filled(struct bytes all, uint64_t offset, uint64_t len, unsigned int byte,
+		  const char *file)
+{
+	struct bytes b = part(all, offset, len, file);
+
+	for (uint64_t i = 0; i < b.len; i++) {
+		if (b.data[i] == byte)
+			continue;
+		printf("%s: byte %llu is 0x%02x and not 0x%02x\n", file,
+		       (unsigned long long)(offset + i), b.data[i], byte);
+		return 1;
+	}
+	return 0;
+}
+
+static int holds(const char *file, uint64_t offset, uint64_t len, uint32_t crc, unsigned int byte)
+{
+	struct bytes all = read_file(file), b = part(all, offset, len, file);
+	uint32_t got = crc32(0, b.data, b.len);
+
+	if (got != crc) {
+		printf("%s: the %llu bytes at %llu have CRC-32 %u and not %u\n", file,
+		       (unsigned long long)len, (unsigned long long)offset, got, crc);
+		return 1;
+	}
+	return filled(all, 0, offset, byte, file) ||
+	       filled(all, offset + len, all.len - offset - len, byte, file);
+}
+
+static uint64_t number(const char *text)
+{
+	char *end;
+	uint64_t n;
+
+	errno = EINVAL;
+	n = strtoull(text, &end, 0);
+	if (*end || !*text)
+		give_up(text);
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[1] : "";
+	struct rules rules;
+	struct bytes b;
+	uint64_t at;
+
+	if (!strcmp(what, "log") && argc >= 4) {
+		read_rules(&rules, argv[3], argc > 4 ? argv[4] : "");
+		return look_log(argv[2], &rules);
+	}
+	if (!strcmp(what, "since"))
+		return look_log(argv[2], NULL);
+	if (!strcmp(what, "crc")) {
+		b = read_file(argv[2]);
+		at = argc > 3 ? number(argv[3]) : 0;
+		b = part(b, at, argc > 4 ? number(argv[4]) : b.len - at, argv[2]);
+		printf("%u\n", crc32(0, b.data, b.len));
+		return 0;
+	}
+	if (!strcmp(what, "filled") && argc == 6)
+		return filled(read_file(argv[2]), number(argv[3]), number(argv[4]),
+			      (unsigned int)number(argv[5]), argv[2]);
+	if (!strcmp(what, "holds") && argc == 7)
+		return holds(argv[2], number(argv[3]), number(argv[4]), (uint32_t)number(argv[5]),
+			     (unsigned int)number(argv[6]));
+	fputs("usage: look log|since|crc|filled|holds ...; see look.c\n", stderr);
+	return 2;
+}

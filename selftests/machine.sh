@@ -1,0 +1,281 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# machine.sh: what a test does to, or asks of, one machine.
+#
+# lib.sh sources it for the machine it runs on.  When the target's machine is
+# another one, "machine.sh serve" runs there and is told what to do, so a test
+# never cares which it is.  Everything here goes through configfs, debugfs and
+# sysfs directly and not through the rtgt tool, which is itself under test.
+#
+# A function prints what it was asked for on stdout and returns nonzero, with
+# one line on stderr, when it could not do it.  It starts as few processes as it
+# can: in an emulated guest each costs as much as a hundred RDMA operations.
+
+shopt -s extglob
+
+CONFIGFS=/sys/kernel/config/rtgt
+DEBUGFS=/sys/kernel/debug/rtgt
+TESTDIR=${BASH_SOURCE[0]%/*}
+[[ $TESTDIR == /* ]] || TESTDIR=$PWD/$TESTDIR
+
+complain() {
+	printf '%s\n' "$*" >&2
+	return 1
+}
+
+# Poll a condition, 20 times a second; "read -t" on a pipe nobody writes to
+# waits without a process.
+wait_until() { # SECONDS CMD...
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		((SECONDS <= end)) || return
+		[[ -n ${NEVER:-} ]] || exec {NEVER}<> <(:)
+		read -r -t 0.05 -u "$NEVER" || :
+	done
+	return 0
+}
+
+# First line of a file, without a process.
+first_line() { # FILE
+	local line=
+	read -r line <"$1" || [[ -n $line ]]
+	printf '%s\n' "$line"
+}
+
+look() {
+	"$TESTDIR/look" "$@"
+}
+
+# --- the kernel log ---------------------------------------------------------
+
+log_mark() { # MARKER
+	printf '<14>%s\n' "$1" >/dev/kmsg
+}
+
+# --- ports ------------------------------------------------------------------
+
+# port_add NAME [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
+# "enable" is written last.  Fails with the attribute that was refused; what was
+# made until then stays, port_del removes it.
+port_add() {
+	local dir=$CONFIGFS/ports/$1 at enable=1 word region=
+	local -a dirs=("$dir")
+	shift
+	for word; do
+		[[ $region != region ]] || dirs+=("$dir/regions/$word")
+		region=$word
+	done
+	mkdir "${dirs[@]}" || return
+	at=$dir
+	while (($#)); do
+		case $1 in
+		region)
+			at=$dir/regions/$2
+			shift
+			;;
+		enable=*)
+			enable=${1#*=}
+			;;
+		*=*)
+			attr_set "$at/${1%%=*}" "${1#*=}" || return
+			;;
+		*)
+			complain "port_add: not ATTR=VALUE: $1"
+			return
+			;;
+		esac
+		shift
+	done
+	((enable == 0)) || attr_set "$dir/enable" 1
+}
+
+# A store that is refused must be seen: the shell's own message names the errno.
+attr_set() { # FILE VALUE
+	{ printf '%s\n' "$2" >"$1"; } 2>&1 || complain "$1: \"$2\" was refused"
+}
+
+port_del() { # NAME
+	local dir=$CONFIGFS/ports/$1 region
+	local -a dirs=()
+	[[ -d $dir ]] || return 0
+	echo 0 >"$dir/enable" || return
+	for region in "$dir"/regions/*/; do
+		[[ ! -d $region ]] || dirs+=("$region")
+	done
+	rmdir "${dirs[@]}" "$dir"
+}
+
+ports() {
+	local dir
+	for dir in "$CONFIGFS"/ports/*/; do
+		dir=${dir%/}
+		[[ ! -d $dir ]] || echo "${dir##*/}"
+	done
+}
+
+counters() { # PORT
+	echo "$(<"$DEBUGFS/ports/$1/counters")"
+}
+
+connections() { # PORT
+	echo "$(<"$DEBUGFS/ports/$1/connections")"
+}
+
+no_connections() { # PORT
+	[[ -z $(<"$DEBUGFS/ports/$1/connections") ]]
+}
+
+# --- devices and the module ---------------------------------------------------
+
+# Hardware counters, "name value" a line.
+hw_counters() { # DEVICE
+	local f value
+	for f in "/sys/class/infiniband/$1/ports/1/hw_counters"/*; do
+		[[ ${f##*/} != lifespan ]] && read -r value <"$f" && echo "${f##*/} $value"
+	done
+}
+
+device_active() { # DEVICE
+	local state
+	{ read -r state <"/sys/class/infiniband/$1/ports/1/state"; } 2>/dev/null && [[ $state == *ACTIVE ]]
+}
+
+device_add() { # DEVICE NETDEV
+	[[ -e /sys/class/infiniband/$1 ]] || rdma link add "$1" type rxe netdev "$2" || return
+	wait_until 10 device_active "$1" || complain "$1: not ACTIVE after 10 s"
+}
+
+module_load() {
+	if [[ -d /sys/module/rtgt ]]; then
+		return 0
+	fi
+	if [[ -r ${RTGT_KO:-} ]]; then
+		insmod "$RTGT_KO"
+	else
+		modprobe rtgt
+	fi
+}
+
+module_unload() {
+	[[ ! -d /sys/module/rtgt ]] || rmmod rtgt
+}
+
+# --- what a case must leave as it found it -------------------------------------
+
+BOOKS=/run/rtgt-selftest.state
+
+# Close the books of one case and open those of the next: the state must be the
+# one that was found at first, now or soon, and the kernel's log clean since
+# OLD-MARKER.  No OLD-MARKER: keep the present state as that to return to.  No
+# NEW-MARKER: forget it.  Prints what is wrong and returns 1 if it could be put
+# right, 3 if not.
+turn() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
+	local old=$1 new=$2 tolerated=$3 wrong rc=0
+	shift 3
+	if [[ -z $old ]]; then
+		state "$@" >"$BOOKS" || return
+	else
+		if ! wait_until 5 state_is_back "$@"; then
+			echo "$HOSTNAME:"
+			state "$@" | diff "$BOOKS" - | sed -n 's/^</    missing:/p; s/^>/    left behind:/p'
+			stuck
+			rc=1
+			restore "$@"
+			wait_until 5 state_is_back "$@" || rc=3
+		fi
+		if ! wrong=$(look log "$old" "$TESTDIR/kernel-log" "$tolerated"); then
+			printf '%s, kernel log:\n%s\n' "$HOSTNAME" "$wrong"
+			rc=$((rc ? rc : 1))
+		fi
+	fi
+	if [[ -z $new ]]; then
+		rm -f "$BOOKS"
+	else
+		log_mark "$new"
+	fi
+	return "$rc"
+}
+
+# One line a fact.  Completion queues are not among them: the core keeps pooled
+# ones until the device goes.
+state() { # DEVICE...
+	local dev rest port
+	local -A has=()
+	[[ ! -d /sys/module/rtgt ]] || echo "module rtgt"
+	for port in "$CONFIGFS"/ports/*; do
+		[[ ! -d $port ]] || echo "port ${port##*/}"
+	done
+	while read -r _ dev rest; do
+		has[${dev%:}]=${rest/ cq +([0-9])/}
+	done < <(rdma resource show)
+	for dev; do
+		echo "device $dev: ${has[$dev]:-none}"
+	done
+}
+
+state_is_back() { # DEVICE...
+	[[ $(state "$@") == "$(<"$BOOKS")" ]]
+}
+
+# What "state" can tell is put back: surplus ports go, the module and the devices
+# return.
+restore() { # DEVICE...
+	local port dev
+	for port in $(ports); do
+		grep -qx "port $port" "$BOOKS" || port_del "$port"
+	done
+	for dev; do
+		if [[ -e /sys/class/infiniband/$dev ]]; then
+			continue
+		elif [[ $RTGT_TIER == fast ]]; then
+			"$TESTDIR/topology.sh" up
+		else
+			device_add "$dev" "$RTGT_TARGET_NETDEV"
+		fi
+	done
+	! grep -qx "module rtgt" "$BOOKS" || module_load
+}
+
+# Tasks that cannot be killed, with where they wait: why a machine hangs.
+stuck() {
+	local dir stat name
+	for dir in /proc/[0-9]*/; do
+		{ read -r stat <"${dir}stat" && read -r name <"${dir}comm"; } 2>/dev/null || continue
+		stat=${stat##*) }
+		[[ ${stat%% *} == D ]] || continue
+		echo "task ${dir//[!0-9]/} ($name) is stuck in:"
+		sed 's/^/    /' "${dir}stack" 2>/dev/null
+	done
+}
+
+# --- for another machine --------------------------------------------------------
+
+# Take one command a line, quoted by the shell, with a token in front; answer with
+# its output and a line that ends it: \1, token, status.  See fixtures.sh, target.
+serve() {
+	local token cmd
+	while read -r token cmd; do
+		(eval "$cmd") </dev/null 2>&1
+		printf '\n\1%s %s\n' "$token" "$?"
+	done
+}
+
+# Run a command until our own stdin ends, then end it: a background command on
+# another machine dies with the case that started it.
+hold() { # CMD...
+	"$@" </dev/null &
+	local pid=$!
+	cat >/dev/null
+	kill "$pid" 2>/dev/null
+	wait "$pid"
+}
+
+if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
+	if [[ $(type -t "${1:-}") != function ]]; then
+		complain "usage: machine.sh FUNCTION [ARG...]; the functions are in $0"
+		exit 2
+	fi
+	"$@"
+fi

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# observe.sh: what can be seen of the target from outside it.
+
+. "${0%/*}/lib.sh"
+
+TRACING=/sys/kernel/tracing
+
+# Objects carry the module's name, so that a person finds out whose they are.
+resources_named() {
+	local kind
+	target_port
+	background holder probe hold
+	said holder ready=1
+	for kind in pd cm_id qp; do
+		on_target rdma resource show "$kind" >"$WORK/$kind"
+		grep -q "\[rtgt\]" "$WORK/$kind" || fail "no $kind of [rtgt]: $(<"$WORK/$kind")"
+	done
+	same "listeners" "$(grep -c "state LISTEN .*\[rtgt\].* src-addr $RTGT_TARGET_ADDR:$CM_PORT " "$WORK/cm_id")" 1
+	finish holder
+}
+
+# rdma(8) tells what sysfs tells, which the other tests go by.
+statistic() {
+	target_port
+	has "$(probe access op=write len=4096)" wc=success
+	on_target rdma -j statistic show link "$RTGT_TARGET_DEV/1" >"$WORK/json"
+	hw_read HW_NOW
+	same rcvd_pkts "$(jq '.[0].rcvd_pkts' "$WORK/json")" "${HW_NOW[target.rcvd_pkts]}"
+	same rdma_recvs "$(jq '.[0].rdma_recvs' "$WORK/json")" "${HW_NOW[target.rdma_recvs]}"
+	same duplicate_request "$(jq '.[0].duplicate_request' "$WORK/json")" "${HW_NOW[target.duplicate_request]}"
+}
+
+connection_line() {
+	target_port
+	background holder probe hold
+	said holder ready=1
+	tell holder echo
+	said holder alive=1
+	target connections "$PORT" >"$WORK/line"
+	grep -Eqx "id=1 state=live peer=${RTGT_CLIENT_ADDR//./\\.}:[0-9]+ dev=$RTGT_TARGET_DEV qpn=[0-9]+ client=rtgt recv_msgs=1 imms=0 replies=1" "$WORK/line" ||
+		fail "$(<"$WORK/line")"
+	same "the queue pair it names is there" "$(on_target rdma resource show qp lqpn "$(value_of "$(<"$WORK/line")" qpn)" | grep -c '\[rtgt\]')" 1
+	finish holder
+}
+
+every_counter() {
+	local name
+	target_port
+	for name in conns_accepted conns_established conns_closed rejects_version rejects_size rejects_full \
+		rejects_resources rejects_device rejects_stopping recv_msgs recv_bytes imms imm_bytes replies malformed \
+		qp_errors recv_flushed send_errors; do
+		expect_counters "$name=0"
+	done
+	expect_counters registrations=1
+}
+
+trace_off() {
+	target attr_set "$TRACING/events/rtgt/enable" 0
+	target attr_set "$TRACING/trace" ""
+}
+
+traced() { # EVENT-REGEX...
+	local want
+	target cat "$TRACING/trace" >"$WORK/trace"
+	for want; do
+		grep -Eq "$want" "$WORK/trace" || fail "no \"$want\" in: $(<"$WORK/trace")"
+	done
+}
+
+# A connection's life in the trace, each line with its number.
+tracepoints() {
+	target test -d "$TRACING/events/rtgt" || fail "there is no trace system rtgt"
+	target_port region mem size=4096
+	trace_off
+	defer trace_off
+	target attr_set "$TRACING/events/rtgt/enable" 1
+	has "$(probe access op=imm imm=0x10000005 len=100)" wc=success
+	has "$(probe send msg_op=9)" status=op
+	has "$(probe connect version=9)" reason=version
+	expect_no_connections
+	traced "rtgt_conn_state: conn=1 .*connecting -> live" "rtgt_conn_state: conn=1 .*live -> closing" \
+		"rtgt_wc: conn=1 .*recv status=SUCCESS .*byte_len=100" "rtgt_imm: conn=1 .*imm=0x10000005 byte_len=100" \
+		"rtgt_reply: conn=1 " "rtgt_cm_event: conn=2 .*ESTABLISHED" "rtgt_request: conn=2 .*op=9 tag=7 .*status=2" \
+		"rtgt_reject: dev=$RTGT_TARGET_DEV reason=version arg=1"
+}
+
+# dmesg says who came and went; a peer cannot flood it.
+log_lines() {
+	target_port
+	has "$(probe connect)" result=established
+	expect_no_connections
+	target look since "$MARK$CASE" >"$WORK/log"
+	grep -q "rtgt: $PORT: listening on $RTGT_TARGET_ADDR:$CM_PORT" "$WORK/log" || fail "$(<"$WORK/log")"
+	grep -q "rtgt: $PORT: connection 1 from $RTGT_CLIENT_ADDR:.* established" "$WORK/log" || fail "$(<"$WORK/log")"
+	has "$(probe race count=60 len=8)" ok=60
+	target look since "$MARK$CASE" >"$WORK/log"
+	(($(grep -c "rtgt: $PORT: connection" "$WORK/log") < 60)) || fail "every connection writes to the log, however many there are"
+}
+
+tcase resources "rdma resource shows PD, CM_ID and QP under the module's name" resources_named
+tcase statistic "rdma statistic and sysfs tell the same counters" statistic
+tcase connection-line "connections tells peer, device, queue pair and messages" connection_line
+tcase counters "all counters are there and a new port's are zero" every_counter
+tcase tracepoints "states, completions, requests and rejects are traced" tracepoints
+tcase log "the log tells who came, and a peer cannot flood it" log_lines
+
+tmain "$@"

@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# ops.sh: every operation in every class of size.
+#
+# A case does its operation twice.  First with probe, once, at an odd offset, and
+# holds against it what can be counted: the target's bytes inside and around the
+# range, the port's counters, the messages and packets both devices counted.
+# Then with "rtgt ping", which is what people run and which verifies by itself.
+#
+# Sizes around the path MTU are where a message becomes two packets.
+
+. "${0%/*}/lib.sh"
+
+OFFSET=37
+MARGIN=64
+
+# Path MTU of the client's device in bytes; the device is asked once for all cases.
+path_mtu() {
+	if [[ ! -s $WORK/mtu ]]; then
+		ibv_devinfo -d "$RTGT_CLIENT_DEV" | awk '$1 == "active_mtu:" { print $2 }' >"$WORK/mtu"
+	fi
+	read -r MTU <"$WORK/mtu"
+}
+
+bytes() { # SIZE-CLASS
+	case $1 in
+	mtu*) echo $((${1/mtu/$MTU})) ;;
+	*K) echo $((${1%K} << 10)) ;;
+	*M) echo $((${1%M} << 20)) ;;
+	*) echo "$1" ;;
+	esac
+}
+
+packets() { # BYTES
+	echo $((($1 + MTU - 1) / MTU + ($1 == 0)))
+}
+
+# The data are other ones for each size, and the CRC-32 is probe's own.
+write() { # BYTES [imm]
+	local n=$1 op=${2:-write} text
+	hw_mark
+	text=$(probe access "op=$op" "imm=$((1 << 28 | n))" "offset=$OFFSET" "len=$n" "seed=$((n + 1))")
+	has "$text" wc=success
+	target look holds "$(data_of mem)" "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
+	expect_hw client sent_pkts "$(packets "$n")"
+	expect_hw target rcvd_pkts "$(packets "$n")"
+	if [[ $op == imm ]]; then
+		has "$text" ack_op=3 "ack_tag=$n" "ack_imm=$((1 << 28 | n))" "ack_bytes=$n"
+		expect_counters imms=1 "imm_bytes=$n" replies=1 recv_msgs=0 qp_errors=0
+		expect_messages 0 1
+	else
+		expect_counters imms=0 replies=0 recv_msgs=0 qp_errors=0
+		expect_messages 0 0
+	fi
+}
+
+write_imm() { # BYTES
+	write "$1" imm
+}
+
+read_() { # BYTES
+	local n=$1 text
+	hw_mark
+	text=$(probe access op=read "offset=$OFFSET" "len=$n")
+	has "$text" wc=success "crc=$(target look crc "$(data_of mem)" "$OFFSET" "$n")"
+	expect_hw target sent_pkts "$(packets "$n")"
+	expect_hw client rcvd_pkts "$(packets "$n")"
+	expect_counters imms=0 replies=0 recv_msgs=0 qp_errors=0
+	expect_messages 0 0
+}
+
+send() { # BYTES
+	local n=$1
+	hw_mark
+	has "$(probe send "body=$n" "seed=$((n + 1))")" wc=success status=ok "len=$n" same=1 alive=1
+	expect_hw client sent_pkts "$(packets $((n + 16)))"
+	expect_hw target sent_pkts "$(packets $((n + 16)))"
+	expect_counters recv_msgs=2 "recv_bytes=$((n + 16 + 16))" replies=2 imms=0 malformed=0
+	expect_messages 2 2
+}
+
+op() { # FUNCTION PING-NAME SIZE-CLASS FILL
+	local n
+	path_mtu
+	n=$(bytes "$3")
+	FILL=$4
+	target_port "recv_size=$((n + 16 < 64 ? 64 : n + 16))" recv_depth=2 \
+		region mem "size=$((OFFSET + n + MARGIN))" "fill=$FILL"
+	"$1" "$n"
+	ping_ok "$2" "$n" 3
+}
+
+for size in 0 1 mtu-1 mtu mtu+1 64K 1M; do
+	tcase "write-$size" "WRITE of $size bytes: bytes, counters, packets at both ends" op write write "$size" 0xa5
+	tcase "read-$size" "READ of $size bytes: bytes, counters, packets at both ends" op read_ read "$size" counter
+	tcase "write-imm-$size" "WRITE_WITH_IMM of $size bytes: bytes, counters, packets at both ends" op write_imm write-imm "$size" 0xa5
+	tcase "send-$size" "SEND of $size bytes and its echo: bytes, counters, packets at both ends" op send send "$size" 0xa5
+done
+
+tmain "$@"

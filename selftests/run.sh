@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# run.sh [--tier fast|wire] [--list] [PATTERN...]: run the suite on this machine.
+#
+# PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.
+# Prints KTAP: a plan and a result per program, the program's own KTAP before it
+# behind "# ".  Exits 0 only when every program said so.
+#
+#   fast  both ends here: brings the two devices up (topology.sh) and takes them
+#         down again when it was us who brought them
+#   wire  this is the client's machine, RTGT_PEER leads to the target's
+#
+# The module is loaded from RTGT_KO, or with modprobe, where it is not loaded yet,
+# and removed again where it was not.  RTGT_* of the environment say where things
+# are; for a run on a machine without the lab they have defaults.
+
+set -u
+
+HERE=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+
+# shellcheck source=machine.sh
+. "$HERE/machine.sh"
+
+give_up() {
+	printf 'run.sh: %s\n' "$*" >&2
+	exit 1
+}
+
+usage() {
+	sed -n '4,7{s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+}
+
+# The programs in the order they run: the Makefile's.
+programs() {
+	if [[ -r $HERE/../kselftest-list.txt ]]; then
+		sed -n 's/^rtgt://p' "$HERE/../kselftest-list.txt"
+	else
+		make -s -C "$HERE" list-programs
+	fi
+}
+
+# "tier program.case description" of all cases of all tiers.  A C program's come
+# from the file the Makefile wrote beside it.
+list_all() {
+	local program
+	for program in $(programs); do
+		case $program in
+		*.sh) "$HERE/$program" --list || give_up "$program --list failed" ;;
+		*) sed "s/^/fast $program./" "$HERE/$program.cases" || give_up "no $program.cases" ;;
+		esac
+	done
+}
+
+# Lines of list_all that match a pattern.
+matching() { # PATTERN...
+	local tier id rest pattern
+	while read -r tier id rest; do
+		for pattern in "${@:-*}"; do
+			# shellcheck disable=SC2053 # a glob is what it is
+			if [[ $id == $pattern || $id == $pattern.* ]]; then
+				echo "$tier $id $rest"
+				break
+			fi
+		done
+	done
+}
+
+defaults() {
+	export RTGT_TIER=${tier:-${RTGT_TIER:-fast}}
+	case $RTGT_TIER in
+	fast)
+		export RTGT_PEER=
+		export RTGT_TARGET_ADDR=${RTGT_TARGET_ADDR:-198.51.100.1} RTGT_CLIENT_ADDR=${RTGT_CLIENT_ADDR:-198.51.100.2}
+		export RTGT_TARGET_DEV=rxe_t RTGT_CLIENT_DEV=rxe_c RTGT_TARGET_NETDEV=va
+		;;
+	wire)
+		: "${RTGT_PEER:?the wire tier needs RTGT_PEER, a way to the target}"
+		export RTGT_PEER RTGT_TARGET_ADDR RTGT_CLIENT_ADDR RTGT_TARGET_DEV RTGT_CLIENT_DEV RTGT_TARGET_NETDEV
+		;;
+	*)
+		give_up "no tier \"$RTGT_TIER\": fast or wire"
+		;;
+	esac
+	export RTGT_KO=${RTGT_KO:-}
+}
+
+# On the target's machine: loaded by us, and no port that is not ours.
+target() {
+	if [[ -n $RTGT_PEER ]]; then
+		# shellcheck disable=SC2086 # a prefix of several words
+		$RTGT_PEER "$HERE/machine.sh" "$@"
+	else
+		"$@"
+	fi
+}
+
+set_up() {
+	((EUID == 0)) || give_up "must run as root"
+	if [[ $RTGT_TIER == fast ]]; then
+		[[ -e /run/rtgt-topology ]] || took_up=1
+		"$HERE/topology.sh" up || give_up "the two devices could not be set up"
+	fi
+	target test -d /sys/module/rtgt || loaded=1
+	target module_load || give_up "the module could not be loaded; build it and set RTGT_KO to its path"
+	[[ -z $(target ports) ]] || give_up "the target has ports configured; remove them (rtgt port del NAME)"
+}
+
+tear_down() {
+	((!loaded)) || target module_unload
+	((!took_up)) || "$HERE/topology.sh" down
+}
+
+# Passes a KTAP stream on and fails when it is not a complete success.
+judge() {
+	awk '
+		{ print; fflush() }
+		/^1\.\.[0-9]+/ { plan = substr($1, 4) + 0 }
+		/^(not )?ok / { seen++ }
+		/^not ok / || /^Bail out!/ { bad = 1 }
+		END { exit bad || !plan || seen != plan }'
+}
+
+tier='' list=0 loaded=0 took_up=0
+while (($#)); do
+	case $1 in
+	--tier) tier=${2:?--tier fast or wire}; shift 2 ;;
+	--list) list=1; shift ;;
+	-h | --help) usage; exit ;;
+	-*) usage >&2; exit 2 ;;
+	*) break ;;
+	esac
+done
+
+if ((list)); then
+	list_all | matching "$@" | sed -n "/^${tier:-[a-z]*} /p"
+	exit
+fi
+
+defaults
+chosen=$(list_all | matching "$@" | sed -n "s/^$RTGT_TIER \([^ ]*\) .*/\1/p")
+[[ -n $chosen ]] || give_up "no case of tier $RTGT_TIER matches: $* (run.sh --list shows them all)"
+export RTGT_CASES=${chosen//$'\n'/ }
+
+# A shell program picks its cases from RTGT_CASES, a C program gets kselftest's
+# harness's options for them.
+args=()
+for program in $(programs); do
+	[[ " $RTGT_CASES" == *" ${program%.sh}."* ]] || continue
+	args+=(-t "rtgt:$program")
+	[[ $program == *.sh ]] || export "KSELFTEST_${program^^}_ARGS=$(sed -n "s/^$program\..*\./-t /p" <<<"$chosen" | tr '\n' ' ')"
+done
+
+trap tear_down EXIT
+set_up
+"$HERE/../run_kselftest.sh" "${args[@]}" | judge

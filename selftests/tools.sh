@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# tools.sh: the rtgt command and the examples, as a person uses them.
+
+. "${0%/*}/lib.sh"
+
+# The tool's own port, made by the tool.
+tool_port() {
+	PORT=$CASE
+	CM_PORT=$((20000 + CASE_INDEX * 32))
+	defer target port_del "$PORT"
+	on_target rtgt port add "$PORT" addr "$RTGT_TARGET_ADDR" port "$CM_PORT"
+}
+
+made_by_hand() {
+	tool_port
+	on_target rtgt region add "$PORT/data" size 64K fill counter
+	on_target rtgt region add "$PORT/log" size 100 access read
+	on_target rtgt port enable "$PORT"
+	has "$(probe connect)" result=established regions=2 len0=65536 access0=3 len1=100 access1=1
+	on_target rtgt port disable "$PORT"
+	on_target rtgt region del "$PORT/log"
+	on_target rtgt region set "$PORT/data" size 1M
+	on_target rtgt port set "$PORT" scope private max_conns 3
+	on_target rtgt port enable "$PORT"
+	has "$(probe connect)" regions=1 len0=1048576 features=1
+	on_target rtgt port del "$PORT"
+	target test ! -e "$CONFIGFS/ports/$PORT"
+}
+
+shown_as_json() {
+	local json
+	tool_port
+	on_target rtgt region add "$PORT/data" size 64K fill 0x5a access write
+	on_target rtgt port enable "$PORT"
+	background holder probe hold
+	said holder ready=1
+	json=$(on_target rtgt -j show "$PORT")
+	same "what JSON tells" "$(jq -r '.ports[0] | [.name, .addr, .port, .state, .scope, .regions[0].name, .regions[0].size,
+		.regions[0].fill, (.connections | length), .connections[0].client, .counters.conns_established] | @csv' <<<"$json")" \
+		"\"$PORT\",\"$RTGT_TARGET_ADDR\",$CM_PORT,\"listening\",\"shared\",\"data\",65536,\"0x5a\",1,\"rtgt\",1"
+	on_target rtgt show "$PORT" >"$WORK/text"
+	grep -q "$RTGT_TARGET_ADDR:$CM_PORT" "$WORK/text"
+	finish holder
+}
+
+refused_values() {
+	tool_port
+	fails_with "port" on_target rtgt port set "$PORT" port 70000
+	fails_with "size" on_target rtgt region add "$PORT/data" size huge
+	fails_with "region" on_target rtgt port enable "$PORT"
+	fails_with "nowhere" on_target rtgt port enable nowhere
+	same "exit status of a wrong command line" "$(status_of on_target rtgt port frobnicate)" 2
+	same "exit status of a wrong option" "$(status_of rtgt ping --frobnicate)" 2
+	tolerate_log "rtgt: $PORT: no region"
+}
+
+status_of() { # CMD...
+	local rc=0
+	"$@" >/dev/null 2>&1 || rc=$?
+	echo "$rc"
+}
+
+helps() {
+	local cmd
+	for cmd in "" port region show ping; do
+		# shellcheck disable=SC2086 # none or one word
+		rtgt $cmd --help >"$WORK/help"
+		grep -q "^Usage: rtgt" "$WORK/help" || fail "rtgt $cmd --help: $(<"$WORK/help")"
+	done
+}
+
+# All operations, all sizes, as one JSON document.
+ping_all() {
+	target_port recv_size=64K recv_depth=2 region mem size=64K
+	rtgt -j ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -S 1-32K -C 2 "$RTGT_TARGET_ADDR" >"$WORK/json"
+	same "results" "$(jq -r '[.ok, (.results | length), ([.results[].op] | unique | join(" ")), (.errors | length),
+		(.results | map(.iterations == 2 and .verified_bytes == 2 * .size) | all)] | join(",")' "$WORK/json")" \
+		"true,64,read send write write-imm,0,true"
+	expect_counters imms=32 malformed=0 qp_errors=0
+}
+
+# The tool must notice what it is there to notice: a byte that another client
+# changes behind its back is found by the next checksum.
+ping_fails() {
+	target_port region mem size=4096 access=read
+	fails_with "write" rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -o write "$RTGT_TARGET_ADDR"
+	target port_del "$PORT"
+	fails_with "nothing listens" rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	fails_with "nobody.invalid" rtgt ping nobody.invalid
+}
+
+ping_debug() {
+	target_port
+	rtgt ping -d -o write -S 64 -C 1 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/text" 2>&1
+	for what in "cm " "qp " "mr " "wr " "wc " "sge "; do
+		grep -q "$what" "$WORK/text" || fail "-d does not tell of \"$what\": $(<"$WORK/text")"
+	done
+}
+
+example_client() {
+	target_port region mem size=4096
+	rtgt-example-client "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1
+	grep -q "client-wrote-this" "$WORK/text" || fail "$(<"$WORK/text")"
+	same "text at the target" "$(target head -c 17 "$(data_of mem)")" "client-wrote-this"
+	expect_counters conns_established=1 conns_closed=1 qp_errors=0
+}
+
+examples() {
+	CM_PORT=$((20000 + CASE_INDEX * 32))
+	background server on_target "$HERE/machine.sh" hold rtgt-example-server -a "$RTGT_TARGET_ADDR" "$CM_PORT"
+	wait_until 10 server_listens
+	rtgt-example-client "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1
+	grep -q "client-wrote-this" "$WORK/text" || fail "$(<"$WORK/text")"
+	said server "client-wrote-this"
+	finish server || :
+}
+
+server_listens() {
+	on_target rdma resource show cm_id >"$WORK/cm_id"
+	grep -q "state LISTEN .* src-addr $RTGT_TARGET_ADDR:$CM_PORT " "$WORK/cm_id"
+}
+
+tcase made-by-hand "rtgt port and rtgt region make, change and remove a target" made_by_hand
+tcase json "rtgt -j show tells ports, regions, connections and counters" shown_as_json
+tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
+tcase ping-all "rtgt ping does every operation and size, each byte verified" ping_all
+tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
+tcase ping-debug "rtgt ping -d tells of QP, MR, SGE, WR and WC" ping_debug
+tcase example-client "the example client works against the kernel target" example_client
+tcase examples "the example client works against the example server" examples
+tier fast
+tcase help "every command has --help" helps
+
+tmain "$@"

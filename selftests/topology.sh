@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# topology.sh {up|down}: two RDMA devices on one machine, and a wire between them.
+#
+#	  target                                 client
+#	  198.51.100.1                           198.51.100.2
+#	+-------+   +----+      veth      +----+   +-------+
+#	| rxe_t |---| va |================| vb |---| rxe_c |
+#	+-------+   +----+                +----+   +-------+
+#
+# Both ends stay in the first network namespace: before 7.2 rxe serves no other.
+# The kernel would deliver between two of its own addresses over lo, where rxe
+# does not look, so two rules send what this machine originates for one address
+# out of the device that holds the other.  For them to be seen, the rule that
+# finds local addresses moves from preference 0 to 10.  The addresses share a
+# prefix: with /32 ones rdma_cm finds no listener behind va.  And each end knows
+# the other's MAC from the start: on a veth the answer to an ARP request can be
+# there before rdma_cm waits for it, and then it waits until it times out.
+#
+# "up" notes what it finds in a file before it changes anything, and "down" goes
+# by that file, so that sysctls, rules and modules are again as they were, also
+# after an "up" that was interrupted.  Both can be repeated.
+
+set -eu
+
+NOTES=/run/rtgt-topology
+TARGET=${RTGT_TARGET_ADDR:-198.51.100.1}
+CLIENT=${RTGT_CLIENT_ADDR:-198.51.100.2}
+TABLE_TARGET=7471
+TABLE_CLIENT=7472
+SYSCTLS=(all/rp_filter)
+
+# shellcheck source=machine.sh
+. "${BASH_SOURCE[0]%/*}/machine.sh"
+
+have_netdev() {
+	[[ -e /sys/class/net/$1 ]]
+}
+
+have_rule() { # PREFERENCE
+	[[ -n $(ip rule show pref "$1") ]]
+}
+
+note() {
+	local name
+	[[ ! -e $NOTES ]] || return 0
+	if have_netdev va || have_netdev vb; then
+		complain "topology.sh: va or vb exists and is not ours; remove it or run elsewhere"
+		return
+	fi
+	{
+		for name in "${SYSCTLS[@]}"; do
+			echo "sysctl $name $(<"/proc/sys/net/ipv4/conf/$name")"
+		done
+		! have_rule 0 || echo "rule 0"
+		for name in rdma_ucm rdma_rxe veth; do
+			[[ -e /sys/module/$name ]] || echo "module $name"
+		done
+	} >"$NOTES.new"
+	mv "$NOTES.new" "$NOTES"
+}
+
+up() {
+	local dev
+	note
+	modprobe -a veth rdma_rxe rdma_ucm
+	have_netdev va || ip link add va type veth peer name vb
+	for dev in va vb; do
+		echo 1 >"/proc/sys/net/ipv4/conf/$dev/accept_local"
+		echo 0 >"/proc/sys/net/ipv4/conf/$dev/rp_filter"
+	done
+	echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
+	ip addr replace "$TARGET/24" dev va
+	ip addr replace "$CLIENT/24" dev vb
+	ip link set va up
+	ip link set vb up
+	ip neigh replace "$TARGET" lladdr "$(</sys/class/net/va/address)" dev vb nud permanent
+	ip neigh replace "$CLIENT" lladdr "$(</sys/class/net/vb/address)" dev va nud permanent
+
+	have_rule 10 || ip rule add pref 10 lookup local
+	! have_rule 0 || ip rule del pref 0
+	have_rule 5 || {
+		ip rule add pref 5 to "$TARGET" iif lo lookup "$TABLE_TARGET"
+		ip rule add pref 5 to "$CLIENT" iif lo lookup "$TABLE_CLIENT"
+	}
+	ip route replace "$TARGET" dev vb src "$CLIENT" table "$TABLE_TARGET"
+	ip route replace "$CLIENT" dev va src "$TARGET" table "$TABLE_CLIENT"
+	device_add rxe_t va
+	device_add rxe_c vb
+}
+
+down() {
+	local what name value
+	local -a modules=()
+	[[ -e $NOTES ]] || return 0
+	if grep -qx "rule 0" "$NOTES"; then
+		have_rule 0 || ip rule add pref 0 lookup local
+		! have_rule 10 || ip rule del pref 10 lookup local
+	fi
+	while have_rule 5; do
+		ip rule del pref 5
+	done
+	! have_netdev va || ip link del va
+	while read -r what name value; do
+		case $what in
+		sysctl) echo "$value" >"/proc/sys/net/ipv4/conf/$name" ;;
+		module) modules+=("$name") ;;
+		esac
+	done <"$NOTES"
+	# one that is in use stays, which is no fault of ours
+	((${#modules[@]} == 0)) || modprobe -qra "${modules[@]}" 2>/dev/null || :
+	rm -f "$NOTES"
+}
+
+case ${1:-} in
+up | down)
+	"$1"
+	;;
+*)
+	complain "usage: topology.sh {up|down}"
+	exit 2
+	;;
+esac

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connecting: rdma_cm's steps with a bound on each, and its failures in words.
+ *
+ *	rtgt_cm_resolve()	address, device and route; then the caller makes
+ *				its queue pair on cm->id
+ *	rtgt_cm_connect()	REQ, REP, RTU; the REP's private data is kept
+ *	rtgt_cm_disconnect()	DREQ, DREP; the queue pair is flushed
+ *	rtgt_cm_close()		after the queue pair is destroyed
+ *
+ * An event's private data lives until rdma_ack_cm_event(), so it is copied
+ * first.  On RoCE a receiver sees the whole field, padded with zeros, which is
+ * why every structure of ours carries its own size.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cm.h"
+
+/* "Reject Reason" of the InfiniBand specification, 12.6.7.2: the ones met in practice */
+enum {
+	REJ_NO_RESOURCES	= 3,
+	REJ_TIMEOUT		= 4,
+	REJ_INVALID_SERVICE	= 8,
+	REJ_STALE_CONN		= 10,
+	REJ_CONSUMER		= 28,
+};
+
+static int wait_event(struct rtgt_cm *cm, struct rdma_cm_event **ev, int timeout_ms)
+{
+	uint64_t end = rtgt_now_ns() + (uint64_t)timeout_ms * 1000000u;
+	struct pollfd pfd = { .fd = cm->channel->fd, .events = POLLIN };
+
+	for (;;) {
+		uint64_t now = rtgt_now_ns();
+		int left = now < end ? (int)((end - now + 999999u) / 1000000u) : 0;
+
+		if (!rdma_get_cm_event(cm->channel, ev))
+			return 0;
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (!left)
+			return -ETIMEDOUT;
+		if (poll(&pfd, 1, left) < 0)
+			return -errno;
+	}
+}
+
+/* One word for where we are going: HOST:PORT, an IPv6 address in brackets */
+static const char *dest(const struct rtgt_cm *cm, char *buf, size_t size)
+{
+	bool v6 = strchr(cm->param.host, ':');
+
+	snprintf(buf, size, v6 ? "[%s]:%s" : "%s:%s", cm->param.host, cm->param.service);
+	return buf;
+}
+
+static int fail_resolve(struct rtgt_cm *cm, int status, struct rtgt_err *err)
+{
+	const char *host = cm->param.host;
+
+	switch (status) {
+	case ENODEV:
+	case ENOENT:
+		return rtgt_fail(err, ENODEV,
+				 "no RDMA device on the way to %s: see ip route get %s and rdma link; rdma link add rxe0 type rxe netdev NETDEV makes one",
+				 host, host);
+	case EADDRNOTAVAIL:
+		return rtgt_fail(err, status,
+				 "the source address %s is not this machine's: see ip addr",
+				 cm->param.source ? cm->param.source : "(none)");
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+		return rtgt_fail(err, EHOSTUNREACH,
+				 "%s cannot be reached (%s): is it up, and is there a route? see ip route get %s",
+				 host, strerror(status), host);
+	case EINTR:
+		return rtgt_fail(err, EINTR, "interrupted");
+	default:
+		return rtgt_fail(err, status, "cannot resolve %s: %s", host, strerror(status));
+	}
+}
+
+static int fail_reject(struct rtgt_cm *cm, const struct rdma_cm_event *ev, struct rtgt_err *err)
+{
+	char to[128];
+
+	cm->reject_status = ev->status;
+	rtgt_wire_rej(&cm->refusal, ev->param.conn.private_data, ev->param.conn.private_data_len);
+	dest(cm, to, sizeof(to));
+	if (cm->refusal.typed) {
+		char why[256];
+
+		rtgt_refusal_str(&cm->refusal, why, sizeof(why));
+		return rtgt_fail(err, ECONNREFUSED, "%s refused the connection: %s", to, why);
+	}
+	switch (ev->status) {
+	case REJ_INVALID_SERVICE:
+	case -ECONNREFUSED:
+		return rtgt_fail(err, ECONNREFUSED,
+				 "nothing listens on %s: is the port right and enabled? (there: rtgt port show)",
+				 to);
+	case REJ_STALE_CONN:
+		return rtgt_fail(err, ECONNREFUSED,
+				 "%s still holds an older connection of this queue pair number: try again",
+				 to);
+	case REJ_NO_RESOURCES:
+		return rtgt_fail(err, ECONNREFUSED, "%s has no resources left: see its dmesg", to);
+	case REJ_CONSUMER:
+		return rtgt_fail(err, ECONNREFUSED, "the server at %s refused the connection", to);
+	default:
+		return rtgt_fail(err, ECONNREFUSED, "%s refused the connection (reason %d)", to,
+				 ev->status);
+	}
+}
+
+static int fail_connect(struct rtgt_cm *cm, int status, struct rtgt_err *err)
+{
+	char to[128];
+
+	dest(cm, to, sizeof(to));
+	switch (status) {
+	case EINTR:
+		return rtgt_fail(err, EINTR, "interrupted");
+	case ETIMEDOUT:
+		return rtgt_fail(err, ETIMEDOUT,
+				 "connecting to %s timed out: the host is there but no RDMA device answered. There: rdma link (state ACTIVE?), UDP port 4791 open?",
+				 to);
+	default:
+		return rtgt_fail(err, status, "connecting to %s failed: %s", to, strerror(status));
+	}
+}
+
+/* Wait for @want; anything else is a failure, told in words */
+static int expect(struct rtgt_cm *cm, enum rdma_cm_event_type want, struct rdma_cm_event **ev,
+		  struct rtgt_err *err)
+{
+	bool connecting = want == RDMA_CM_EVENT_ESTABLISHED;
+	int ret = wait_event(cm, ev, cm->param.timeout_ms);
+
+	if (ret)
+		return connecting ? fail_connect(cm, -ret, err) : fail_resolve(cm, -ret, err);
+	if ((*ev)->event == want && !(*ev)->status)
+		return 0;
+
+	ret = (*ev)->status < 0 ? -(*ev)->status : EIO;
+	switch ((*ev)->event) {
+	case RDMA_CM_EVENT_REJECTED:
+		ret = fail_reject(cm, *ev, err);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		ret = fail_connect(cm, ETIMEDOUT, err);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		ret = fail_resolve(cm, ret, err);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		ret = rtgt_fail(err, ENODEV, "the RDMA device was removed");
+		break;
+	default:
+		ret = rtgt_fail(err, ret, "rdma_cm: %s while waiting for %s (%s)",
+				rdma_event_str((*ev)->event), rdma_event_str(want), strerror(ret));
+	}
+	rdma_ack_cm_event(*ev);
+	return ret;
+}
+
+/* Wait for @want, which carries nothing we need, and note how long it took */
+static int step(struct rtgt_cm *cm, enum rtgt_cm_step step, enum rdma_cm_event_type want,
+		uint64_t start, struct rtgt_err *err)
+{
+	struct rdma_cm_event *ev;
+	int ret = expect(cm, want, &ev, err);
+
+	if (ret)
+		return ret;
+	rdma_ack_cm_event(ev);
+	cm->step_ns[step] = rtgt_now_ns() - start;
+	return 0;
+}
+
+/* librdmacm says ENODEV to all of it */
+static int fail_channel(int code, struct rtgt_err *err)
+{
+	int devices = 0;
+	struct ibv_device **list = ibv_get_device_list(&devices);
+
+	if (list)
+		ibv_free_device_list(list);
+	if (code == EACCES || code == EPERM)
+		return rtgt_fail(err, code,
+				 "no permission for /dev/infiniband/rdma_cm: be root, or let your group open it");
+	if (devices && access("/dev/infiniband/rdma_cm", F_OK))
+		return rtgt_fail(err, ENODEV,
+				 "/dev/infiniband/rdma_cm is missing: modprobe rdma_ucm");
+	return rtgt_fail(err, ENODEV,
+			 "no RDMA device (%s): modprobe rdma_rxe; rdma link add rxe0 type rxe netdev NETDEV",
+			 strerror(code));
+}
+
+static int open_channel(struct rtgt_cm *cm, struct rtgt_err *err)
+{
+	cm->channel = rdma_create_event_channel();
+	if (!cm->channel)
+		return fail_channel(errno, err);
+	if (fcntl(cm->channel->fd, F_SETFL, O_NONBLOCK) ||
+	    rdma_create_id(cm->channel, &cm->id, cm, RDMA_PS_TCP))
+		return rtgt_fail(err, errno, "cannot make an rdma_cm identifier: %s",
+				 strerror(errno));
+	return 0;
+}
+
+static int lookup(const char *host, const char *service, int family, struct addrinfo **ai,
+		  struct rtgt_err *err)
+{
+	struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM };
+	int ret = getaddrinfo(host, service, &hints, ai);
+
+	if (!ret)
+		return 0;
+	return rtgt_fail(err, EINVAL, "%s%s%s: %s", host, service ? ":" : "",
+			 service ? service : "", gai_strerror(ret));
+}
+
+static int resolve_addr(struct rtgt_cm *cm, struct rtgt_err *err)
+{
+	const struct rtgt_cm_param *p = &cm->param;
+	struct addrinfo *dst, *src = NULL;
+	uint64_t start = rtgt_now_ns();
+	int ret;
+
+	ret = lookup(p->host, p->service, AF_UNSPEC, &dst, err);
+	if (ret)
+		return ret;
+	if (p->source)
+		ret = lookup(p->source, NULL, dst->ai_family, &src, err);
+	if (!ret) {
+		rtgt_log(p->log, "cm", "resolve the address %s port %s%s%s", p->host, p->service,
+			 p->source ? " from " : "", p->source ? p->source : "");
+		if (rdma_resolve_addr(cm->id, src ? src->ai_addr : NULL, dst->ai_addr,
+				      p->timeout_ms))
+			ret = fail_resolve(cm, errno, err);
+		else
+			ret = step(cm, RTGT_CM_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, start, err);
+	}
+	if (src)
+		freeaddrinfo(src);
+	freeaddrinfo(dst);
+	if (!ret)
+		rtgt_log(p->log, "cm", "address resolved: device %s, port %u",
+			 ibv_get_device_name(cm->id->verbs->device), cm->id->port_num);
+	return ret;
+}
+
+/**
+ * rtgt_cm_resolve() - from a name to a device and a route
+ * @cm: filled; to be closed whether or not this succeeds
+ * @param: where to
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno; ENODEV without an RDMA device, EHOSTUNREACH
+ * when nobody answers for the address.
+ */
+int rtgt_cm_resolve(struct rtgt_cm *cm, const struct rtgt_cm_param *param, struct rtgt_err *err)
+{
+	uint64_t start;
+	int ret;
+
+	memset(cm, 0, sizeof(*cm));
+	cm->param = *param;
+	ret = open_channel(cm, err);
+	if (!ret)
+		ret = resolve_addr(cm, err);
+	if (ret)
+		return ret;
+
+	start = rtgt_now_ns();
+	if (rdma_resolve_route(cm->id, param->timeout_ms))
+		return fail_resolve(cm, errno, err);
+	ret = step(cm, RTGT_CM_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, start, err);
+	if (!ret)
+		rtgt_log(param->log, "cm", "route resolved");
+	return ret;
+}
+
+/**
+ * rtgt_cm_connect() - from a route to a connection
+ * @cm: resolved, with a queue pair on @cm->id
+ * @req: private data of the REQ; NULL for none
+ * @req_len: bytes of @req, at most RTGT_REQ_MAX
+ * @err: says what is wrong
+ *
+ * Asks for as many outstanding READs as the device can, and for endless RNR
+ * retries: a target that is slow to post receives is not an error.
+ *
+ * Return: 0, or a negative errno; ECONNREFUSED with @cm->reject_status and
+ * @cm->refusal when refused, ETIMEDOUT when nobody answered.
+ */
+int rtgt_cm_connect(struct rtgt_cm *cm, const void *req, uint8_t req_len, struct rtgt_err *err)
+{
+	struct rdma_conn_param conn = {
+		.private_data = req,
+		.private_data_len = req_len,
+		.responder_resources = RDMA_MAX_RESP_RES,
+		.initiator_depth = RDMA_MAX_INIT_DEPTH,
+		.retry_count = 7,
+		.rnr_retry_count = 7,
+	};
+	uint64_t start = rtgt_now_ns();
+	struct rdma_cm_event *ev;
+	int ret;
+
+	rtgt_log(cm->param.log, "cm", "connect: REQ with %u bytes of private data", req_len);
+	if (rdma_connect(cm->id, &conn))
+		return fail_connect(cm, errno, err);
+	ret = expect(cm, RDMA_CM_EVENT_ESTABLISHED, &ev, err);
+	if (ret)
+		return ret;
+
+	cm->rep_len = ev->param.conn.private_data_len;
+	if (cm->rep_len)
+		memcpy(cm->rep, ev->param.conn.private_data, cm->rep_len);
+	cm->responder_resources = ev->param.conn.responder_resources;
+	cm->initiator_depth = ev->param.conn.initiator_depth;
+	rdma_ack_cm_event(ev);
+
+	cm->connected = true;
+	cm->step_ns[RTGT_CM_CONNECT] = rtgt_now_ns() - start;
+	rtgt_log(cm->param.log, "cm", "established: REP with %u bytes of private data",
+		 cm->rep_len);
+	return 0;
+}
+
+/**
+ * rtgt_cm_check() - did the connection end?
+ * @cm: connected
+ * @err: says how it ended
+ *
+ * Never blocks.  After the peer's disconnect the queue pair is moved to the
+ * error state, so that what is posted comes back flushed.
+ *
+ * Return: 0 while it stands, -ECONNRESET when the peer closed it, -ENODEV when
+ * the device is being removed.
+ */
+int rtgt_cm_check(struct rtgt_cm *cm, struct rtgt_err *err)
+{
+	struct rdma_cm_event *ev;
+	int ret = 0;
+
+	while (!ret && !rdma_get_cm_event(cm->channel, &ev)) {
+		switch (ev->event) {
+		case RDMA_CM_EVENT_DISCONNECTED:
+			ret = rtgt_fail(err, ECONNRESET,
+					"the target closed the connection: port disabled, module unloaded, or a refused access before? see its dmesg");
+			break;
+		case RDMA_CM_EVENT_DEVICE_REMOVAL:
+			ret = rtgt_fail(err, ENODEV, "the RDMA device is being removed");
+			break;
+		default:
+			break;
+		}
+		rdma_ack_cm_event(ev);
+	}
+	if (ret && cm->connected) {
+		cm->connected = false;
+		rdma_disconnect(cm->id);
+	}
+	return ret;
+}
+
+/**
+ * rtgt_cm_disconnect() - end the connection
+ * @cm: resolved or connected; nothing happens when it is not connected
+ *
+ * Waits for the peer's answer, at most one second: a peer that is gone does not
+ * keep us.
+ */
+void rtgt_cm_disconnect(struct rtgt_cm *cm)
+{
+	struct rdma_cm_event *ev;
+	bool done = false;
+
+	if (!cm->connected)
+		return;
+	cm->connected = false;
+	if (rdma_disconnect(cm->id))
+		return;
+	while (!done && !wait_event(cm, &ev, 1000)) {
+		done = ev->event == RDMA_CM_EVENT_DISCONNECTED ||
+		       ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
+		rdma_ack_cm_event(ev);
+	}
+	rtgt_log(cm->param.log, "cm", "disconnected");
+}
+
+/**
+ * rtgt_cm_close() - release the identifier and the channel
+ * @cm: as rtgt_cm_resolve() left it, at any stage; its queue pair is destroyed
+ */
+void rtgt_cm_close(struct rtgt_cm *cm)
+{
+	if (cm->id)
+		rdma_destroy_id(cm->id);
+	if (cm->channel)
+		rdma_destroy_event_channel(cm->channel);
+	cm->id = NULL;
+	cm->channel = NULL;
+}

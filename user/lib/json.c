@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The library's structures as JSON, through json-c.
+ *
+ * Addresses and keys are strings in hexadecimal: a reader that keeps numbers as
+ * doubles would lose their low bits.  Times are microseconds with the nanoseconds
+ * behind the point, sizes are bytes.  An object returned here belongs to the caller.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+
+/**
+ * rtgt_json_str() - add a string
+ * @to: object
+ * @key: name
+ * @value: copied
+ */
+void rtgt_json_str(struct json_object *to, const char *key, const char *value)
+{
+	json_object_object_add(to, key, json_object_new_string(value));
+}
+
+/**
+ * rtgt_json_int() - add an integer
+ * @to: object
+ * @key: name
+ * @value: the integer
+ */
+void rtgt_json_int(struct json_object *to, const char *key, int64_t value)
+{
+	json_object_object_add(to, key, json_object_new_int64(value));
+}
+
+/**
+ * rtgt_json_bool() - add true or false
+ * @to: object
+ * @key: name
+ * @value: which
+ */
+void rtgt_json_bool(struct json_object *to, const char *key, bool value)
+{
+	json_object_object_add(to, key, json_object_new_boolean(value));
+}
+
+/**
+ * rtgt_json_us() - add a time in microseconds
+ * @to: object
+ * @key: name
+ * @ns: the time in nanoseconds
+ */
+void rtgt_json_us(struct json_object *to, const char *key, uint64_t ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu.%03llu", (unsigned long long)(ns / 1000),
+		 (unsigned long long)(ns % 1000));
+	json_object_object_add(to, key, json_object_new_double_s((double)ns / 1e3, text));
+}
+
+/**
+ * rtgt_json_hex() - add an address or a key
+ * @to: object
+ * @key: name
+ * @value: the value
+ */
+void rtgt_json_hex(struct json_object *to, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
+	rtgt_json_str(to, key, text);
+}
+
+/**
+ * rtgt_json_access() - access bits as an array of words
+ * @access: RTGT_ACCESS_*
+ *
+ * Return: the array.
+ */
+struct json_object *rtgt_json_access(uint32_t access)
+{
+	struct json_object *a = json_object_new_array();
+
+	if (access & RTGT_ACCESS_READ)
+		json_object_array_add(a, json_object_new_string("read"));
+	if (access & RTGT_ACCESS_WRITE)
+		json_object_array_add(a, json_object_new_string("write"));
+	if (access & RTGT_ACCESS_ATOMIC)
+		json_object_array_add(a, json_object_new_string("atomic"));
+	return a;
+}
+
+/**
+ * rtgt_json_hist() - a histogram's summary, in microseconds
+ * @h: the histogram
+ *
+ * Return: the object.
+ */
+struct json_object *rtgt_json_hist(const struct rtgt_hist *h)
+{
+	struct json_object *o = json_object_new_object();
+
+	rtgt_json_us(o, "min", h->min);
+	rtgt_json_us(o, "mean", h->count ? h->sum / h->count : 0);
+	rtgt_json_us(o, "p50", rtgt_hist_percentile(h, 50));
+	rtgt_json_us(o, "p90", rtgt_hist_percentile(h, 90));
+	rtgt_json_us(o, "p99", rtgt_hist_percentile(h, 99));
+	rtgt_json_us(o, "p99_9", rtgt_hist_percentile(h, 99.9));
+	rtgt_json_us(o, "max", h->max);
+	return o;
+}
+
+/**
+ * rtgt_json_facts() - facts as an object
+ * @f: from rtgt_facts_get()
+ *
+ * Return: the object.
+ */
+struct json_object *rtgt_json_facts(const struct rtgt_facts *f)
+{
+	struct json_object *o = json_object_new_object();
+	long path_mtu = strtol(f->path_mtu, NULL, 10);
+
+	rtgt_json_str(o, "kernel", f->kernel);
+	rtgt_json_str(o, "machine", f->machine);
+	rtgt_json_int(o, "cpus", f->cpus);
+	rtgt_json_str(o, "device", f->device);
+	rtgt_json_str(o, "transport", f->transport);
+	rtgt_json_str(o, "link_layer", f->link_layer);
+	if (f->netdev[0])
+		rtgt_json_str(o, "netdev", f->netdev);
+	if (f->netdev_mtu)
+		rtgt_json_int(o, "netdev_mtu", f->netdev_mtu);
+	if (path_mtu)
+		rtgt_json_int(o, "path_mtu", path_mtu);
+	rtgt_json_str(o, "source", f->source);
+	rtgt_json_str(o, "destination", f->destination);
+	rtgt_json_str(o, "topology", f->same_machine ? "one machine" : "two machines");
+	return o;
+}
+
+static struct json_object *json_region(const struct rtgt_mem *mem, uint32_t index)
+{
+	struct json_object *o = json_object_new_object();
+
+	rtgt_json_int(o, "index", index);
+	rtgt_json_hex(o, "addr", mem->addr);
+	rtgt_json_hex(o, "rkey", mem->rkey);
+	rtgt_json_int(o, "len", (int64_t)mem->len);
+	json_object_object_add(o, "access", rtgt_json_access(mem->access));
+	return o;
+}
+
+/**
+ * rtgt_json_client() - a connection and what its target offers
+ * @c: open
+ *
+ * Return: the object.
+ */
+struct json_object *rtgt_json_client(const struct rtgt_client *c)
+{
+	struct json_object *o = json_object_new_object();
+	struct json_object *regions = json_object_new_array();
+	struct json_object *times = json_object_new_object();
+	const struct rtgt_peer *p = &c->peer;
+
+	rtgt_json_str(o, "protocol", p->rtgt ? "rtgt" : "plain");
+	rtgt_json_int(o, "qpn", c->qp.qp->qp_num);
+	if (p->rtgt) {
+		rtgt_json_int(o, "version", p->version);
+		rtgt_json_int(o, "conn_id", p->conn_id);
+		rtgt_json_int(o, "recv_size", p->recv_size);
+		rtgt_json_int(o, "recv_depth", p->recv_depth);
+		rtgt_json_bool(o, "private", p->features & RTGT_F_PRIVATE);
+	}
+	for (uint32_t i = 0; i < p->nr_regions; i++)
+		json_object_array_add(regions, json_region(&p->region[i], i));
+	json_object_object_add(o, "regions", regions);
+	rtgt_json_us(times, "address", c->cm.step_ns[RTGT_CM_ADDR]);
+	rtgt_json_us(times, "route", c->cm.step_ns[RTGT_CM_ROUTE]);
+	rtgt_json_us(times, "connect", c->cm.step_ns[RTGT_CM_CONNECT]);
+	json_object_object_add(o, "setup_us", times);
+	return o;
+}
+
+/**
+ * rtgt_json_print() - write a document and a newline
+ * @doc: any value
+ * @pretty: indented rather than on one line
+ * @to: stream
+ *
+ * Return: 0, or -EIO when the stream did not take it.
+ */
+int rtgt_json_print(struct json_object *doc, bool pretty, FILE *to)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	if (pretty)
+		flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
+	if (fprintf(to, "%s\n", json_object_to_json_string_ext(doc, flags)) < 0 || fflush(to))
+		return -EIO;
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the library has to say: errors, as one sentence for a person, and facts
+ * for whoever wants to watch.  See log.c.
+ */
+#ifndef RTGT_LOG_H
+#define RTGT_LOG_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/**
+ * struct rtgt_err - why something failed
+ * @code: errno value; 0 while nothing failed
+ * @wc_status: enum ibv_wc_status of the completion that failed; 0 when none did
+ * @vendor_err: the device's own code of that completion
+ * @text: one sentence: what is wrong and what to do; no newline
+ */
+struct rtgt_err {
+	int code;
+	int wc_status;
+	uint32_t vendor_err;
+	char text[512];
+};
+
+/**
+ * struct rtgt_log - where facts go
+ * @to: stream; the caller owns it
+ * @start: rtgt_now_ns() of the zero of the printed times
+ */
+struct rtgt_log {
+	FILE *to;
+	uint64_t start;
+};
+
+uint64_t rtgt_now_ns(void);
+
+int rtgt_fail(struct rtgt_err *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+void rtgt_log(const struct rtgt_log *log, const char *topic, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif /* RTGT_LOG_H */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Registered memory with a guard on either side.
+ *
+ *	base     buf             buf + used       buf + len
+ *	| guard  | what is used  | guard bytes too | guard |
+ *
+ * rtgt_mr_arm() writes the guards around the bytes about to be used and
+ * rtgt_mr_check() tells whether they are as they were.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "mr.h"
+
+#define GUARD_BYTE	0x6b
+
+/**
+ * rtgt_mr_create() - allocate and register a buffer
+ * @m: filled; to be destroyed when this succeeds
+ * @pd: protection domain
+ * @name: for the log
+ * @len: bytes, may be 0
+ * @access: IBV_ACCESS_*
+ * @log: for facts
+ * @err: says what is wrong
+ *
+ * The buffer is zero.
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_mr_create(struct rtgt_mr *m, struct ibv_pd *pd, const char *name, size_t len, int access,
+		   const struct rtgt_log *log, struct rtgt_err *err)
+{
+	int code;
+
+	memset(m, 0, sizeof(*m));
+	m->len = len;
+	m->mapped = len + 2 * RTGT_GUARD;
+	m->base = mmap(NULL, m->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (m->base == MAP_FAILED) {
+		m->base = NULL;
+		return rtgt_fail(err, errno, "no memory for a buffer of %zu bytes", m->mapped);
+	}
+	m->buf = (uint8_t *)m->base + RTGT_GUARD;
+	m->mr = ibv_reg_mr(pd, m->base, m->mapped, access);
+	if (!m->mr) {
+		code = errno;
+		rtgt_mr_destroy(m);
+		if (code == ENOMEM)
+			return rtgt_fail(err, code,
+					 "no memory to register %zu bytes: be root, or raise the locked-memory limit (ulimit -l)",
+					 len);
+		return rtgt_fail(err, code, "registering %zu bytes failed: %s", len,
+				 strerror(code));
+	}
+	rtgt_log(log, "mr", "%s: addr %p len %zu lkey 0x%x rkey 0x%x", name, (void *)m->buf, len,
+		 m->mr->lkey, m->mr->rkey);
+	return 0;
+}
+
+/**
+ * rtgt_mr_destroy() - deregister and free
+ * @m: created, or zero
+ */
+void rtgt_mr_destroy(struct rtgt_mr *m)
+{
+	if (m->mr)
+		ibv_dereg_mr(m->mr);
+	if (m->base)
+		munmap(m->base, m->mapped);
+	memset(m, 0, sizeof(*m));
+}
+
+/* The guard behind the bytes in use: at most RTGT_GUARD of them, also inside the buffer */
+static uint8_t *behind(const struct rtgt_mr *m, size_t used)
+{
+	return m->buf + (used < m->len ? used : m->len);
+}
+
+/**
+ * rtgt_mr_arm() - write the guards
+ * @m: the buffer
+ * @used: bytes of it, from its beginning, that may change
+ */
+void rtgt_mr_arm(struct rtgt_mr *m, size_t used)
+{
+	memset(m->base, GUARD_BYTE, RTGT_GUARD);
+	memset(behind(m, used), GUARD_BYTE, RTGT_GUARD);
+}
+
+/**
+ * rtgt_mr_check() - look at the guards
+ * @m: the buffer
+ * @used: as given to rtgt_mr_arm()
+ * @diff: filled when a guard changed; its offset counts from the guard's first byte
+ *
+ * Return: 0 when untouched, -1 when the guard before changed, 1 the one behind.
+ */
+int rtgt_mr_check(const struct rtgt_mr *m, size_t used, struct rtgt_diff *diff)
+{
+	if (rtgt_bytes_verify(m->base, RTGT_GUARD, GUARD_BYTE, diff))
+		return -1;
+	return rtgt_bytes_verify(behind(m, used), RTGT_GUARD, GUARD_BYTE, diff) ? 1 : 0;
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What rtgt ping prints: a table as results come, or one JSON document at the end.
+ */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "ping.h"
+
+/* Bytes of the data -v shows */
+#define SHOWN	16
+
+static bool table(const struct ping *p)
+{
+	return !p->json && !p->quiet;
+}
+
+void ping_out_head(const struct ping *p, const struct rtgt_facts *f)
+{
+	const struct rtgt_peer *peer = &p->client.peer;
+	char access[32];
+
+	if (!table(p))
+		return;
+	rtgt_access_str(p->mem->access, access, sizeof(access));
+	printf("ping %s port %s from %s: device %s, path MTU %s, %s, kernel %s, %s\n",
+	       f->destination, p->service, f->source, f->device, f->path_mtu,
+	       f->same_machine ? "one machine" : "two machines", f->kernel,
+	       p->poll ? "polling" : "completion events");
+	if (peer->rtgt)
+		printf("connection %u, region %u of %u: %llu bytes, access %s\n", peer->conn_id,
+		       p->region, peer->nr_regions, (unsigned long long)p->mem->len, access);
+	else if (p->mem->len)
+		printf("a plain capability: %llu bytes, access not told\n",
+		       (unsigned long long)p->mem->len);
+	else
+		printf("a plain capability, length not told: taken for %llu bytes\n",
+		       (unsigned long long)p->region_len);
+}
+
+static double us(uint64_t ns)
+{
+	return (double)ns / 1e3;
+}
+
+static void print_row(const struct ping *p, uint64_t iterations, uint64_t verified)
+{
+	const struct rtgt_hist *h = &p->completion;
+	char reply[16] = "-";
+
+	if (!json_object_array_length(p->results))
+		printf("%-10s %9s %10s %14s %10s %10s %10s %10s %10s\n", "operation", "bytes",
+		       "iterations", "verified bytes", "min us", "p50 us", "p99 us", "max us",
+		       "reply p50");
+	if (p->reply.count)
+		snprintf(reply, sizeof(reply), "%.1f", us(rtgt_hist_percentile(&p->reply, 50)));
+	printf("%-10s %9u %10llu %14llu %10.1f %10.1f %10.1f %10.1f %10s\n", p->op->name, p->len,
+	       (unsigned long long)iterations, (unsigned long long)verified, us(h->min),
+	       us(rtgt_hist_percentile(h, 50)), us(rtgt_hist_percentile(h, 99)), us(h->max),
+	       reply);
+	fflush(stdout);
+}
+
+/* One operation and size is done, or as many iterations of it as there were */
+void ping_out_result(struct ping *p, uint64_t iterations)
+{
+	uint64_t verified = p->verify ? iterations * p->len : 0;
+	struct json_object *o = json_object_new_object();
+
+	if (table(p))
+		print_row(p, iterations, verified);
+	rtgt_json_str(o, "op", p->op->name);
+	rtgt_json_int(o, "size", p->len);
+	rtgt_json_int(o, "iterations", (int64_t)iterations);
+	rtgt_json_int(o, "verified_bytes", (int64_t)verified);
+	json_object_object_add(o, "completion_us", rtgt_json_hist(&p->completion));
+	if (p->reply.count)
+		json_object_object_add(o, "reply_us", rtgt_json_hist(&p->reply));
+	json_object_array_add(p->results, o);
+	p->total_iterations += iterations;
+	p->total_bytes += verified;
+}
+
+/* Something possible was not done: why, and what would change that */
+void ping_out_skip(struct ping *p, const char *fmt, ...)
+{
+	struct json_object *o = json_object_new_object();
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (table(p))
+		printf("%-10s skipped: %s\n", p->op->name, text);
+	rtgt_json_str(o, "op", p->op->name);
+	rtgt_json_str(o, "reason", text);
+	json_object_array_add(p->skipped, o);
+}
+
+/* -v: the first bytes of what was written, read or echoed */
+void ping_out_data(const struct ping *p, const void *data, uint32_t len)
+{
+	const uint8_t *bytes = data;
+	uint32_t n = len < SHOWN ? len : SHOWN;
+
+	if (!table(p))
+		return;
+	printf("%-10s %9u #%llu ", p->op->name, len, (unsigned long long)p->iteration);
+	for (uint32_t i = 0; i < n; i++)
+		printf(" %02x", bytes[i]);
+	fputs(len > n ? " ... |" : " |", stdout);
+	for (uint32_t i = 0; i < n; i++)
+		putchar(isprint(bytes[i]) ? bytes[i] : '.');
+	puts("|");
+}
+
+void ping_out_end(const struct ping *p)
+{
+	if (!table(p))
+		return;
+	puts("times: full round trip, post to completion; reply: post to the target's answer");
+	if (p->verify)
+		printf("%llu operations, %llu bytes verified at both ends, nothing else touched\n",
+		       (unsigned long long)p->total_iterations,
+		       (unsigned long long)p->total_bytes);
+	else
+		printf("%llu operations completed, data not verified\n",
+		       (unsigned long long)p->total_iterations);
+}
+
+static struct json_object *json_error(const struct rtgt_err *err, const struct ping *p)
+{
+	struct json_object *o = json_object_new_object();
+
+	if (p->op) {
+		rtgt_json_str(o, "op", p->op->name);
+		rtgt_json_int(o, "size", p->len);
+		rtgt_json_int(o, "iteration", (int64_t)p->iteration);
+	}
+	rtgt_json_int(o, "errno", err->code);
+	rtgt_json_str(o, "text", err->text);
+	if (err->wc_status) {
+		rtgt_json_int(o, "wc_status", err->wc_status);
+		rtgt_json_str(o, "wc_status_text", ibv_wc_status_str(err->wc_status));
+		rtgt_json_int(o, "vendor_err", err->vendor_err);
+	}
+	return o;
+}
+
+/* The whole run; @facts is NULL when it never connected, @err->code 0 when all is well */
+int ping_out_json(struct ping *p, const struct rtgt_facts *facts, const struct rtgt_err *err)
+{
+	struct json_object *doc = json_object_new_object();
+	struct json_object *errors = json_object_new_array();
+	int ret;
+
+	rtgt_json_int(doc, "schema_version", 1);
+	rtgt_json_str(doc, "command", "ping");
+	rtgt_json_bool(doc, "ok", !err->code);
+	rtgt_json_str(doc, "host", p->host);
+	rtgt_json_str(doc, "port", p->service);
+	rtgt_json_bool(doc, "verify", p->verify);
+	rtgt_json_str(doc, "completions", p->poll ? "polling" : "events");
+	if (facts) {
+		rtgt_json_int(doc, "region", p->region);
+		json_object_object_add(doc, "facts", rtgt_json_facts(facts));
+		json_object_object_add(doc, "connection", rtgt_json_client(&p->client));
+	}
+	json_object_object_add(doc, "results", json_object_get(p->results));
+	json_object_object_add(doc, "skipped", json_object_get(p->skipped));
+	if (err->code)
+		json_object_array_add(errors, json_error(err, p));
+	json_object_object_add(doc, "errors", errors);
+	ret = rtgt_json_print(doc, p->pretty, stdout);
+	json_object_put(doc);
+	return ret;
+}

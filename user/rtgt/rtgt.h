@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the commands of the tool share: options, errors, words.  See main.c and args.c.
+ */
+#ifndef RTGT_TOOL_H
+#define RTGT_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit statuses */
+#define EXIT_OK		0
+#define EXIT_FAILED	1	/* the operation failed */
+#define EXIT_USAGE	2	/* the command line is wrong */
+
+/**
+ * struct tool - the options in front of the command
+ * @json: results as JSON
+ * @pretty: indent it
+ */
+struct tool {
+	bool json;
+	bool pretty;
+};
+
+/**
+ * struct command - a word and what it runs
+ * @name: the word; may be abbreviated
+ * @run: gets the words behind it; returns the exit status
+ */
+struct command {
+	const char *name;
+	int (*run)(const struct tool *tool, int argc, char **argv);
+};
+
+int cmd_ping(const struct tool *tool, int argc, char **argv);
+int cmd_port(const struct tool *tool, int argc, char **argv);
+int cmd_region(const struct tool *tool, int argc, char **argv);
+int cmd_show(const struct tool *tool, int argc, char **argv);
+
+int dispatch(const struct tool *tool, const struct command *table, const char *what,
+	     const char *help, int argc, char **argv);
+bool is_help(const char *word);
+int print_help(const char *text);
+
+int failed(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int misused(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+bool is_prefix(const char *word, const char *of);
+int parse_number(const char *text, uint64_t max, uint64_t *value);
+int parse_size(const char *text, const char **end, uint64_t *value);
+
+#endif /* RTGT_TOOL_H */

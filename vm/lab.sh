@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# Guests: started, watched, talked to and ended.  Sourced by the scripts that
+# use them, after lib.sh.
+#
+#   lab_open OUT            a run; consoles and captures go to OUT
+#   lab_fast                boots the one guest of the fast tier, "fast"
+#   lab_wire                boots "server" and "client" on one wire
+#   lab_run NAME CMD...     runs a command in a guest, returns its status
+#   lab_healthy NAME...     false, and says why, if a kernel is unwell
+#   lab_close               ends all; also on exit of the script, however it ends
+#
+# Sockets live in a directory of the run with a short name (a unix socket's may
+# have 107 bytes), and a run that was killed leaves nothing but that directory,
+# which the next one removes: its lock is free.  The guests themselves die with
+# the shell that started them.
+#
+# A guest is unwell when QEMU ends before it is told to, when the agent does not
+# answer in time, or when the console holds one of LAB_SPLAT.  A guest that does
+# not answer gets an NMI, on which its kernel says where it hangs and panics.
+
+LAB_SPLAT='Oops|BUG:|Kernel panic|general protection fault|WARNING: CPU|KASAN|UBSAN|blocked for more than|self-detected stall|soft lockup|hard LOCKUP|refcount_t:|list_(add|del) corruption'
+LAB_BOOT_SECS=${LAB_BOOT_SECS:-60}
+
+lab_sweep() {
+	local dir fd
+
+	for dir in "$1"/rtgt.??????; do
+		[[ -O $dir/lock ]] || continue
+		exec {fd}<"$dir/lock"
+		flock -n "$fd" && rm -rf "$dir"
+		exec {fd}<&-
+	done
+}
+
+lab_open() {
+	local base=${XDG_RUNTIME_DIR:-/tmp}
+
+	LAB_OUT=$1
+	LAB_BOOT=$RTGT_OUT/$KERNEL/boot
+	LAB_AGENT=$LAB_BOOT/agent
+	declare -gA LAB_PID=()
+	[[ -w $base && ${#base} -le 60 ]] || base=/tmp
+	lab_sweep "$base"
+	LAB_RUN=$(mktemp -d "$base/rtgt.XXXXXX") || die "no directory for sockets in $base"
+	exec {LAB_LOCK}>"$LAB_RUN/lock"
+	flock -n "$LAB_LOCK"
+	trap 'lab_close' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	mkdir -p "$LAB_OUT"
+	LAB_ROOT=$("$RTGT_TOP/vm/root" guest) || exit
+	LAB_ACCEL=$("$RTGT_TOP/vm/accel" "$LAB_BOOT/vmlinuz") || exit
+	cat "$LAB_BOOT/initrd" "$RTGT_OUT/$KERNEL/payload.cpio" >"$LAB_RUN/initrd"
+}
+
+lab_close() {
+	local pid
+
+	trap '' INT TERM HUP
+	[[ $CALM_PID ]] && kill -TERM "$CALM_PID" 2>/dev/null
+	for pid in "${LAB_PID[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	for pid in "${LAB_PID[@]}" $CALM_PID; do
+		wait "$pid" 2>/dev/null
+	done
+	LAB_PID=()
+	CALM_PID=
+	rm -rf "$LAB_RUN"
+	steps_end
+}
+
+# A path as a value of one of QEMU's comma lists.
+lab_q() {
+	printf '%s' "${1//,/,,}"
+}
+
+# lab_start NAME TIER QEMU-ARGS...: starts a guest and does not wait for it.
+lab_start() {
+	local name=$1 tier=$2 i args
+
+	shift 2
+	mkfifo "$LAB_RUN/$name.monitor.in" "$LAB_RUN/$name.monitor.out"
+	args=(
+		-name "rtgt-$name" -nodefaults -no-user-config -display none -no-reboot
+		-machine pc -smp 1 -m 1024
+		-kernel "$LAB_BOOT/vmlinuz" -initrd "$LAB_RUN/initrd"
+		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic unknown_nmi_panic hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=30 log_buf_len=4M mitigations=off tsc=reliable lab.tier=$tier lab.role=$name"
+		-drive "if=none,id=root,format=raw,readonly=on,file=$(lab_q "$LAB_ROOT")"
+		-device virtio-blk-pci,drive=root
+		-drive "if=none,id=mods,format=raw,readonly=on,file=$(lab_q "$LAB_BOOT/modules.erofs")"
+		-device virtio-blk-pci,drive=mods
+		-chardev "file,id=console,path=$(lab_q "$LAB_OUT/$name.console")" -serial chardev:console
+		-chardev "pipe,id=monitor,path=$(lab_q "$LAB_RUN/$name.monitor")" -mon chardev=monitor
+		-device virtio-serial-pci
+	)
+	if [[ $LAB_ACCEL == kvm ]]; then
+		args+=(-accel kvm -cpu host)
+	else
+		args+=(-accel tcg,thread=multi -cpu max)
+	fi
+	for i in '' 1 2; do
+		args+=(
+			-chardev "socket,id=ctl$i,path=$LAB_RUN/$name$i,server=on,wait=off"
+			-device "virtserialport,chardev=ctl$i,name=rtgt.ctl$i"
+		)
+	done
+	setpriv --pdeathsig KILL qemu-system-x86_64 "${args[@]}" "$@" \
+		</dev/null >"$LAB_OUT/$name.qemu" 2>&1 {LAB_LOCK}>&- &
+	LAB_PID[$name]=$!
+}
+
+lab_alive() {
+	kill -0 "${LAB_PID[$1]}" 2>/dev/null
+}
+
+# lab_stop NAME...: ends guests.
+lab_stop() {
+	local name
+
+	for name; do
+		kill -KILL "${LAB_PID[$name]}" 2>/dev/null
+		wait "${LAB_PID[$name]}" 2>/dev/null
+		unset "LAB_PID[$name]"
+		rm -f "$LAB_RUN/$name"*
+	done
+}
+
+# lab_until SECS CMD...: until the command succeeds, looked at every 20 ms.
+lab_until() {
+	local end=$((SECONDS + $1)) tick
+
+	shift
+	exec {tick}<> <(:)
+	until "$@"; do
+		((SECONDS < end)) || return 1
+		read -r -t 0.02 -u "$tick"
+	done
+	exec {tick}<&-
+}
+
+# Says what ailed a guest, with the end of its console.
+lab_tell() {
+	local name=$1
+
+	shift
+	say "guest $name: $*; the end of $LAB_OUT/$name.console:"
+	tail -n 40 "$LAB_OUT/$name.console" | tr -d '\r' | sed 's/^/    /' >&2
+	[[ -s $LAB_OUT/$name.qemu ]] && sed 's/^/    qemu: /' "$LAB_OUT/$name.qemu" >&2
+	return 1
+}
+
+lab_dead() {
+	! lab_alive "$1"
+}
+
+# A guest did not answer: what is it?
+lab_diagnose() {
+	local name=$1
+
+	# A panic closes the channel a moment before QEMU is gone.
+	if lab_until 2 lab_dead "$name"; then
+		lab_tell "$name" "died"
+	else
+		echo nmi >"$LAB_RUN/$name.monitor.in"
+		lab_until 10 lab_dead "$name"
+		lab_tell "$name" "did not answer and was sent an NMI"
+	fi
+}
+
+lab_healthy() {
+	local name rc=0
+
+	for name; do
+		if lab_dead "$name"; then
+			lab_tell "$name" "died" || rc=1
+		elif grep -qE "$LAB_SPLAT" "$LAB_OUT/$name.console"; then
+			lab_tell "$name" "its kernel complained" || rc=1
+		fi
+	done
+	return $rc
+}
+
+# lab_run NAME CMD...: NAME may be a guest or one of its further channels.
+lab_run() {
+	local name=$1 rc=0
+
+	shift
+	calm "$LAB_AGENT" run ${LAB_LIMIT:+-t "$LAB_LIMIT"} "$LAB_RUN/$name" -- "$@" || rc=$?
+	if ((rc == 125)) && ! "$LAB_AGENT" run "$LAB_RUN/${name}1" -- true </dev/null; then
+		lab_diagnose "${name%[12]}"
+	fi
+	return $rc
+}
+
+# lab_up NAME...: waits until the agents answer.
+lab_up() {
+	local name
+
+	for name; do
+		calm "$LAB_AGENT" run -w "$LAB_BOOT_SECS" "$LAB_RUN/$name" -- true </dev/null \
+			2>"$LAB_OUT/$name.boot" && continue
+		lab_until 2 lab_dead "$name"
+		grep -q 'Oops: int3' "$LAB_OUT/$name.console" && return 2
+		lab_diagnose "$name"
+		return 1
+	done
+}
+
+# lab_settle START NAME...: waits for guests that START has started.  About one
+# boot in eighty under TCG dies of an int3 before there is any user space: it is
+# told, and booted once more.
+lab_settle() {
+	local start=$EPOCHREALTIME how=$1 rc=0
+
+	shift
+	lab_up "$@" || rc=$?
+	if ((rc == 2)); then
+		say "early 'Oops: int3' in ${*}, a known fault of emulated boots: booting again"
+		lab_stop "$@"
+		rc=0
+		"$how"
+		lab_up "$@" || rc=$?
+		((rc == 2)) && lab_diagnose "$1"
+	fi
+	((rc)) && return 1
+	say "guest${2:+s} $*: up after $(since "$start") s ($LAB_ACCEL)"
+}
+
+lab_start_fast() {
+	lab_start fast fast
+}
+
+lab_fast() {
+	lab_start_fast
+	lab_settle lab_start_fast fast
+}
+
+# The two ends of the wire: -netdev stream from QEMU 7.2 on, a pair of UDP ports
+# before (any TCP based one stalls for 22 ms a round trip).
+lab_netdev() {
+	local version wire=$LAB_RUN/wire
+
+	version=$(qemu-system-x86_64 --version)
+	[[ $version =~ version\ ([0-9]+)\.([0-9]+) ]]
+	if [[ ${RTGT_WIRE:-} != udp ]] &&
+		((BASH_REMATCH[1] * 100 + BASH_REMATCH[2] >= 702)); then
+		if [[ $1 == server ]]; then
+			echo "stream,id=n0,server=on,addr.type=unix,addr.path=$wire"
+		else
+			echo "stream,id=n0,server=off,addr.type=unix,addr.path=$wire"
+		fi
+	elif [[ $1 == server ]]; then
+		echo "socket,id=n0,udp=127.0.0.1:$((LAB_UDP + 1)),localaddr=127.0.0.1:$LAB_UDP"
+	else
+		echo "socket,id=n0,udp=127.0.0.1:$LAB_UDP,localaddr=127.0.0.1:$((LAB_UDP + 1))"
+	fi
+}
+
+# Two neighbouring UDP ports nobody has.
+lab_udp_ports() {
+	local try used
+
+	used=$(cat /proc/net/udp /proc/net/udp6)
+	for try in {1..50}; do
+		LAB_UDP=$((20000 + (RANDOM % 6000) * 2))
+		[[ $used != *$(printf ':%04X ' "$LAB_UDP")* &&
+			$used != *$(printf ':%04X ' "$((LAB_UDP + 1))")* ]] && return
+	done
+	die "no two free UDP ports between 20000 and 32000"
+}
+
+lab_start_wire() {
+	local i mac peer=()
+
+	lab_udp_ports
+	for i in '' 1 2 3; do
+		peer+=(
+			-chardev "socket,id=peer$i,path=$LAB_RUN/server-peer$i,server=on,wait=off"
+			-device "virtserialport,chardev=peer$i,name=rtgt.peer$i"
+		)
+	done
+	mac=52:54:00:12:34
+	lab_start server wire "${peer[@]}" -netdev "$(lab_netdev server)" \
+		-device "virtio-net-pci,netdev=n0,mac=$mac:01" \
+		-object "filter-dump,id=dump,netdev=n0,file=$(lab_q "$LAB_OUT/wire.pcap")"
+	# The client connects to what the server listens at.
+	lab_until 10 test -S "$LAB_RUN/server-peer3" || return
+	[[ $(lab_netdev server) != stream* ]] || lab_until 10 test -S "$LAB_RUN/wire" || return
+	lab_start client wire "${peer[@]/,server=on,wait=off/}" -netdev "$(lab_netdev client)" \
+		-device "virtio-net-pci,netdev=n0,mac=$mac:02"
+}
+
+lab_wire() {
+	lab_start_wire
+	lab_settle lab_start_wire server client
+}
