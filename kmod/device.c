@@ -44,16 +44,6 @@ int rtgt_dev_add(struct ib_device *ibdev)
 	return 0;
 }
 
-static bool dev_is_idle(struct rtgt_dev *dev)
-{
-	bool idle;
-
-	mutex_lock(&rtgt_devs.lock);
-	idle = list_empty(&dev->users);
-	mutex_unlock(&rtgt_devs.lock);
-	return idle;
-}
-
 /**
  * rtgt_dev_remove() - ib_client.remove
  * @ibdev: the device that goes
@@ -72,7 +62,10 @@ void rtgt_dev_remove(struct ib_device *ibdev, void *data)
 		user->gone(user);
 	mutex_unlock(&rtgt_devs.lock);
 
-	wait_event(dev->idle, dev_is_idle(dev));
+	wait_event(dev->idle, list_empty_careful(&dev->users));
+	/* the last one may still hold it */
+	mutex_lock(&rtgt_devs.lock);
+	mutex_unlock(&rtgt_devs.lock);
 	kfree(dev);
 }
 
@@ -119,7 +112,7 @@ int rtgt_dev_attach(struct ib_device *ibdev, struct rtgt_dev_user *user)
 void rtgt_dev_detach(struct rtgt_dev_user *user)
 {
 	mutex_lock(&rtgt_devs.lock);
-	list_del(&user->entry);
+	list_del_init(&user->entry);
 	if (list_empty(&user->dev->users))
 		wake_up(&user->dev->idle);
 	mutex_unlock(&rtgt_devs.lock);

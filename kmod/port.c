@@ -212,7 +212,7 @@ void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn)
 {
 	mutex_lock(&port->lock);
 	list_del(&conn->port_entry);
-	port->nr_conns--;
+	WRITE_ONCE(port->nr_conns, port->nr_conns - 1);
 	if (!port->nr_conns)
 		wake_up(&port->idle);
 	mutex_unlock(&port->lock);
@@ -295,16 +295,6 @@ unlock:
 	return ret;
 }
 
-static bool port_is_idle(struct rtgt_port *port)
-{
-	bool idle;
-
-	mutex_lock(&port->lock);
-	idle = !port->nr_conns;
-	mutex_unlock(&port->lock);
-	return idle;
-}
-
 static void port_close_conns(struct rtgt_port *port)
 {
 	struct rtgt_conn *conn;
@@ -313,7 +303,10 @@ static void port_close_conns(struct rtgt_port *port)
 	list_for_each_entry(conn, &port->conns, port_entry)
 		rtgt_conn_close(conn, "the port is being disabled");
 	mutex_unlock(&port->lock);
-	wait_event(port->idle, port_is_idle(port));
+	wait_event(port->idle, !READ_ONCE(port->nr_conns));
+	/* the last one may still hold it */
+	mutex_lock(&port->lock);
+	mutex_unlock(&port->lock);
 }
 
 /* --------------------------------------------------------------------- listener */
