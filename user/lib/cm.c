@@ -185,7 +185,7 @@ static int step(struct rtgt_cm *cm, enum rtgt_cm_step step, enum rdma_cm_event_t
 	return 0;
 }
 
-/* librdmacm says ENODEV to all of it */
+/* librdmacm says ENODEV or ENOENT to all of it */
 static int fail_channel(int code, struct rtgt_err *err)
 {
 	int devices = 0;
@@ -193,15 +193,16 @@ static int fail_channel(int code, struct rtgt_err *err)
 
 	if (list)
 		ibv_free_device_list(list);
-	if (code == EACCES || code == EPERM)
-		return rtgt_fail(err, code,
-				 "no permission for /dev/infiniband/rdma_cm: be root, or let your group open it");
-	if (devices && access("/dev/infiniband/rdma_cm", F_OK))
+	if (!devices)
 		return rtgt_fail(err, ENODEV,
-				 "/dev/infiniband/rdma_cm is missing: modprobe rdma_ucm");
-	return rtgt_fail(err, ENODEV,
-			 "no RDMA device (%s): modprobe rdma_rxe; rdma link add rxe0 type rxe netdev NETDEV",
-			 strerror(code));
+				 "no RDMA device: modprobe rdma_rxe; rdma link add rxe0 type rxe netdev NETDEV");
+	if (!access("/dev/infiniband/rdma_cm", R_OK | W_OK))
+		return rtgt_fail(err, code, "cannot open /dev/infiniband/rdma_cm: %s",
+				 strerror(code));
+	if (errno == EACCES)
+		return rtgt_fail(err, EACCES,
+				 "no permission for /dev/infiniband/rdma_cm: be root, or let your group open it");
+	return rtgt_fail(err, ENODEV, "/dev/infiniband/rdma_cm is missing: modprobe rdma_ucm");
 }
 
 static int open_channel(struct rtgt_cm *cm, struct rtgt_err *err)
