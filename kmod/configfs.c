@@ -5,7 +5,7 @@
  *   features
  *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,recv_size,
  *                 recv_depth,idle_ms,enable,state,revoke}
- *   ports/<port>/regions/<region>/{size,access,fill}
+ *   ports/<port>/regions/<region>/{index,size,access,fill}
  *
  * Every store parses first, then takes rtgt_port.config, refuses with -EBUSY
  * while the port is enabled, and changes the value: a store that fails has
@@ -448,11 +448,27 @@ static ssize_t rtgt_region_fill_store(struct config_item *item, const char *page
 	return region_store(item, page, count, fill_parse);
 }
 
+static ssize_t rtgt_region_index_show(struct config_item *item, char *page)
+{
+	struct rtgt_region_item *ri = to_region_item(item);
+	struct rtgt_port *port = ri->owner->port;
+	unsigned int i;
+
+	mutex_lock(&port->config);
+	for (i = 0; i < port->nr_regions; i++)
+		if (port->spec[i] == &ri->spec)
+			break;
+	mutex_unlock(&port->config);
+	return sysfs_emit(page, "%u\n", i);
+}
+
+CONFIGFS_ATTR_RO(rtgt_region_, index);
 CONFIGFS_ATTR(rtgt_region_, size);
 CONFIGFS_ATTR(rtgt_region_, access);
 CONFIGFS_ATTR(rtgt_region_, fill);
 
 static struct configfs_attribute *rtgt_region_attrs[] = {
+	&rtgt_region_attr_index,
 	&rtgt_region_attr_size,
 	&rtgt_region_attr_access,
 	&rtgt_region_attr_fill,

@@ -167,6 +167,9 @@ ssize_t rtgt_dev_features(char *buf, ssize_t len)
 			  attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS },
 			{ "atomic", attrs->atomic_cap != IB_ATOMIC_NONE },
 			{ "srq", attrs->max_srq > 0 },
+			{ "flush", attrs->device_cap_flags & RTGT_IB_DEVICE_FLUSH_GLOBAL },
+			{ "atomic-write", attrs->device_cap_flags & RTGT_IB_DEVICE_ATOMIC_WRITE },
+			{ "memory-window", attrs->max_mw > 0 },
 		};
 		unsigned int i;
 

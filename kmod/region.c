@@ -210,6 +210,8 @@ static int map_ib_access(u32 access)
 		ib |= IB_ACCESS_REMOTE_WRITE;
 	if (access & RTGT_ACCESS_ATOMIC)
 		ib |= IB_ACCESS_REMOTE_ATOMIC;
+	if (access & RTGT_ACCESS_FLUSH)
+		ib |= RTGT_IB_ACCESS_FLUSH_GLOBAL;
 	return ib;
 }
 
@@ -255,6 +257,12 @@ static int map_register(struct rtgt_domain *dom, struct rtgt_map *map)
 	u32 entry_size = PAGE_SIZE;
 	int ret;
 
+	if (map->access & RTGT_ACCESS_FLUSH &&
+	    !(dom->ibdev->attrs.device_cap_flags & RTGT_IB_DEVICE_FLUSH_GLOBAL)) {
+		pr_err("%s: cannot FLUSH: take that from the region's access\n",
+		       dev_name(&dom->ibdev->dev));
+		return -EOPNOTSUPP;
+	}
 	if (entries > max) {
 		entries = mem->nr;
 		entry_size = mem_chunk_size(mem);

@@ -37,6 +37,14 @@ struct rtgt_conn;
 struct rtgt_port;
 struct rtgt_slot;
 
+/*
+ * Names that older kernels do not have, for bits that all of them keep free
+ * (enum ib_uverbs_device_cap_flags, enum ib_uverbs_access_flags).
+ */
+#define RTGT_IB_DEVICE_FLUSH_GLOBAL	BIT_ULL(38)
+#define RTGT_IB_DEVICE_ATOMIC_WRITE	BIT_ULL(40)
+#define RTGT_IB_ACCESS_FLUSH_GLOBAL	BIT(8)
+
 /* ------------------------------------------------------------------ main.c */
 
 /**

@@ -86,6 +86,7 @@ static const struct {
 	{ "read",	RTGT_ACCESS_READ },
 	{ "write",	RTGT_ACCESS_WRITE },
 	{ "atomic",	RTGT_ACCESS_ATOMIC },
+	{ "flush",	RTGT_ACCESS_FLUSH },
 };
 
 /**

@@ -56,6 +56,7 @@ struct rtgt_cap {
 #define RTGT_ACCESS_READ	(1U << 0)
 #define RTGT_ACCESS_WRITE	(1U << 1)
 #define RTGT_ACCESS_ATOMIC	(1U << 2)
+#define RTGT_ACCESS_FLUSH	(1U << 3)
 
 /**
  * struct rtgt_req - CM REQ private data of an initiator that knows rtgt
