@@ -4,7 +4,8 @@
 # Guests: started, watched, talked to and ended.  Sourced by the scripts that
 # use them, after lib.sh.
 #
-#   lab_open OUT            a run; consoles and captures go to OUT
+#   lab_open OUT            a run; consoles and captures are in LAB_OUT while it
+#                           goes on and in OUT, replaced as a whole, afterwards
 #   lab_fast                boots the one guest of the fast tier, "fast"
 #   lab_wire                boots "server" and "client" on one wire
 #   lab_run NAME CMD...     runs a command in a guest, returns its status
@@ -34,10 +35,20 @@ lab_sweep() {
 	done
 }
 
+# What runs left beside OUT that could not rename it.
+lab_sweep_out() {
+	local dir
+
+	for dir in "$LAB_KEEP".*[0-9]; do
+		kill -0 "${dir##*.}" 2>/dev/null || rm -rf "$dir"
+	done
+}
+
 lab_open() {
 	local base=${XDG_RUNTIME_DIR:-/tmp}
 
-	LAB_OUT=$1
+	LAB_KEEP=$1
+	LAB_OUT=$1.$$
 	LAB_BOOT=$RTGT_OUT/$KERNEL/boot
 	LAB_AGENT=$LAB_BOOT/agent
 	declare -gA LAB_PID=()
@@ -49,6 +60,7 @@ lab_open() {
 	trap 'lab_close' EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
+	lab_sweep_out
 	mkdir -p "$LAB_OUT"
 	LAB_ROOT=$("$RTGT_TOP/vm/root" guest) || exit
 	LAB_ACCEL=$("$RTGT_TOP/vm/accel" "$LAB_BOOT/vmlinuz") || exit
@@ -69,6 +81,10 @@ lab_close() {
 	LAB_PID=()
 	CALM_PID=
 	rm -rf "$LAB_RUN"
+	if [[ -d $LAB_OUT ]]; then
+		rm -rf "$LAB_KEEP"
+		mv "$LAB_OUT" "$LAB_KEEP"
+	fi
 	steps_end
 }
 
@@ -89,9 +105,9 @@ lab_start() {
 		-kernel "$LAB_BOOT/vmlinuz" -initrd "$LAB_RUN/initrd"
 		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic unknown_nmi_panic hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=30 log_buf_len=4M mitigations=off tsc=reliable lab.tier=$tier lab.role=$name"
 		-drive "if=none,id=root,format=raw,readonly=on,file=$(lab_q "$LAB_ROOT")"
-		-device virtio-blk-pci,drive=root
+		-device "virtio-blk-pci,drive=root"
 		-drive "if=none,id=mods,format=raw,readonly=on,file=$(lab_q "$LAB_BOOT/modules.erofs")"
-		-device virtio-blk-pci,drive=mods
+		-device "virtio-blk-pci,drive=mods"
 		-chardev "file,id=console,path=$(lab_q "$LAB_OUT/$name.console")" -serial chardev:console
 		-chardev "pipe,id=monitor,path=$(lab_q "$LAB_RUN/$name.monitor")" -mon chardev=monitor
 		-device virtio-serial-pci
@@ -99,7 +115,7 @@ lab_start() {
 	if [[ $LAB_ACCEL == kvm ]]; then
 		args+=(-accel kvm -cpu host)
 	else
-		args+=(-accel tcg,thread=multi -cpu max)
+		args+=(-accel "tcg,thread=multi" -cpu max)
 	fi
 	for i in '' 1 2; do
 		args+=(
@@ -146,7 +162,7 @@ lab_tell() {
 	local name=$1
 
 	shift
-	say "guest $name: $*; the end of $LAB_OUT/$name.console:"
+	say "guest $name: $*; the end of $LAB_KEEP/$name.console:"
 	tail -n 40 "$LAB_OUT/$name.console" | tr -d '\r' | sed 's/^/    /' >&2
 	[[ -s $LAB_OUT/$name.qemu ]] && sed 's/^/    qemu: /' "$LAB_OUT/$name.qemu" >&2
 	return 1
@@ -183,13 +199,17 @@ lab_healthy() {
 	return $rc
 }
 
+lab_answers() {
+	lab_alive "$1" && calm "$LAB_AGENT" run "$LAB_RUN/${1}1" -- true </dev/null 2>/dev/null
+}
+
 # lab_run NAME CMD...: NAME may be a guest or one of its further channels.
 lab_run() {
 	local name=$1 rc=0
 
 	shift
 	calm "$LAB_AGENT" run ${LAB_LIMIT:+-t "$LAB_LIMIT"} "$LAB_RUN/$name" -- "$@" || rc=$?
-	if ((rc == 125)) && ! "$LAB_AGENT" run "$LAB_RUN/${name}1" -- true </dev/null; then
+	if ((rc == 125)) && ! lab_answers "${name%[12]}"; then
 		lab_diagnose "${name%[12]}"
 	fi
 	return $rc
@@ -261,10 +281,10 @@ lab_netdev() {
 
 # Two neighbouring UDP ports nobody has.
 lab_udp_ports() {
-	local try used
+	local used
 
 	used=$(cat /proc/net/udp /proc/net/udp6)
-	for try in {1..50}; do
+	for _ in {1..50}; do
 		LAB_UDP=$((20000 + (RANDOM % 6000) * 2))
 		[[ $used != *$(printf ':%04X ' "$LAB_UDP")* &&
 			$used != *$(printf ':%04X ' "$((LAB_UDP + 1))")* ]] && return

@@ -11,6 +11,7 @@
 
 RTGT_TOP=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd -P)
 RTGT_OUT=$RTGT_TOP/build
+# shellcheck disable=SC2034 # for those that source this
 RTGT_CACHE=${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/rtgt
 KERNEL=${KERNEL:-6.12}
 

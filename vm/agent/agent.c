@@ -290,14 +290,14 @@ static int open_channel(const char *where, int64_t deadline)
 
 static int request(char **argv, bool shell, const char *where, int limit, int wait_s)
 {
-	static char *const login[] = { "bash", "-l", NULL };
+	static char *const shell_argv[] = { "bash", NULL };
 	struct client *c = &client;
 	struct queue exec = { 0 };
 	struct winsize ws = { .ws_row = 24, .ws_col = 80 };
 	const char *term = getenv("TERM") ?: "";
 
 	if (!*argv)
-		argv = (char **)login;
+		argv = (char **)shell_argv;
 	ioctl(0, TIOCGWINSZ, &ws);
 	queue_add(&exec, &ws, sizeof(ws));
 	term = !shell ? "" : *term ? term : "dumb";
