@@ -56,7 +56,8 @@ static void fuzz_msg(const uint8_t *data, size_t size)
 	}
 	/* an accepted range lies inside, computed where nothing can wrap */
 	if (rtgt_range_ok(rq.offset, rq.count, 1 << 20))
-		CHECK((unsigned __int128)rq.offset + rq.count <= 1 << 20);
+		CHECK(rq.offset <= 1 << 20 && rq.count <= 1 << 20 &&
+		      rq.offset + rq.count <= 1 << 20);
 	rtgt_encode_reply(reply, &rq, status, 0, 0);
 	CHECK(reply[1] & RTGT_MSG_REPLY);
 }
