@@ -29,8 +29,8 @@ demo: build
 check: $(if $(LOCAL),,build)
 	@vm/check
 
-check-list:
-	@selftests/run.sh --list
+check-list: build
+	@vm/check --list
 
 shell: build
 	@vm/shell

@@ -31,27 +31,33 @@ attr() { # NAME
 	fi
 }
 
-takes() { # ATTRIBUTE VALUE=SHOWN...
-	local file pair
+# Values that are taken, as VALUE=SHOWN, then those that are refused: after
+# "invalid" with EINVAL, after "range" with ERANGE.
+attribute() { # NAME VALUE=SHOWN... invalid VALUE... [range VALUE...]
+	local file old errno='' word
 	disabled_port
 	file=$(attr "$1")
 	shift
-	for pair; do
-		attr_set "$file" "${pair%%=*}"
-		same "${file##*/} after \"${pair%%=*}\"" "$(show "$file")" "${pair#*=}"
+	for word; do
+		case $word in
+		invalid) errno="Invalid argument" ;;
+		range) errno="out of range" ;;
+		*) "attribute_${errno:+not_}taken" ;;
+		esac
 	done
 }
 
-refuses() { # ATTRIBUTE ERRNO-TEXT VALUE...
-	local file old value text=$2
-	disabled_port
-	file=$(attr "$1")
-	old=$(show "$file")
-	shift 2
-	for value; do
-		fails_with "$text" attr_set "$file" "$value"
-		same "${file##*/} after the refused \"$value\"" "$(show "$file")" "$old"
-	done
+attribute_taken() {
+	attr_set "$file" "${word%%=*}"
+	read -r old <"$file"
+	same "${file##*/} after \"${word%%=*}\"" "$old" "${word#*=}"
+}
+
+attribute_not_taken() {
+	local now
+	fails_with "$errno" attr_set "$file" "$word"
+	read -r now <"$file"
+	same "${file##*/} after the refused \"$word\"" "$now" "$old"
 }
 
 defaults() {
@@ -66,12 +72,16 @@ defaults() {
 		addr 0.0.0.0
 		port 7471
 		service rtgt
+		transport rc
 		scope shared
+		srq 0
 		max_conns 1024
 		recv_size 4096
 		recv_depth 16
+		idle_ms 0
 		enable 0
 		state disabled
+		regions/r/index 0
 		regions/r/size 4096
 		regions/r/access read,write
 		regions/r/fill zero
@@ -83,8 +93,8 @@ busy_attributes() {
 	target_port
 	DIR=$CONFIGFS/ports/$PORT
 	REGION=$DIR/regions/mem
-	for pair in addr=192.0.2.99 port=1 service=rtgt scope=private max_conns=1 recv_size=64 recv_depth=1 \
-		size=1 access=read fill=0x11; do
+	for pair in addr=192.0.2.99 port=1 service=sink transport=uc scope=private srq=1 max_conns=1 recv_size=64 \
+		recv_depth=1 idle_ms=1 size=1 access=read fill=0x11; do
 		BEFORE=$(show "$(attr "${pair%=*}")")
 		fails_with "Device or resource busy" attr_set "$(attr "${pair%=*}")" "${pair#*=}"
 		same "${pair%=*} of an enabled port" "$(show "$(attr "${pair%=*}")")" "$BEFORE"
@@ -105,6 +115,7 @@ busy_directories() {
 read_only_state() {
 	disabled_port
 	fails_with "Permission denied" attr_set "$DIR/state" listening
+	fails_with "Permission denied" attr_set "$REGION/index" 1
 	same state "$(show "$DIR/state")" disabled
 }
 
@@ -201,7 +212,8 @@ long_name() {
 
 features() {
 	local word
-	for word in op-write op-read op-write-imm op-send msg-echo msg-checksum scope-shared scope-private service-rtgt; do
+	for word in op-write op-read op-write-imm op-send msg-echo msg-checksum scope-shared scope-private service-rtgt \
+		service-rping service-sink; do
 		grep -qx "$word" "$CONFIGFS/features" || fail "features has no line $word"
 	done
 	fails_with "Permission denied" attr_set "$CONFIGFS/features" x
@@ -219,35 +231,29 @@ only_root_writes() {
 tier fast
 tcase defaults "a new port and a new region have the documented defaults" defaults
 
-tcase addr-good "addr takes IPv4 and IPv6 literals" takes addr 192.0.2.1=192.0.2.1 ::=:: 2001:db8::1=2001:db8::1 0.0.0.0=0.0.0.0
-tcase addr-bad "addr refuses what is no address" refuses addr "Invalid argument" "" host 1.2.3 1.2.3.4.5 256.1.1.1 ::g "1.2.3.4 x"
-tcase port-good "port takes 1 to 65535" takes port 1=1 7471=7471 65535=65535
-tcase port-bad "port refuses what is no number" refuses port "Invalid argument" "" x 12x -1 1.5 "1 2"
-tcase port-range "port refuses 0 and 65536" refuses port "out of range" 0 65536 4294967295
-tcase service-good "service takes rtgt" takes service rtgt=rtgt
-tcase service-bad "service refuses one that is not there" refuses service "Invalid argument" "" none RTGT rtgtx
-tcase scope-good "scope takes shared and private" takes scope private=private shared=shared
-tcase scope-bad "scope refuses other words" refuses scope "Invalid argument" "" both Shared 1
-tcase max_conns-good "max_conns takes 1 to 65536" takes max_conns 1=1 65536=65536 17=17
-tcase max_conns-bad "max_conns refuses what is no number" refuses max_conns "Invalid argument" "" many -1 1K
-tcase max_conns-range "max_conns refuses 0 and 65537" refuses max_conns "out of range" 0 65537
-tcase recv_size-good "recv_size takes 64 bytes to 2 MiB, with suffix" takes recv_size 64=64 1K=1024 2M=2097152 4096=4096
-tcase recv_size-bad "recv_size refuses what is no size" refuses recv_size "Invalid argument" "" big -64 64x 1KK
-tcase recv_size-range "recv_size refuses 63 bytes and 2 MiB + 1" refuses recv_size "out of range" 0 63 2097153 1G
-tcase recv_depth-good "recv_depth takes 1 to 4096" takes recv_depth 1=1 4096=4096
-tcase recv_depth-bad "recv_depth refuses what is no number" refuses recv_depth "Invalid argument" "" deep -1
-tcase recv_depth-range "recv_depth refuses 0 and 4097" refuses recv_depth "out of range" 0 4097
-tcase enable-bad "enable refuses what is neither 0 nor 1" refuses enable "Invalid argument" "" maybe 2
-tcase size-good "a region's size takes 1 byte to 1 GiB, with suffix" takes size 1=1 4097=4097 64K=65536 3M=3145728 1G=1073741824
-tcase size-bad "a region's size refuses what is no size" refuses size "Invalid argument" "" huge -1 4096x
-tcase size-range "a region's size refuses 0 and 1 GiB + 1" refuses size "out of range" 0 1073741825 2G 16384G
-tcase access-good "a region's access takes each right and all" takes access read=read write=write atomic=atomic read,write,atomic=read,write,atomic write,read=read,write
-tcase access-bad "a region's access refuses other words" refuses access "Invalid argument" "" all read,, READ read+write "read, write"
-tcase fill-good "a region's fill takes zero, counter and a byte" takes fill counter=counter 0xa5=0xa5 0xff=0xff zero=zero
-tcase fill-bad "a region's fill refuses what is neither" refuses fill "Invalid argument" "" ones 5 165 0x a5 0xgg
-tcase fill-range "a region's fill refuses more than a byte" refuses fill "out of range" 0x100 0xffffffff
+tcase addr "addr takes IPv4 and IPv6 literals and nothing else" attribute addr \
+	192.0.2.1=192.0.2.1 ::=:: 2001:db8::1=2001:db8::1 0.0.0.0=0.0.0.0 \
+	invalid "" host 1.2.3 1.2.3.4.5 256.1.1.1 1.2.3.4:5 "1.2.3.4 x" ::g
+tcase port "port takes 1 to 65535" attribute port 1=1 65535=65535 7471=7471 \
+	invalid "" x 12x -1 1.5 "1 2" range 0 65536 4294967295
+tcase service "service takes what features lists" attribute service sink=sink rping=rping rtgt=rtgt invalid "" none RTGT rtgtx
+tcase transport "transport takes rc, uc and ud" attribute transport uc=uc ud=ud rc=rc invalid "" RC xrc rcx 1
+tcase scope "scope takes shared and private" attribute scope private=private shared=shared invalid "" both Shared 1
+tcase srq "srq takes 0 and 1" attribute srq 1=1 0=0 invalid "" 2 maybe
+tcase max_conns "max_conns takes 1 to 65536" attribute max_conns 1=1 65536=65536 17=17 invalid "" many -1 1K range 0 65537
+tcase recv_size "recv_size takes 64 bytes to 2 MiB, with suffix" attribute recv_size 64=64 1K=1024 2M=2097152 4096=4096 \
+	invalid "" big -64 64x 1KK range 0 63 2097153 1G
+tcase recv_depth "recv_depth takes 1 to 4096" attribute recv_depth 1=1 4096=4096 9=9 invalid "" deep -1 range 0 4097
+tcase idle_ms "idle_ms takes 0 to a day" attribute idle_ms 1=1 86400000=86400000 0=0 invalid "" never -1 range 86400001
+tcase enable "enable takes 0 and 1" attribute enable 0=0 invalid "" maybe 2
+tcase size "a region's size takes 1 byte to 1 GiB, with suffix" attribute size 1=1 64K=65536 3M=3145728 1G=1073741824 4097=4097 \
+	invalid "" huge -1 4096x range 0 1073741825 2G 16384G
+tcase access "a region's access takes each right and lists of them" attribute access read=read write=write atomic=atomic \
+	read,write,atomic=read,write,atomic write,read=read,write invalid "" all read,, READ read+write "read, write"
+tcase fill "a region's fill takes zero, counter and a byte" attribute fill counter=counter 0xa5=0xa5 0xff=0xff zero=zero \
+	invalid "" ones 5 165 0x a5 0xgg range 0x100 0xffffffff
 
-tcase state-read-only "state cannot be written" read_only_state
+tcase read-only "state and index cannot be written" read_only_state
 tcase states "state and enable follow, and to write what is there already is no error" states
 tcase busy-attributes "every attribute refuses with EBUSY while the port is enabled" busy_attributes
 tcase busy-directories "no region comes or goes and no port goes while it is enabled" busy_directories

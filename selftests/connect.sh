@@ -161,30 +161,32 @@ two_ports() {
 }
 
 tcase rtgt-client "the REP tells regions, sizes, rights and receives" rtgt_client
-tcase iova-shared "a shared region's address is not a kernel address" iova_tells_nothing shared
-tcase iova-private "a private region's address is not a kernel address" iova_tells_nothing private
 tcase plain "a client without private data is served" plain_client plain=1
-tcase other-magic "a client with somebody else's private data is served" plain_client magic=0x52544755
-tcase plain-listed "a plain client is told apart in connections" plain_in_connections
-tcase version-0 "a REQ of version 0 is refused with the version served" refused version 1 version=0
 tcase version-2 "a REQ of version 2 is refused with the version served" refused version 1 version=2
-tcase version-65535 "a REQ of version 65535 is refused with the version served" refused version 1 version=65535
-tcase size-0 "a REQ of size 0 is refused with the smallest size" refused size 16 size=0
 tcase size-15 "a REQ of size 15 is refused with the smallest size" refused size 16 size=15
-tcase size-57 "a REQ longer than what arrived is refused" refused size 16 size=57
-tcase size-longer "a longer REQ of a newer client is taken" longer_req
 tcase full "beyond max_conns a connection is refused, until one goes" port_full
-tcase nobody "a disabled port refuses as if it were not there" nobody_listens
 tcase killed "a client that is killed leaves nothing" client_killed
 tcase disable-idle "disabling a port ends its connections" disabled_under_clients
 tcase disable-traffic "disabling a port ends a client in full traffic" disabled_under_traffic
-tcase two-ports "ports do not touch each other" two_ports
 limit 60
 tcase parallel-shared "64 connections at once, shared" parallel shared
 tcase parallel-private "64 connections at once, private" parallel private
+
 tier fast
+tcase iova-shared "a shared region's address is not a kernel address" iova_tells_nothing shared
+tcase iova-private "a private region's address is not a kernel address" iova_tells_nothing private
+tcase other-magic "a client with somebody else's private data is served" plain_client magic=0x52544755
+tcase plain-listed "a plain client is told apart in connections" plain_in_connections
+tcase version-0 "a REQ of version 0 is refused with the version served" refused version 1 version=0
+tcase version-65535 "a REQ of version 65535 is refused with the version served" refused version 1 version=65535
+tcase size-0 "a REQ of size 0 is refused with the smallest size" refused size 16 size=0
+tcase size-57 "a REQ longer than what arrived is refused" refused size 16 size=57
+tcase size-longer "a longer REQ of a newer client is taken" longer_req
+tcase nobody "a disabled port refuses as if it were not there" nobody_listens
+tcase two-ports "ports do not touch each other" two_ports
 tcase race-shared "1,000 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 1000 4
 tcase race-private "300 clients WRITE at once after ESTABLISHED, none is refused, private" race private 300 4
+
 tier wire
 tcase race-wire-shared "300 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 300 4
 tcase race-wire-private "100 clients WRITE at once after ESTABLISHED, none is refused, private" race private 100 4

@@ -109,21 +109,22 @@ target() { # FUNCTION [ARG...]
 		# the answer to somebody who was not there any more to take it
 		[[ $line != $'\1'* ]] || out=
 	done
+	complain "the target's machine answers no more"
 }
 
 serve_target() {
 	[[ -n ${RTGT_PEER:-} ]] || return 0
 	mkfifo "$WORK/to" "$WORK/from"
-	exec {TO_TARGET}<>"$WORK/to" {FROM_TARGET}<>"$WORK/from"
 	# shellcheck disable=SC2086 # a prefix of several words
 	$RTGT_PEER "$HERE/machine.sh" serve <"$WORK/to" >"$WORK/from" &
 	SERVER=$!
+	exec {TO_TARGET}>"$WORK/to" {FROM_TARGET}<"$WORK/from"
 }
 
 # It ends with its input; a machine that hangs does not keep us.
 leave_target() {
 	[[ -n ${SERVER:-} ]] || return 0
-	exec {TO_TARGET}>&- {FROM_TARGET}>&-
+	exec {TO_TARGET}>&- {FROM_TARGET}<&-
 	wait_until 2 process_gone "$SERVER" || kill "$SERVER"
 }
 
@@ -180,42 +181,49 @@ expect_no_connections() {
 
 # --- the devices' own counters ------------------------------------------------------
 
-# Remember both devices' hardware counters, for expect_hw to count from.
+# Both devices' hardware counters: now, and since hw_mark.
 declare -A HW_BEFORE HW_NOW
-hw_mark() {
-	hw_read HW_BEFORE
-}
-
-hw_read() { # ARRAY
-	# shellcheck disable=SC2034 # it is the array named by the argument
-	local -n into=$1
+hw_read() {
 	local name value
 	while read -r name value; do
-		into["client.$name"]=$value
+		HW_NOW[client.$name]=$value
 	done < <(hw_counters "$RTGT_CLIENT_DEV")
 	while read -r name value; do
-		into["target.$name"]=$value
+		HW_NOW[target.$name]=$value
 	done < <(target hw_counters "$RTGT_TARGET_DEV")
 }
 
-hw_delta() { # SIDE.NAME
-	echo $((HW_NOW[$1] - HW_BEFORE[$1]))
+hw_mark() {
+	local name
+	hw_read
+	for name in "${!HW_NOW[@]}"; do
+		HW_BEFORE[$name]=${HW_NOW[$name]}
+	done
 }
 
-# So many since hw_mark at least; more may be acknowledgements, the connection's
-# own and repetitions.
-expect_hw() { # SIDE NAME AT-LEAST
-	hw_read HW_NOW
-	(($(hw_delta "$1.$2") >= $3)) || fail "$2 of the $1's device: $(hw_delta "$1.$2"), wanted at least $3"
+# Since hw_mark the counters grew, or soon will have grown, by exactly so much.  When
+# a packet or a message of the connection manager had to be repeated, which a slow
+# machine does, by no less.
+expect_hw() { # SIDE.NAME=VALUE... or SIDE.NAME=LEAST..MOST
+	HW_WRONG=
+	wait_until 3 hw_grew "$@" || fail "hardware counters since the mark: $HW_WRONG"
 }
 
-# Messages since hw_mark, exactly, behind those that connect and disconnect: the
-# client sends REQ, RTU and DREQ and gets REP and DREP, and the queue pair 1 that
-# carries them counts like any other.  When the connection manager had to repeat
-# one, there are more.
-expect_messages() { # SENDS-OF-CLIENT SENDS-OF-TARGET
-	hw_read HW_NOW
-	echo "$(hw_delta client.rdma_sends) $(hw_delta client.rdma_recvs) $(hw_delta target.rdma_sends) $(hw_delta target.rdma_recvs)"
+hw_grew() {
+	local want name grew least repeated=0
+	hw_read
+	for name in {client,target}.{duplicate_request,out_of_seq_request,rcvd_seq_err,completer_retry_err,rcvd_rnr_err,cm_retries}; do
+		((repeated += HW_NOW[$name] - HW_BEFORE[$name]))
+	done
+	HW_WRONG=
+	for want; do
+		name=${want%=*}
+		grew=$((HW_NOW[$name] - HW_BEFORE[$name]))
+		want=${want#*=}
+		least=${want%..*}
+		((grew >= least && (repeated || grew <= ${want#*..}))) || HW_WRONG+="$name $grew (wanted $want) "
+	done
+	[[ -z $HW_WRONG ]]
 }
 
 # --- background commands --------------------------------------------------------

@@ -35,8 +35,9 @@ port_state() {
 	target cat "$CONFIGFS/ports/$PORT/state"
 }
 
+# The device of a deleted interface goes in a work item of its own.
 gone() { # DEVICE
-	target test ! -e "/sys/class/infiniband/$1"
+	wait_until 10 target test ! -e "/sys/class/infiniband/$1" || fail "$1 does not go"
 }
 
 unload_refused() {
@@ -122,7 +123,7 @@ no_device() {
 	tolerate_log "rtgt: .*cannot listen on .*error -19"
 	PORT=$CASE CM_PORT=20000
 	defer target port_del "$PORT"
-	fails_with "Cannot assign requested address" target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" region mem
+	fails_with "No such device" target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" region mem
 	same state "$(port_state)" disabled
 	bring_back
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
@@ -137,6 +138,7 @@ netdev_deleted() { # ADDRESS STATE
 	kill -KILL "${BG_PID[holder]}"
 	ip link del va
 	gone "$RTGT_TARGET_DEV"
+	gone "$RTGT_CLIENT_DEV"
 	same state "$(port_state)" "$2"
 	same connections "$(target connections "$PORT")" ""
 	bring_back
@@ -159,18 +161,19 @@ cycles() {
 }
 
 limit 60
+tcase unload-traffic-private "port removal and unload under full traffic, private" unload_traffic private
+tcase rdma-link-bound-shared "rdma link delete under a listener bound to it and full traffic, shared" device_deleted_bound shared
+tcase rdma-link-wildcard-private "rdma link delete under a listener on 0.0.0.0 and full traffic, private" device_deleted_wildcard private
+tcase no-device "a port cannot be enabled without the device, and can with it" no_device
+
+tier fast
 tcase unload-refused "the module cannot be unloaded while a port is configured" unload_refused
 tcase unload-idle "the module unloads, loads and serves again" unload_idle
 tcase unload-traffic-shared "port removal and unload under full traffic, shared" unload_traffic shared
-tcase unload-traffic-private "port removal and unload under full traffic, private" unload_traffic private
-tcase rdma-link-bound-shared "rdma link delete under a listener bound to it and full traffic, shared" device_deleted_bound shared
 tcase rdma-link-bound-private "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
 tcase rdma-link-wildcard-shared "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
-tcase rdma-link-wildcard-private "rdma link delete under a listener on 0.0.0.0 and full traffic, private" device_deleted_wildcard private
 tcase rdma-link-idle "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
-tcase no-device "a port cannot be enabled without the device, and can with it" no_device
 tcase cycles "five ports removed under full traffic, one after the other" cycles
-tier fast
 tcase ip-link-bound "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
 tcase ip-link-wildcard "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
 

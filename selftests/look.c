@@ -5,6 +5,7 @@
  *	look log MARKER RULES [TOLERATED]	what the kernel logged at or after
  *						MARKER and must not have
  *	look since MARKER			all it logged after it
+ *	look resources DEVICE...		RDMA objects there are, a line a device
  *	look crc FILE [OFFSET [LENGTH]]		CRC-32 of a part of a file
  *	look filled FILE OFFSET LENGTH BYTE	are they all BYTE?
  *	look holds FILE OFFSET LENGTH CRC BYTE	these have this CRC-32, and all
@@ -24,7 +25,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
 
 #define RECORD	8192	/* what the kernel needs at most for one */
 #define LEVEL_ERR 3
@@ -148,15 +152,95 @@ static uint32_t crc32(uint32_t crc, const uint8_t *p, size_t n)
 {
 	static uint32_t table[256];
 
-	if (!table[1])
-		for (uint32_t i = 0; i < 256; i++) {
-			table[i] = i;
-			for (int k = 0; k < 8; k++)
-				table[i] = table[i] & 1 ? 0xedb88320 ^ (table[i] >> 1) : table[i] >> 1;
-		}
+	for (uint32_t i = 0; !table[255] && i < 256; i++) {
+		uint32_t c = i;
+
+		for (int k = 0; k < 8; k++)
+			c = (c >> 1) ^ (c & 1 ? 0xedb88320 : 0);
+		table[i] = c;
+	}
 	for (crc = ~crc; n--; p++)
 		crc = table[(crc ^ *p) & 0xff] ^ (crc >> 8);
 	return ~crc;
+}
+
+static struct nlattr *attr_next(struct nlattr *a)
+{
+	return (struct nlattr *)((char *)a + NLA_ALIGN(a->nla_len));
+}
+
+static struct nlattr *attr_find(void *from, void *end, int type)
+{
+	for (struct nlattr *a = from; (void *)(a + 1) <= end && a->nla_len >= sizeof(*a);
+	     a = attr_next(a))
+		if ((a->nla_type & NLA_TYPE_MASK) == type)
+			return a;
+	return NULL;
+}
+
+/*
+ * "device NAME: pd 1 qp 1 ...", as "rdma resource show" has it.  Not the
+ * completion queues: the core keeps pooled ones until the device goes.
+ */
+static void describe(struct nlmsghdr *h, const char *device, char *line, size_t size)
+{
+	void *end = (char *)h + h->nlmsg_len;
+	struct nlattr *dev = attr_find(NLMSG_DATA(h), end, RDMA_NLDEV_ATTR_DEV_NAME);
+	struct nlattr *all = attr_find(NLMSG_DATA(h), end, RDMA_NLDEV_ATTR_RES_SUMMARY);
+	int len = 0;
+
+	if (!dev || !all || strcmp(device, (char *)(dev + 1)))
+		return;
+	end = (char *)all + all->nla_len;
+	for (struct nlattr *e = all + 1; (void *)e < end; e = attr_next(e)) {
+		void *stop = (char *)e + e->nla_len;
+		struct nlattr *name, *curr;
+		uint64_t value;
+
+		name = attr_find(e + 1, stop, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
+		curr = attr_find(e + 1, stop, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
+		if (!name || !curr || !strcmp((char *)(name + 1), "cq"))
+			continue;
+		memcpy(&value, curr + 1, sizeof(value));
+		len += snprintf(line + len, size - (size_t)len, " %s %llu", (char *)(name + 1),
+				(unsigned long long)value);
+	}
+}
+
+static int look_resources(char **device, int n)
+{
+	struct nlmsghdr ask = {
+		.nlmsg_len = sizeof(ask),
+		.nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_GET),
+		.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+	};
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
+	char buf[16384] __attribute__((aligned(8)));
+	char line[n][256];
+	bool done = false;
+
+	if (fd < 0 || send(fd, &ask, sizeof(ask), 0) != sizeof(ask))
+		give_up("RDMA netlink");
+	for (int i = 0; i < n; i++)
+		strcpy(line[i], " none");
+	while (!done) {
+		struct nlmsghdr *h = (struct nlmsghdr *)buf;
+		ssize_t len = recv(fd, buf, sizeof(buf), 0);
+
+		if (len < 0)
+			give_up("RDMA netlink");
+		for (; !done && NLMSG_OK(h, len); h = NLMSG_NEXT(h, len)) {
+			if (h->nlmsg_type == NLMSG_ERROR)
+				give_up("RDMA netlink's answer");
+			done = h->nlmsg_type == NLMSG_DONE;
+			for (int i = 0; !done && i < n; i++)
+				describe(h, device[i], line[i], sizeof(line[i]));
+		}
+	}
+	close(fd);
+	for (int i = 0; i < n; i++)
+		printf("device %s:%s\n", device[i], line[i]);
+	return 0;
 }
 
 struct bytes {
@@ -252,6 +336,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "since"))
 		return look_log(argv[2], NULL);
+	if (!strcmp(what, "resources"))
+		return look_resources(argv + 2, argc - 2);
 	if (!strcmp(what, "crc")) {
 		b = read_file(argv[2]);
 		at = argc > 3 ? number(argv[3]) : 0;
@@ -265,6 +351,6 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "holds") && argc == 7)
 		return holds(argv[2], number(argv[3]), number(argv[4]), (uint32_t)number(argv[5]),
 			     (unsigned int)number(argv[6]));
-	fputs("usage: look log|since|crc|filled|holds ...; see look.c\n", stderr);
+	fputs("usage: look log|since|resources|crc|filled|holds ...; see look.c\n", stderr);
 	return 2;
 }

@@ -12,7 +12,9 @@
 # one line on stderr, when it could not do it.  It starts as few processes as it
 # can: in an emulated guest each costs as much as a hundred RDMA operations.
 
-shopt -s extglob
+# From the package bash-builtins, where it is: no process for these two
+enable -f mkdir mkdir 2>/dev/null || :
+enable -f rmdir rmdir 2>/dev/null || :
 
 CONFIGFS=/sys/kernel/config/rtgt
 DEBUGFS=/sys/kernel/debug/rtgt
@@ -129,12 +131,17 @@ no_connections() { # PORT
 
 # --- devices and the module ---------------------------------------------------
 
-# Hardware counters, "name value" a line.
+# Hardware counters, "name value" a line, and what the connection manager sent more
+# than once.
 hw_counters() { # DEVICE
-	local f value
-	for f in "/sys/class/infiniband/$1/ports/1/hw_counters"/*; do
+	local f value retries=0 port=/sys/class/infiniband/$1/ports/1
+	for f in "$port"/hw_counters/*; do
 		[[ ${f##*/} != lifespan ]] && read -r value <"$f" && echo "${f##*/} $value"
 	done
+	for f in "$port"/cm_tx_retries/*; do
+		read -r value <"$f" && retries=$((retries + value))
+	done
+	echo "cm_retries $retries"
 }
 
 device_active() { # DEVICE
@@ -144,7 +151,7 @@ device_active() { # DEVICE
 
 device_add() { # DEVICE NETDEV
 	[[ -e /sys/class/infiniband/$1 ]] || rdma link add "$1" type rxe netdev "$2" || return
-	wait_until 10 device_active "$1" || complain "$1: not ACTIVE after 10 s"
+	wait_until 30 device_active "$1" || complain "$1 on $2 is not ACTIVE after 30 s; see rdma link and dmesg"
 }
 
 module_load() {
@@ -198,21 +205,14 @@ turn() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
 	return "$rc"
 }
 
-# One line a fact.  Completion queues are not among them: the core keeps pooled
-# ones until the device goes.
+# One line a fact.
 state() { # DEVICE...
-	local dev rest port
-	local -A has=()
+	local port
 	[[ ! -d /sys/module/rtgt ]] || echo "module rtgt"
 	for port in "$CONFIGFS"/ports/*; do
 		[[ ! -d $port ]] || echo "port ${port##*/}"
 	done
-	while read -r _ dev rest; do
-		has[${dev%:}]=${rest/ cq +([0-9])/}
-	done < <(rdma resource show)
-	for dev; do
-		echo "device $dev: ${has[$dev]:-none}"
-	done
+	look resources "$@"
 }
 
 state_is_back() { # DEVICE...
@@ -273,7 +273,7 @@ hold() { # CMD...
 }
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
-	if [[ $(type -t "${1:-}") != function ]]; then
+	if (($# == 0)); then
 		complain "usage: machine.sh FUNCTION [ARG...]; the functions are in $0"
 		exit 2
 	fi

@@ -79,21 +79,26 @@ burst() {
 	expect_counters recv_msgs=16 replies=16 recv_bytes=256 malformed=0
 }
 
-tcase echo-0 "an echo of nothing" echoed 0
-tcase echo-1 "an echo of one byte" echoed 1
 tcase echo-largest "an echo that fills a receive to the last byte" echoed 4080
 tcase checksum "the checksum of a whole region is that of its bytes" summed 0 $MEM_SIZE
+tcase version-2 "a SEND of version 2 is a version error" answered version 7 msg_version=2
+tcase len-more "a SEND that announces more than it brings is a length error" answered length 7 body=10 msg_len=11
+tcase too-long "a SEND longer than a receive ends its connection only" too_long
+tcase burst "more SENDs than receives, from eight clients" burst
+
+tier fast
+tcase echo-0 "an echo of nothing" echoed 0
+tcase echo-1 "an echo of one byte" echoed 1
 tcase checksum-part "the checksum of a part is that of its bytes" summed 1234 567
 tcase checksum-last "the checksum of the last byte is that of its byte" summed $((MEM_SIZE - 1)) 1
 tcase checksum-empty "the checksum of nothing, at the very end, is 0" summed $MEM_SIZE 0
 tcase empty "an empty SEND is a length error with tag 0" answered length 0 cut=0
 tcase short "a SEND shorter than its head is a length error with tag 0" answered length 0 cut=15
 tcase version-0 "a SEND of version 0 is a version error" answered version 7 msg_version=0
-tcase version-2 "a SEND of version 2 is a version error" answered version 7 msg_version=2
 tcase op-0 "a SEND of operation 0 is an op error" answered op 7 msg_op=0
 tcase op-imm "a SEND that is no request is an op error" answered op 7 msg_op=3
+tcase op-unknown "a SEND of the first unknown operation is an op error" answered op 7 msg_op=9
 tcase op-reply "a SEND that claims to be a reply is an op error" answered op 7 msg_op=0x81
-tcase len-more "a SEND that announces more than it brings is a length error" answered length 7 body=10 msg_len=11
 tcase len-less "a SEND that announces less than it brings is a length error" answered length 7 body=10 msg_len=9
 tcase len-huge "a SEND that announces 4 GiB is a length error" answered length 7 msg_len=0xffffffff
 tcase checksum-short "a checksum without its range is a length error" answered length 7 msg_op=2 body=23
@@ -101,9 +106,7 @@ tcase checksum-region "a checksum of a region that is not there is a region erro
 tcase checksum-region-max "a checksum of region 0xffffffff is a region error" answered region 7 msg_op=2 body=24 region=0xffffffff
 tcase checksum-beyond "a checksum one byte beyond the end is a range error" answered range 7 msg_op=2 body=24 offset=1 count=$MEM_SIZE
 tcase checksum-wrap "a checksum whose end wraps is a range error" answered range 7 msg_op=2 body=24 offset=4096 count=-4096
-tcase too-long "a SEND longer than a receive ends its connection only" too_long
 tcase notify "an immediate that asks for nothing gets nothing" notify
 tcase plain "a plain client's SEND is counted and not answered" plain
-tcase burst "more SENDs than receives, from eight clients" burst
 
 tmain "$@"

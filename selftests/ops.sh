@@ -36,27 +36,44 @@ packets() { # BYTES
 	echo $((($1 + MTU - 1) / MTU + ($1 == 0)))
 }
 
+# Acknowledgements of a message of so many packets: rxe asks for one with the last
+# packet and with every 66th (RXE_MAX_PKT_PER_ACK).
+acks() { # PACKETS
+	echo $((($1 - 1) / 66 + 1))
+}
+
+# What each device sent and received in messages and in packets, from one connect to
+# its disconnect.  The client sends REQ, RTU and DREQ and gets REP and DREP: their
+# SENDs on queue pair 1 count like any other.  A SEND counts when its acknowledgement
+# is processed, which for the target's last reply the disconnect may forestall.
+expect_traffic() { # SENDS PACKETS-OF-CLIENT REPLIES PACKETS-OF-TARGET IMMEDIATES
+	expect_hw "client.rdma_sends=$((3 + $1))" "client.sent_pkts=$((3 + $2))" \
+		"client.rdma_recvs=$((2 + $3))" "client.rcvd_pkts=$((2 + $4))" \
+		"target.rdma_sends=$((2 + $3 - ($3 > 0)))..$((2 + $3))" "target.sent_pkts=$((2 + $4))" \
+		"target.rdma_recvs=$((3 + $1 + $5))" "target.rcvd_pkts=$((3 + $2))"
+}
+
 # The data are other ones for each size, and the CRC-32 is probe's own.
-write() { # BYTES [imm]
-	local n=$1 op=${2:-write} text
+write() { # BYTES
+	local n=$1 p text
+	p=$(packets "$n")
 	hw_mark
-	text=$(probe access "op=$op" "imm=$((1 << 28 | n))" "offset=$OFFSET" "len=$n" "seed=$((n + 1))")
+	text=$(probe access op=write "offset=$OFFSET" "len=$n" "seed=$((n + 1))")
 	has "$text" wc=success
 	target look holds "$(data_of mem)" "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
-	expect_hw client sent_pkts "$(packets "$n")"
-	expect_hw target rcvd_pkts "$(packets "$n")"
-	if [[ $op == imm ]]; then
-		has "$text" ack_op=3 "ack_tag=$n" "ack_imm=$((1 << 28 | n))" "ack_bytes=$n"
-		expect_counters imms=1 "imm_bytes=$n" replies=1 recv_msgs=0 qp_errors=0
-		expect_messages 0 1
-	else
-		expect_counters imms=0 replies=0 recv_msgs=0 qp_errors=0
-		expect_messages 0 0
-	fi
+	expect_counters imms=0 replies=0 recv_msgs=0 qp_errors=0
+	expect_traffic 0 "$p" 0 "$(acks "$p")" 0
 }
 
 write_imm() { # BYTES
-	write "$1" imm
+	local n=$1 p text
+	p=$(packets "$n")
+	hw_mark
+	text=$(probe access op=imm "imm=$((1 << 28 | n))" "offset=$OFFSET" "len=$n" "seed=$((n + 1))")
+	has "$text" wc=success ack_op=3 "ack_tag=$n" "ack_imm=$((1 << 28 | n))" "ack_bytes=$n"
+	target look holds "$(data_of mem)" "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
+	expect_counters imms=1 "imm_bytes=$n" replies=1 recv_msgs=0 qp_errors=0
+	expect_traffic 0 $((p + 1)) 1 $(($(acks "$p") + 1)) 1
 }
 
 read_() { # BYTES
@@ -64,20 +81,19 @@ read_() { # BYTES
 	hw_mark
 	text=$(probe access op=read "offset=$OFFSET" "len=$n")
 	has "$text" wc=success "crc=$(target look crc "$(data_of mem)" "$OFFSET" "$n")"
-	expect_hw target sent_pkts "$(packets "$n")"
-	expect_hw client rcvd_pkts "$(packets "$n")"
 	expect_counters imms=0 replies=0 recv_msgs=0 qp_errors=0
-	expect_messages 0 0
+	expect_traffic 0 1 0 "$(packets "$n")" 0
 }
 
+# Two echoes: one of the size, and a short one that shows that the connection lives.
 send() { # BYTES
-	local n=$1
+	local n=$1 p
+	p=$(packets $((n + 16)))
+	p=$((p + 1 + $(acks "$p") + 1))
 	hw_mark
 	has "$(probe send "body=$n" "seed=$((n + 1))")" wc=success status=ok "len=$n" same=1 alive=1
-	expect_hw client sent_pkts "$(packets $((n + 16)))"
-	expect_hw target sent_pkts "$(packets $((n + 16)))"
 	expect_counters recv_msgs=2 "recv_bytes=$((n + 16 + 16))" replies=2 imms=0 malformed=0
-	expect_messages 2 2
+	expect_traffic 2 "$p" 2 "$p" 0
 }
 
 op() { # FUNCTION PING-NAME SIZE-CLASS FILL

@@ -49,7 +49,7 @@ struct link {
 	struct rtgt_qp qp;
 	struct rtgt_mr buf, recv;
 	struct rtgt_peer peer;
-	bool answered;
+	bool answered, watched;
 	struct ibv_wc answer;
 };
 
@@ -168,6 +168,19 @@ static void close_link(struct link *l)
 	rtgt_cm_close(&l->cm);
 }
 
+static int post_recv(struct link *l, struct rtgt_err *err)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)l->recv.buf,
+		.length = (uint32_t)l->recv.len,
+		.lkey = l->recv.mr->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = RECV_ID, .sg_list = &sge, .num_sge = 1 }, *bad;
+	int ret = ibv_post_recv(l->qp.qp, &wr, &bad);
+
+	return ret ? rtgt_fail(err, ret, "posting a receive: %s", strerror(ret)) : 0;
+}
+
 /* 0, or a negative errno; to be closed either way */
 static int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 {
@@ -180,7 +193,7 @@ static int open_link(struct link *l, const struct option *o, struct rtgt_err *er
 	const struct rtgt_qp_param queues = { .send_depth = 4, .recv_depth = 4 };
 	size_t reply = (size_t)o->body + 2 * sizeof(struct rtgt_msg);
 	size_t room = (size_t)o->len > reply ? (size_t)o->len : reply;
-	uint8_t data[RTGT_REQ_MAX];
+	uint8_t data[RTGT_REQ_MAX] = {};
 	int ret;
 
 	memset(l, 0, sizeof(*l));
@@ -188,13 +201,13 @@ static int open_link(struct link *l, const struct option *o, struct rtgt_err *er
 	if (!ret)
 		ret = rtgt_qp_create(&l->qp, &l->cm, &queues, err);
 	if (!ret)
-		ret = rtgt_mr_create(&l->buf, l->qp.pd, "buffer", room, IBV_ACCESS_LOCAL_WRITE, NULL,
-				     err);
+		ret = rtgt_mr_create(&l->buf, l->qp.pd, "buffer", room, IBV_ACCESS_LOCAL_WRITE,
+				     NULL, err);
 	if (!ret)
 		ret = rtgt_mr_create(&l->recv, l->qp.pd, "receive", reply, IBV_ACCESS_LOCAL_WRITE,
 				     NULL, err);
 	if (!ret)
-		ret = rtgt_qp_post_recv(&l->qp, RECV_ID, &l->recv, (uint32_t)reply, err);
+		ret = post_recv(l, err);
 	if (!ret)
 		ret = rtgt_cm_connect(&l->cm, data, make_req(o, data), err);
 	if (!ret)
@@ -228,13 +241,16 @@ static int next_wc(struct link *l, struct ibv_wc *wc, struct rtgt_err *err)
 	return 0;
 }
 
-/* Wait until what was posted is done; an answer that comes before it is kept */
+/*
+ * Wait until what was posted is done; an answer that comes before it is kept.  Of
+ * a link that is watched, the target's disconnect ends the wait as well.
+ */
 static int wait_for(struct link *l, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err)
 {
 	int ret;
 
 	do {
-		ret = next_wc(l, wc, err);
+		ret = l->watched ? rtgt_qp_wait(&l->qp, wc, err) : next_wc(l, wc, err);
 		if (!ret && wc->wr_id == RECV_ID) {
 			l->answered = true;
 			l->answer = *wc;
@@ -256,7 +272,7 @@ static int take_reply(struct link *l, struct rtgt_reply *reply, struct rtgt_err 
 				 wc_name(l->answer.status));
 	if (rtgt_wire_reply(reply, l->recv.buf, l->answer.byte_len, err))
 		return -1;
-	return rtgt_qp_post_recv(&l->qp, RECV_ID, &l->recv, (uint32_t)l->recv.len, err);
+	return post_recv(l, err);
 }
 
 static int load(struct link *l, const struct option *o)
@@ -420,7 +436,8 @@ static size_t make_msg(const struct link *l, const struct option *o)
 
 	rtgt_pattern_fill(msg + 1, (size_t)o->body, (uint64_t)o->seed);
 	if (o->msg_op == RTGT_MSG_CHECKSUM && (size_t)o->body >= sizeof(range)) {
-		rtgt_wire_range(&range, (uint32_t)o->region, (uint64_t)o->offset, (uint64_t)o->count);
+		rtgt_wire_range(&range, (uint32_t)o->region, (uint64_t)o->offset,
+				(uint64_t)o->count);
 		memcpy(msg + 1, &range, sizeof(range));
 	}
 	rtgt_wire_msg(msg, (enum rtgt_op)o->msg_op, (uint32_t)o->tag, (uint32_t)o->body);
@@ -430,11 +447,23 @@ static size_t make_msg(const struct link *l, const struct option *o)
 	return o->cut >= 0 ? (size_t)o->cut : len;
 }
 
+static void print_reply(const struct rtgt_reply *r, const struct option *o)
+{
+	struct rtgt_diff diff;
+
+	printf("status=%s op=%u tag=%u len=%u", status_name(r->status), r->op, r->tag, r->len);
+	if (r->op == RTGT_MSG_CHECKSUM && r->status == RTGT_OK)
+		printf(" crc=%u covered=%llu", r->crc, (unsigned long long)r->covered);
+	if (r->op == RTGT_MSG_ECHO && r->status == RTGT_OK)
+		printf(" same=%d", r->len == o->body &&
+		       !rtgt_pattern_verify(r->body, r->len, (uint64_t)o->seed, &diff));
+	putchar('\n');
+}
+
 static int cmd_send(const struct option *o)
 {
 	struct rtgt_reply reply = {};
 	struct rtgt_err err = {};
-	struct rtgt_diff diff;
 	struct ibv_wc wc;
 	struct link l;
 	int ret = 1;
@@ -445,14 +474,8 @@ static int cmd_send(const struct option *o)
 	}
 	printf("wc=%s\n", wc_name(wc.status));
 	if (wc.status == IBV_WC_SUCCESS) {
-		printf("status=%s op=%u tag=%u len=%u", status_name(reply.status), reply.op,
-		       reply.tag, reply.len);
-		if (reply.op == RTGT_MSG_CHECKSUM && reply.status == RTGT_OK)
-			printf(" crc=%u covered=%llu", reply.crc, (unsigned long long)reply.covered);
-		if (reply.op == RTGT_MSG_ECHO && reply.status == RTGT_OK)
-			printf(" same=%d", reply.len == o->body &&
-			       !rtgt_pattern_verify(reply.body, reply.len, (uint64_t)o->seed, &diff));
-		printf("\nalive=%d\n", echo(&l, 4711));
+		print_reply(&reply, o);
+		printf("alive=%d\n", echo(&l, 4711));
 	}
 	ret = 0;
 out:
@@ -530,8 +553,8 @@ static void *open_thread(void *arg)
 /* All at once: the target sees as many REQs as there are connections */
 static int open_all(struct link *l, const struct option *o, int n)
 {
-	struct opening *op = calloc((size_t)n, sizeof(*op));
-	pthread_t *thread = calloc((size_t)n, sizeof(*thread));
+	static struct opening op[MAX_LINKS];
+	static pthread_t thread[MAX_LINKS];
 	int started = 0, up = 0;
 
 	for (; started < n; started++) {
@@ -543,15 +566,13 @@ static int open_all(struct link *l, const struct option *o, int n)
 		pthread_join(thread[i], NULL);
 		up += !op[i].ret;
 	}
-	free(op);
-	free(thread);
 	return up;
 }
 
 static int cmd_hold(const struct option *o)
 {
+	static struct link l[MAX_LINKS];
 	int n = o->count < MAX_LINKS ? (int)o->count : MAX_LINKS;
-	struct link *l = calloc((size_t)n, sizeof(*l));
 	char line[16];
 	int alive;
 
@@ -561,14 +582,15 @@ static int cmd_hold(const struct option *o)
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
 		alive = 0;
-		for (int i = 0; i < n; i++)
+		for (int i = 0; i < n; i++) {
+			l[i].watched = true;
 			alive += l[i].cm.connected && echo(&l[i], (uint32_t)i);
+		}
 		printf("alive=%d\n", alive);
 		fflush(stdout);
 	}
 	for (int i = 0; i < n; i++)
 		close_link(&l[i]);
-	free(l);
 	puts("closed=1");
 	return 0;
 }
@@ -598,7 +620,7 @@ static int cmd_traffic(const struct option *o)
 	wr.rkey = l.peer.region[0].rkey;
 	while (!end) {
 		if (rtgt_qp_post(&l.qp, &wr, &err) || rtgt_qp_wait(&l.qp, &wc, &err))
-			end = err.code == ECONNRESET || err.code == ENODEV ? "disconnected" : err.text;
+			end = err.code == ETIMEDOUT ? "timeout" : "disconnected";
 		else if (wc.status != IBV_WC_SUCCESS)
 			end = wc_name(wc.status);
 		else if (stdin_ended())
@@ -623,7 +645,8 @@ int main(int argc, char **argv)
 	struct option o = {
 		.op = "write", .len = 64, .seed = 1, .count = 1, .threads = 1, .timeout = 10,
 		.magic = -1, .version = -1, .size = -1, .key_of = -1,
-		.msg_version = RTGT_VERSION, .msg_op = RTGT_MSG_ECHO, .tag = 7, .msg_len = -1, .cut = -1,
+		.msg_version = RTGT_VERSION, .msg_op = RTGT_MSG_ECHO, .msg_len = -1,
+		.tag = 7, .cut = -1,
 	};
 
 	if (argc < 5) {

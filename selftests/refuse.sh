@@ -31,7 +31,7 @@ untouched() {
 refused() { # PROBE-ARGUMENT...
 	guarded_port
 	has "$(probe access "$@")" wc=rem-access
-	expect_counters conns_established=2 qp_errors=1
+	expect_counters conns_accepted=2 qp_errors=1
 	untouched
 	expect_no_connections
 }
@@ -61,7 +61,7 @@ many() {
 	for i in 1 2 3 4 5; do
 		has "$(probe access op=write "rkey_xor=$((i << 8))")" wc=rem-access
 	done
-	expect_counters conns_established=6 conns_closed=5 qp_errors=5
+	expect_counters conns_accepted=6 conns_closed=5 qp_errors=5
 	untouched
 }
 
@@ -80,22 +80,24 @@ stale_key() {
 tcase write-rkey "a WRITE with a wrong key is refused" refused op=write rkey_xor=0x1000
 tcase read-rkey "a READ with a wrong key is refused" refused op=read rkey_xor=0x1000
 tcase imm-rkey "a WRITE_WITH_IMM with a wrong key is refused" refused op=imm imm=1 rkey_xor=0x1000
-tcase write-key-part "a WRITE whose key differs in its low byte only is refused" refused op=write rkey_xor=1
 tcase write-end "a WRITE one byte beyond the end is refused" refused op=write offset=8129 len=64
 tcase read-end "a READ one byte beyond the end is refused" refused op=read offset=8129 len=64
+tcase write-read-only "a WRITE to a read-only region is refused" refused op=write region=1
+tcase read-write-only "a READ of a write-only region is refused" refused op=read region=2
+tcase zero-bytes "zero bytes need no capability" nothing_at_all
+
+tier fast
+tcase write-key-part "a WRITE whose key differs in its low byte only is refused" refused op=write rkey_xor=1
 tcase imm-end "a WRITE_WITH_IMM one byte beyond the end is refused" refused op=imm imm=1 offset=8129 len=64
 tcase write-long-end "a WRITE of many packets, the last byte beyond the end, is refused" refused op=write offset=1 len=8192
 tcase write-before "a WRITE one byte before the start is refused" refused op=write offset=-1 len=64
 tcase read-before "a READ one byte before the start is refused" refused op=read offset=-1 len=64
 tcase write-wrap "a WRITE whose end wraps around the address space is refused" refused op=write addr=-32 len=64
 tcase write-other "a WRITE to one region with the key of another is refused" refused op=write region=0 key_of=2
-tcase write-read-only "a WRITE to a read-only region is refused" refused op=write region=1
 tcase imm-read-only "a WRITE_WITH_IMM to a read-only region is refused" refused op=imm imm=1 region=1
-tcase read-write-only "a READ of a write-only region is refused" refused op=read region=2
 tcase read-only-read "a READ of a read-only region is granted" granted op=read region=1 len=4096
 tcase write-only-written "a WRITE to a write-only region is granted" granted op=write region=2 len=4096
 tcase last-byte "a WRITE of the last byte is granted" granted op=write offset=8191 len=1
-tcase zero-bytes "zero bytes need no capability" nothing_at_all
 tcase many "five refused clients, one after the other, and the sixth lives" many
 tcase stale-key "a key from before the port was disabled is refused" stale_key
 

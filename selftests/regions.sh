@@ -130,18 +130,19 @@ large() { # SIZE
 	has "$(probe access op=write "offset=$(($1 - 4999))" len=5000)" wc=rem-access
 }
 
-tcase fill-zero "a region is zero where nothing else is said" filled zero 4096
-tcase fill-byte "a region is filled with a byte" filled 0xa5 5000
 tcase fill-counter "a region is filled with little-endian words that count" filled counter 10002
-tcase one-byte "a region of one byte is one byte" odd_size 1
-tcase below-page "a region of 4095 bytes ends there" odd_size 4095
 tcase above-page "a region of 4097 bytes ends there" odd_size 4097
-tcase six "six regions are six memories with six keys" six
 tcase shared "clients of a shared port see one memory, registered once" shared
 tcase private "clients of a private port have a copy each, gone with them" private
 tcase private-key "a private connection's key is refused to any other" private_key
-tcase refilled "a port that is enabled again has new memory" refilled
+
 tier fast
+tcase fill-zero "a region is zero where nothing else is said" filled zero 4096
+tcase fill-byte "a region is filled with a byte" filled 0xa5 5000
+tcase one-byte "a region of one byte is one byte" odd_size 1
+tcase below-page "a region of 4095 bytes ends there" odd_size 4095
+tcase six "six regions are six memories with six keys" six
+tcase refilled "a port that is enabled again has new memory" refilled
 tcase large "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
 
 tmain "$@"

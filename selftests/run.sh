@@ -40,14 +40,23 @@ programs() {
 	fi
 }
 
-# "tier program.case description" of all cases of all tiers.  A C program's come
-# from the file the Makefile wrote beside it.
+# "tier program.case description" of all cases of all tiers: the Makefile's list,
+# or the programs' own.  A C program's come from the comments in its source.
 list_all() {
 	local program
+	if [[ -r $HERE/cases ]]; then
+		cat "$HERE/cases"
+		return
+	fi
 	for program in $(programs); do
 		case $program in
 		*.sh) "$HERE/$program" --list || give_up "$program --list failed" ;;
-		*) sed "s/^/fast $program./" "$HERE/$program.cases" || give_up "no $program.cases" ;;
+		*)
+			awk -v program="$program" '
+				/^\/\* .* \*\/$/ { text = substr($0, 4, length($0) - 6) }
+				/^TEST_F\(/ { split($0, part, /[(,) ]+/); print "fast", program "." part[2] "." part[3], text }
+				' "$HERE/$program.c"
+			;;
 		esac
 	done
 }
@@ -111,9 +120,13 @@ tear_down() {
 	((!took_up)) || "$HERE/topology.sh" down
 }
 
-# Passes a KTAP stream on and fails when it is not a complete success.
+# Passes a KTAP stream on, a line at a time, and fails when it is not a complete
+# success.
 judge() {
-	awk '
+	local -a awk=(awk)
+	[[ $(awk -W version 2>/dev/null </dev/null) != mawk* ]] || awk+=(-W interactive)
+	# shellcheck disable=SC2016 # awk's variables
+	"${awk[@]}" '
 		{ print; fflush() }
 		/^1\.\.[0-9]+/ { plan = substr($1, 4) + 0 }
 		/^(not )?ok / { seen++ }
@@ -151,6 +164,8 @@ for program in $(programs); do
 	[[ $program == *.sh ]] || export "KSELFTEST_${program^^}_ARGS=$(sed -n "s/^$program\..*\./-t /p" <<<"$chosen" | tr '\n' ' ')"
 done
 
+# whoever runs something on the target's machine would read our input there
+exec </dev/null
 trap tear_down EXIT
 set_up
 "$HERE/../run_kselftest.sh" "${args[@]}" | judge

@@ -124,13 +124,14 @@ server_listens() {
 
 tcase made-by-hand "rtgt port and rtgt region make, change and remove a target" made_by_hand
 tcase json "rtgt -j show tells ports, regions, connections and counters" shown_as_json
-tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-all "rtgt ping does every operation and size, each byte verified" ping_all
-tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
-tcase ping-debug "rtgt ping -d tells of QP, MR, SGE, WR and WC" ping_debug
 tcase example-client "the example client works against the kernel target" example_client
 tcase examples "the example client works against the example server" examples
+
 tier fast
+tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
+tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
+tcase ping-debug "rtgt ping -d tells of QP, MR, SGE, WR and WC" ping_debug
 tcase help "every command has --help" helps
 
 tmain "$@"

@@ -95,15 +95,28 @@ lab_q() {
 
 # lab_start NAME TIER QEMU-ARGS...: starts a guest and does not wait for it.
 lab_start() {
-	local name=$1 tier=$2 i args
+	local name=$1 tier=$2 i args words
 
 	shift 2
+	words=(
+		console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 oops=panic unknown_nmi_panic
+		hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=30
+		mitigations=off tsc=reliable "lab.tier=$tier" "lab.role=$name"
+	)
+	if [[ $LAB_ACCEL == kvm ]]; then
+		args=(-accel kvm -cpu host)
+	else
+		args=(-accel "tcg,thread=multi" -cpu max)
+		# Translated code is found by its virtual address: with each program at
+		# an address of its own, every exec would be translated anew (5 times
+		# slower).
+		words+=(norandmaps)
+	fi
 	mkfifo "$LAB_RUN/$name.monitor.in" "$LAB_RUN/$name.monitor.out"
-	args=(
+	args+=(
 		-name "rtgt-$name" -nodefaults -no-user-config -display none -no-reboot
 		-machine pc -smp 1 -m 1024
-		-kernel "$LAB_BOOT/vmlinuz" -initrd "$LAB_RUN/initrd"
-		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic unknown_nmi_panic hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=30 log_buf_len=4M mitigations=off tsc=reliable lab.tier=$tier lab.role=$name"
+		-kernel "$LAB_BOOT/vmlinuz" -initrd "$LAB_RUN/initrd" -append "${words[*]}"
 		-drive "if=none,id=root,format=raw,readonly=on,file=$(lab_q "$LAB_ROOT")"
 		-device "virtio-blk-pci,drive=root"
 		-drive "if=none,id=mods,format=raw,readonly=on,file=$(lab_q "$LAB_BOOT/modules.erofs")"
@@ -112,11 +125,6 @@ lab_start() {
 		-chardev "pipe,id=monitor,path=$(lab_q "$LAB_RUN/$name.monitor")" -mon chardev=monitor
 		-device virtio-serial-pci
 	)
-	if [[ $LAB_ACCEL == kvm ]]; then
-		args+=(-accel kvm -cpu host)
-	else
-		args+=(-accel "tcg,thread=multi" -cpu max)
-	fi
 	for i in '' 1 2; do
 		args+=(
 			-chardev "socket,id=ctl$i,path=$LAB_RUN/$name$i,server=on,wait=off"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An initiator: connect, then one operation at a time.
+ * An initiator: connect, then one operation at a time.  The one-sided ones are
+ * here, requests to the target in request.c.
  *
  * Each function posts one operation, waits for its completion and, where the
  * target answers, for the reply, which it checks as far as the protocol goes:
@@ -59,6 +60,9 @@ static int make_messages(struct rtgt_client *c, uint32_t payload, struct rtgt_er
 		return rtgt_fail(err, EPROTO, "the target takes SENDs of %u bytes only: too few",
 				 c->peer.recv_size);
 	c->payload = c->peer.recv_size - (uint32_t)sizeof(struct rtgt_msg);
+	/* a datagram is one packet: ours must leave, and come back */
+	if (c->head && c->payload > c->qp.mtu - sizeof(struct rtgt_msg))
+		c->payload = c->qp.mtu - (uint32_t)sizeof(struct rtgt_msg);
 	if (c->payload > payload)
 		c->payload = payload;
 	body = c->payload > SMALL_BODY ? c->payload : SMALL_BODY;
@@ -66,7 +70,8 @@ static int make_messages(struct rtgt_client *c, uint32_t payload, struct rtgt_er
 	ret = rtgt_mr_create(&c->tx, c->qp.pd, "request", body, 0, log, err);
 	if (ret)
 		return ret;
-	return rtgt_mr_create(&c->rx, c->qp.pd, "reply", body, IBV_ACCESS_LOCAL_WRITE, log, err);
+	return rtgt_mr_create(&c->rx, c->qp.pd, "reply", c->head + body, IBV_ACCESS_LOCAL_WRITE,
+			      log, err);
 }
 
 /**
@@ -81,18 +86,24 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 		     struct rtgt_err *err)
 {
 	const struct rtgt_qp_param qp = {
-		.send_depth = DEPTH, .recv_depth = DEPTH, .poll = param->poll,
+		.send_depth = DEPTH + param->chain, .recv_depth = DEPTH, .poll = param->poll,
+		.sges = param->sges, .inline_data = param->flags & IBV_SEND_INLINE,
 	};
 	struct rtgt_req req;
 	int ret;
 
 	memset(c, 0, sizeof(*c));
+	c->head = param->cm.transport == RTGT_UD ? RTGT_GRH : 0;
+	c->sges = param->sges;
+	c->flags = param->flags;
 	rtgt_wire_req(&req);
 	ret = rtgt_cm_resolve(&c->cm, &param->cm, err);
 	if (!ret)
 		ret = rtgt_qp_create(&c->qp, &c->cm, &qp, err);
 	if (!ret)
 		ret = rtgt_cm_connect(&c->cm, &req, sizeof(req), err);
+	if (!ret)
+		ret = rtgt_qp_address(&c->qp, err);
 	if (!ret) {
 		rtgt_qp_log(&c->qp);
 		ret = rtgt_wire_rep(&c->peer, c->cm.rep, c->cm.rep_len, err);
@@ -131,9 +142,19 @@ static int take_kept(struct rtgt_client *c, uint64_t id, struct ibv_wc *wc)
 	return 0;
 }
 
-/* Wait for the completion of @id; @what is its name in the sentence about a failure */
-static int wait_for(struct rtgt_client *c, uint64_t id, const char *what, struct ibv_wc *wc,
-		    struct rtgt_err *err)
+/**
+ * rtgt_client_wait() - wait for a completion
+ * @c: open
+ * @id: of the work request
+ * @what: its name in the sentence about a failure
+ * @wc: filled
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno; -EIO with @err->wc_status for a failed
+ * completion.
+ */
+int rtgt_client_wait(struct rtgt_client *c, uint64_t id, const char *what, struct ibv_wc *wc,
+		     struct rtgt_err *err)
 {
 	while (!take_kept(c, id, wc)) {
 		int ret;
@@ -155,20 +176,42 @@ static int wait_for(struct rtgt_client *c, uint64_t id, const char *what, struct
 	return -EIO;
 }
 
-static int post_reply_buffer(struct rtgt_client *c, uint64_t *id, struct rtgt_err *err)
+/**
+ * rtgt_client_expect() - post a receive for a reply
+ * @c: open
+ * @id: for rtgt_client_reply()
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_expect(struct rtgt_client *c, uint64_t *id, struct rtgt_err *err)
 {
 	*id = ++c->wr_id;
 	return rtgt_qp_post_recv(&c->qp, *id, &c->rx, (uint32_t)c->rx.len, err);
 }
 
-static int take_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op, struct rtgt_reply *reply,
-		      struct rtgt_err *err)
+/**
+ * rtgt_client_reply() - wait for a reply and understand it
+ * @c: open
+ * @id: from rtgt_client_expect()
+ * @op: what was asked for
+ * @reply: filled
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno; -EPROTO for another op or a status other than
+ * RTGT_OK.
+ */
+int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op,
+		      struct rtgt_reply *reply, struct rtgt_err *err)
 {
 	struct ibv_wc wc;
-	int ret = wait_for(c, id, "the receive of the reply", &wc, err);
+	int ret = rtgt_client_wait(c, id, "the receive of the reply", &wc, err);
 
+	if (!ret && wc.byte_len < c->head)
+		ret = rtgt_fail(err, EPROTO, "a datagram of %u bytes has no address header",
+				wc.byte_len);
 	if (!ret)
-		ret = rtgt_wire_reply(reply, c->rx.buf, wc.byte_len, err);
+		ret = rtgt_wire_reply(reply, c->rx.buf + c->head, wc.byte_len - c->head, err);
 	if (ret)
 		return ret;
 	rtgt_log(c->cm.param.log, "msg", "reply to op %u: %s, tag %u, %u bytes", reply->op,
@@ -181,47 +224,21 @@ static int take_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op, struc
 	return 0;
 }
 
-/* Ask and take the answer; the body is in place behind the header of c->tx */
-static int ask(struct rtgt_client *c, enum rtgt_op op, uint32_t len, struct rtgt_reply *reply,
-	       struct rtgt_took *took, struct rtgt_err *err)
-{
-	struct rtgt_wr wr = {
-		.opcode = IBV_WR_SEND, .mr = &c->tx, .len = (uint32_t)sizeof(struct rtgt_msg) + len,
-	};
-	uint64_t start, recv;
-	struct ibv_wc wc;
-	int ret;
-
-	if (!c->peer.rtgt)
-		return rtgt_fail(err, EOPNOTSUPP,
-				 "the server gave a plain capability: it does not answer SENDs");
-	rtgt_wire_msg((struct rtgt_msg *)c->tx.buf, op, ++c->tag, len);
-	ret = post_reply_buffer(c, &recv, err);
-	if (ret)
-		return ret;
-	wr.id = ++c->wr_id;
-	start = rtgt_now_ns();
-	ret = rtgt_qp_post(&c->qp, &wr, err);
-	if (!ret)
-		ret = wait_for(c, wr.id, "SEND", &wc, err);
-	if (ret)
-		return ret;
-	took->completion = rtgt_now_ns() - start;
-	ret = take_reply(c, recv, op, reply, err);
-	took->reply = rtgt_now_ns() - start;
-	if (!ret && reply->tag != c->tag)
-		ret = rtgt_fail(err, EPROTO, "the reply's tag is %u, the request's was %u",
-				reply->tag, c->tag);
-	return ret;
-}
-
 static const char *rdma_name(enum ibv_wr_opcode opcode)
 {
-	switch (opcode) {
+	switch ((int)opcode) {
 	case IBV_WR_RDMA_READ:
 		return "READ";
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 		return "WRITE_WITH_IMM";
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return "COMPARE_AND_SWAP";
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return "FETCH_AND_ADD";
+	case RTGT_WR_FLUSH:
+		return "FLUSH";
+	case RTGT_WR_ATOMIC_WRITE:
+		return "ATOMIC_WRITE";
 	default:
 		return "WRITE";
 	}
@@ -240,30 +257,44 @@ static int check_imm_reply(const struct rtgt_rdma *op, const struct rtgt_reply *
 	return 0;
 }
 
+static int post_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, uint64_t id, bool last,
+		     struct rtgt_err *err)
+{
+	const struct rtgt_mem *mem = &c->peer.region[op->region];
+	const struct rtgt_wr wr = {
+		.id = id, .opcode = op->opcode, .mr = op->mr, .offset = op->local, .len = op->len,
+		.sges = op->sges, .gap = op->gap, .remote_addr = mem->addr + op->remote,
+		.rkey = mem->rkey, .imm = op->imm, .compare_add = op->compare_add,
+		.swap = op->swap, .flags = op->flags, .unsignaled = !last,
+	};
+
+	return rtgt_qp_post(&c->qp, &wr, err);
+}
+
 /**
- * rtgt_client_rdma() - READ, WRITE or WRITE_WITH_IMM
+ * rtgt_client_chain() - several one-sided operations, of which the last is waited for
  * @c: open
- * @op: what; not checked against the region: a refusal is the target's business
- * @took: filled
+ * @op: what; not checked against the regions: a refusal is the target's business
+ * @n: how many, at most what rtgt_client_param.chain promised
+ * @took: filled, from the first post
  * @err: says what is wrong
  *
- * A WRITE_WITH_IMM whose immediate asks for it (RTGT_IMM_ACK) waits for the
- * target's answer, and checks the immediate and the byte count in it.
+ * Only the last asks for a completion; that tells of all, since they complete in
+ * order.  All have one id, so that the completion of one that failed is the first
+ * to be seen.  If the last is a WRITE_WITH_IMM whose immediate asks for it
+ * (RTGT_IMM_ACK), the target's answer is waited for, and the immediate and the
+ * byte count in it are checked.
  *
  * Return: 0, or a negative errno; -EIO with @err->wc_status for a failed
  * completion.
  */
-int rtgt_client_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, struct rtgt_took *took,
-		     struct rtgt_err *err)
+int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigned int n,
+		      struct rtgt_took *took, struct rtgt_err *err)
 {
-	const struct rtgt_mem *mem = &c->peer.region[op->region];
-	struct rtgt_wr wr = {
-		.opcode = op->opcode, .mr = op->mr, .offset = op->local, .len = op->len,
-		.remote_addr = mem->addr + op->remote, .rkey = mem->rkey, .imm = op->imm,
-	};
-	bool answered = op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && c->peer.rtgt &&
-			rtgt_imm_op(op->imm) == RTGT_IMM_ACK;
-	uint64_t start, recv = 0;
+	const struct rtgt_rdma *last = &op[n - 1];
+	bool answered = last->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && c->peer.rtgt &&
+			rtgt_imm_op(last->imm) == RTGT_IMM_ACK;
+	uint64_t start, id, recv = 0;
 	struct rtgt_reply reply;
 	struct ibv_wc wc;
 	char what[64];
@@ -271,73 +302,39 @@ int rtgt_client_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, struct r
 
 	memset(took, 0, sizeof(*took));
 	if (answered)
-		ret = post_reply_buffer(c, &recv, err);
+		ret = rtgt_client_expect(c, &recv, err);
 	if (ret)
 		return ret;
-	wr.id = ++c->wr_id;
-	snprintf(what, sizeof(what), "%s of %u bytes", rdma_name(op->opcode), op->len);
+	id = ++c->wr_id;
+	snprintf(what, sizeof(what), "%s of %u bytes", rdma_name(last->opcode), last->len);
 	start = rtgt_now_ns();
-	ret = rtgt_qp_post(&c->qp, &wr, err);
+	for (unsigned int i = 0; i < n && !ret; i++)
+		ret = post_rdma(c, &op[i], id, i == n - 1, err);
 	if (!ret)
-		ret = wait_for(c, wr.id, what, &wc, err);
+		ret = rtgt_client_wait(c, id, what, &wc, err);
 	if (ret)
 		return ret;
 	took->completion = rtgt_now_ns() - start;
 	if (!answered)
 		return 0;
-	ret = take_reply(c, recv, RTGT_MSG_IMM, &reply, err);
+	ret = rtgt_client_reply(c, recv, RTGT_MSG_IMM, &reply, err);
 	took->reply = rtgt_now_ns() - start;
-	return ret ? ret : check_imm_reply(op, &reply, err);
+	return ret ? ret : check_imm_reply(last, &reply, err);
 }
 
 /**
- * rtgt_client_echo() - SEND bytes and get them back
- * @c: open; the bytes are at rtgt_client_tx()
- * @len: how many, at most @c->payload
+ * rtgt_client_rdma() - one one-sided operation
+ * @c: open
+ * @op: what
  * @took: filled
  * @err: says what is wrong
  *
- * What came back is at rtgt_client_rx() until the next operation.
+ * A chain of one, see rtgt_client_chain().
  *
  * Return: 0, or a negative errno.
  */
-int rtgt_client_echo(struct rtgt_client *c, uint32_t len, struct rtgt_took *took,
+int rtgt_client_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, struct rtgt_took *took,
 		     struct rtgt_err *err)
 {
-	struct rtgt_reply reply;
-	int ret = ask(c, RTGT_MSG_ECHO, len, &reply, took, err);
-
-	if (!ret && reply.len != len)
-		ret = rtgt_fail(err, EPROTO, "the echo has %u bytes, %u were sent", reply.len, len);
-	return ret;
-}
-
-/**
- * rtgt_client_checksum() - let the target read its own memory
- * @c: open
- * @region: index in @c->peer
- * @offset: first byte, counted from the region's beginning
- * @len: bytes
- * @crc: CRC-32 of the range; rtgt_crc32() computes the same here
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno.
- */
-int rtgt_client_checksum(struct rtgt_client *c, uint32_t region, uint64_t offset, uint64_t len,
-			 uint32_t *crc, struct rtgt_err *err)
-{
-	struct rtgt_range range;
-	struct rtgt_reply reply;
-	struct rtgt_took took;
-	int ret;
-
-	rtgt_wire_range(&range, region, offset, len);
-	if (c->peer.rtgt)
-		memcpy(rtgt_client_tx(c), &range, sizeof(range));
-	ret = ask(c, RTGT_MSG_CHECKSUM, sizeof(range), &reply, &took, err);
-	if (!ret && reply.covered != len)
-		ret = rtgt_fail(err, EPROTO, "the checksum covers %llu bytes, not %llu",
-				(unsigned long long)reply.covered, (unsigned long long)len);
-	*crc = ret ? 0 : reply.crc;
-	return ret;
+	return rtgt_client_chain(c, op, 1, took, err);
 }

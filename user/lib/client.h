@@ -23,11 +23,17 @@
  * @cm: where to
  * @poll: as in struct rtgt_qp_param
  * @payload: bytes of the largest echo wanted; the target's recv_size may allow less
+ * @sges: pieces of a work request
+ * @chain: one-sided operations of one rtgt_client_chain(); 0 is 1
+ * @flags: IBV_SEND_INLINE, IBV_SEND_FENCE for SENDs; inline makes the queue pair ask for it
  */
 struct rtgt_client_param {
 	struct rtgt_cm_param cm;
 	bool poll;
 	uint32_t payload;
+	unsigned int sges;
+	unsigned int chain;
+	unsigned int flags;
 };
 
 /**
@@ -36,6 +42,9 @@ struct rtgt_client_param {
  * @qp: its queue pair; @qp.pd takes the caller's registrations
  * @peer: what the target said
  * @payload: bytes of the largest echo this connection can do
+ * @head: bytes in front of a message in @rx: the address header of a datagram
+ * @sges: pieces of a SEND
+ * @flags: of a SEND
  * @tx: the request message, header first
  * @rx: the reply message, header first
  * @wr_id: of the last work request
@@ -48,6 +57,9 @@ struct rtgt_client {
 	struct rtgt_qp qp;
 	struct rtgt_peer peer;
 	uint32_t payload;
+	uint32_t head;
+	unsigned int sges;
+	unsigned int flags;
 	struct rtgt_mr tx;
 	struct rtgt_mr rx;
 	uint64_t wr_id;
@@ -58,13 +70,18 @@ struct rtgt_client {
 
 /**
  * struct rtgt_rdma - a one-sided operation
- * @opcode: IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM or IBV_WR_RDMA_READ
+ * @opcode: a one-sided one of struct rtgt_wr
  * @region: index in rtgt_client.peer
  * @remote: first byte, counted from the region's beginning
  * @mr: local buffer, registered in rtgt_client.qp.pd
  * @local: first byte, counted from @mr->buf
- * @len: bytes
+ * @len: bytes; 8 of an atomic
  * @imm: of a WRITE_WITH_IMM, from rtgt_imm()
+ * @sges: as in struct rtgt_wr
+ * @gap: likewise
+ * @compare_add: likewise
+ * @swap: likewise
+ * @flags: likewise
  */
 struct rtgt_rdma {
 	enum ibv_wr_opcode opcode;
@@ -74,6 +91,43 @@ struct rtgt_rdma {
 	size_t local;
 	uint32_t len;
 	uint32_t imm;
+	unsigned int sges;
+	uint32_t gap;
+	uint64_t compare_add;
+	uint64_t swap;
+	unsigned int flags;
+};
+
+/**
+ * struct rtgt_echo - a SEND that is to come back
+ * @opcode: IBV_WR_SEND, IBV_WR_SEND_WITH_IMM or IBV_WR_SEND_WITH_INV
+ * @len: bytes at rtgt_client_tx(), at most rtgt_client.payload
+ * @imm: of a SEND_WITH_IMM, from rtgt_imm()
+ * @rkey: of a SEND_WITH_INV: the target's, dead afterwards
+ */
+struct rtgt_echo {
+	enum ibv_wr_opcode opcode;
+	uint32_t len;
+	uint32_t imm;
+	uint32_t rkey;
+};
+
+/**
+ * struct rtgt_move - a transfer the target makes
+ * @op: RTGT_MSG_PULL: from our memory to the region; RTGT_MSG_PUSH: the other way
+ * @region: index in rtgt_client.peer
+ * @remote: first byte, counted from the region's beginning
+ * @mr: local buffer, registered for remote READ or WRITE
+ * @local: first byte, counted from @mr->buf
+ * @len: bytes
+ */
+struct rtgt_move {
+	enum rtgt_op op;
+	uint32_t region;
+	uint64_t remote;
+	const struct rtgt_mr *mr;
+	size_t local;
+	uint64_t len;
 };
 
 /**
@@ -91,10 +145,22 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 void rtgt_client_close(struct rtgt_client *c);
 int rtgt_client_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, struct rtgt_took *took,
 		     struct rtgt_err *err);
-int rtgt_client_echo(struct rtgt_client *c, uint32_t len, struct rtgt_took *took,
+int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigned int n,
+		      struct rtgt_took *took, struct rtgt_err *err);
+int rtgt_client_echo(struct rtgt_client *c, const struct rtgt_echo *echo, struct rtgt_took *took,
 		     struct rtgt_err *err);
+int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct rtgt_took *took,
+		     struct rtgt_err *err);
+int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *err);
 int rtgt_client_checksum(struct rtgt_client *c, uint32_t region, uint64_t offset, uint64_t len,
 			 uint32_t *crc, struct rtgt_err *err);
+
+/* What client.c and request.c share: one completion, one receive, one reply */
+int rtgt_client_wait(struct rtgt_client *c, uint64_t id, const char *what, struct ibv_wc *wc,
+		     struct rtgt_err *err);
+int rtgt_client_expect(struct rtgt_client *c, uint64_t *id, struct rtgt_err *err);
+int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op,
+		      struct rtgt_reply *reply, struct rtgt_err *err);
 
 /* Where an echo's bytes go out from, and where they come back to */
 static inline uint8_t *rtgt_client_tx(const struct rtgt_client *c)
@@ -104,7 +170,7 @@ static inline uint8_t *rtgt_client_tx(const struct rtgt_client *c)
 
 static inline const uint8_t *rtgt_client_rx(const struct rtgt_client *c)
 {
-	return c->rx.buf + sizeof(struct rtgt_msg);
+	return c->rx.buf + c->head + sizeof(struct rtgt_msg);
 }
 
 #endif /* RTGT_CLIENT_H */

@@ -30,6 +30,9 @@ enum {
 	REJ_CONSUMER		= 28,
 };
 
+/* "Status" of a SIDR REP, likewise 12.11.2 */
+#define SIDR_UNSUPPORTED	1
+
 static int wait_event(struct rtgt_cm *cm, struct rdma_cm_event **ev, int timeout_ms)
 {
 	uint64_t end = rtgt_now_ns() + (uint64_t)timeout_ms * 1000000u;
@@ -86,6 +89,26 @@ static int fail_resolve(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 	}
 }
 
+static int fail_nobody(const struct rtgt_cm *cm, const char *to, struct rtgt_err *err)
+{
+	return rtgt_fail(err, ECONNREFUSED,
+			 "nothing listens on %s with transport %s: is the port right and enabled? (there: rtgt port show)",
+			 to, rtgt_transport_str(cm->param.transport));
+}
+
+/* A datagram's SIDR request was answered, with a status instead of an address */
+static int fail_sidr(struct rtgt_cm *cm, int status, struct rtgt_err *err)
+{
+	char to[128];
+
+	cm->reject_status = status;
+	dest(cm, to, sizeof(to));
+	if (status == SIDR_UNSUPPORTED)
+		return fail_nobody(cm, to, err);
+	return rtgt_fail(err, ECONNREFUSED, "%s refused the address request (status %d)", to,
+			 status);
+}
+
 static int fail_reject(struct rtgt_cm *cm, const struct rdma_cm_event *ev, struct rtgt_err *err)
 {
 	char to[128];
@@ -102,9 +125,7 @@ static int fail_reject(struct rtgt_cm *cm, const struct rdma_cm_event *ev, struc
 	switch (ev->status) {
 	case REJ_INVALID_SERVICE:
 	case -ECONNREFUSED:
-		return rtgt_fail(err, ECONNREFUSED,
-				 "nothing listens on %s: is the port right and enabled? (there: rtgt port show)",
-				 to);
+		return fail_nobody(cm, to, err);
 	case REJ_STALE_CONN:
 		return rtgt_fail(err, ECONNREFUSED,
 				 "%s still holds an older connection of this queue pair number: try again",
@@ -154,7 +175,8 @@ static int expect(struct rtgt_cm *cm, enum rdma_cm_event_type want, struct rdma_
 		ret = fail_reject(cm, *ev, err);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		ret = fail_connect(cm, ETIMEDOUT, err);
+		ret = (*ev)->status > 0 ? fail_sidr(cm, (*ev)->status, err) :
+					  fail_connect(cm, ETIMEDOUT, err);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
@@ -210,11 +232,18 @@ static int open_channel(struct rtgt_cm *cm, struct rtgt_err *err)
 	cm->channel = rdma_create_event_channel();
 	if (!cm->channel)
 		return fail_channel(errno, err);
-	if (fcntl(cm->channel->fd, F_SETFL, O_NONBLOCK) ||
-	    rdma_create_id(cm->channel, &cm->id, cm, RDMA_PS_TCP))
-		return rtgt_fail(err, errno, "cannot make an rdma_cm identifier: %s",
-				 strerror(errno));
+	if (fcntl(cm->channel->fd, F_SETFL, O_NONBLOCK))
+		return rtgt_fail(err, errno, "no event channel: %s", strerror(errno));
 	return 0;
+}
+
+static int make_id(struct rtgt_cm *cm, struct rtgt_err *err)
+{
+	bool ud = cm->param.transport == RTGT_UD;
+
+	if (!rdma_create_id(cm->channel, &cm->id, cm, ud ? RDMA_PS_UDP : RDMA_PS_TCP))
+		return 0;
+	return rtgt_fail(err, errno, "cannot make an rdma_cm identifier: %s", strerror(errno));
 }
 
 static int lookup(const char *host, const char *service, int family, struct addrinfo **ai,
@@ -229,11 +258,55 @@ static int lookup(const char *host, const char *service, int family, struct addr
 			 service ? service : "", gai_strerror(ret));
 }
 
+/*
+ * An identifier for UC comes from rdma_create_ep() only, which resolves address
+ * and route by itself, waiting at most two seconds for each, and then hands over.
+ */
+static int resolve_uc(struct rtgt_cm *cm, struct addrinfo *src, struct rtgt_err *err)
+{
+	const struct rtgt_cm_param *p = &cm->param;
+	struct rdma_addrinfo hints = {
+		.ai_qp_type = IBV_QPT_UC, .ai_port_space = RDMA_PS_IB,
+		.ai_src_addr = src ? src->ai_addr : NULL,
+		.ai_src_len = src ? src->ai_addrlen : 0,
+		.ai_family = src ? src->ai_family : 0,
+	};
+	uint64_t start = rtgt_now_ns();
+	struct rdma_addrinfo *dst;
+	int ret = 0;
+
+	if (rdma_getaddrinfo(p->host, p->service, &hints, &dst))
+		return rtgt_fail(err, EINVAL, "%s:%s: %s", p->host, p->service, strerror(errno));
+	if (rdma_create_ep(&cm->id, dst, NULL, NULL)) {
+		ret = fail_resolve(cm, errno, err);
+		cm->id = NULL;
+	} else if (rdma_migrate_id(cm->id, cm->channel)) {
+		ret = rtgt_fail(err, errno, "cannot move the rdma_cm identifier: %s",
+				strerror(errno));
+	}
+	rdma_freeaddrinfo(dst);
+	cm->step_ns[RTGT_CM_ADDR] = rtgt_now_ns() - start;
+	return ret;
+}
+
+static int resolve_id(struct rtgt_cm *cm, struct addrinfo *src, struct addrinfo *dst,
+		      struct rtgt_err *err)
+{
+	uint64_t start = rtgt_now_ns();
+	int ret = make_id(cm, err);
+
+	if (ret)
+		return ret;
+	if (rdma_resolve_addr(cm->id, src ? src->ai_addr : NULL, dst->ai_addr,
+			      cm->param.timeout_ms))
+		return fail_resolve(cm, errno, err);
+	return step(cm, RTGT_CM_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, start, err);
+}
+
 static int resolve_addr(struct rtgt_cm *cm, struct rtgt_err *err)
 {
 	const struct rtgt_cm_param *p = &cm->param;
 	struct addrinfo *dst, *src = NULL;
-	uint64_t start = rtgt_now_ns();
 	int ret;
 
 	ret = lookup(p->host, p->service, AF_UNSPEC, &dst, err);
@@ -244,11 +317,8 @@ static int resolve_addr(struct rtgt_cm *cm, struct rtgt_err *err)
 	if (!ret) {
 		rtgt_log(p->log, "cm", "resolve the address %s port %s%s%s", p->host, p->service,
 			 p->source ? " from " : "", p->source ? p->source : "");
-		if (rdma_resolve_addr(cm->id, src ? src->ai_addr : NULL, dst->ai_addr,
-				      p->timeout_ms))
-			ret = fail_resolve(cm, errno, err);
-		else
-			ret = step(cm, RTGT_CM_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, start, err);
+		ret = p->transport == RTGT_UC ? resolve_uc(cm, src, err) :
+						resolve_id(cm, src, dst, err);
 	}
 	if (src)
 		freeaddrinfo(src);
@@ -278,7 +348,7 @@ int rtgt_cm_resolve(struct rtgt_cm *cm, const struct rtgt_cm_param *param, struc
 	ret = open_channel(cm, err);
 	if (!ret)
 		ret = resolve_addr(cm, err);
-	if (ret)
+	if (ret || param->transport == RTGT_UC)
 		return ret;
 
 	start = rtgt_now_ns();
@@ -288,6 +358,25 @@ int rtgt_cm_resolve(struct rtgt_cm *cm, const struct rtgt_cm_param *param, struc
 	if (!ret)
 		rtgt_log(param->log, "cm", "route resolved");
 	return ret;
+}
+
+/* Of a datagram target an address handle's attributes come with it */
+static void take_rep(struct rtgt_cm *cm, const struct rdma_cm_event *ev)
+{
+	const void *data = ev->param.conn.private_data;
+
+	cm->rep_len = ev->param.conn.private_data_len;
+	if (cm->param.transport == RTGT_UD) {
+		data = ev->param.ud.private_data;
+		cm->rep_len = ev->param.ud.private_data_len;
+		cm->ud = ev->param.ud;
+		cm->ud.private_data = NULL;
+	} else {
+		cm->responder_resources = ev->param.conn.responder_resources;
+		cm->initiator_depth = ev->param.conn.initiator_depth;
+	}
+	if (cm->rep_len)
+		memcpy(cm->rep, data, cm->rep_len);
 }
 
 /**
@@ -324,11 +413,7 @@ int rtgt_cm_connect(struct rtgt_cm *cm, const void *req, uint8_t req_len, struct
 	if (ret)
 		return ret;
 
-	cm->rep_len = ev->param.conn.private_data_len;
-	if (cm->rep_len)
-		memcpy(cm->rep, ev->param.conn.private_data, cm->rep_len);
-	cm->responder_resources = ev->param.conn.responder_resources;
-	cm->initiator_depth = ev->param.conn.initiator_depth;
+	take_rep(cm, ev);
 	rdma_ack_cm_event(ev);
 
 	cm->connected = true;
@@ -343,8 +428,8 @@ int rtgt_cm_connect(struct rtgt_cm *cm, const void *req, uint8_t req_len, struct
  * @cm: connected
  * @err: says how it ended
  *
- * Never blocks.  After the peer's disconnect the queue pair is moved to the
- * error state, so that what is posted comes back flushed.
+ * Never blocks.  The queue pair is left as it is: why the peer closed may be in a
+ * completion that is still to come.
  *
  * Return: 0 while it stands, -ECONNRESET when the peer closed it, -ENODEV when
  * the device is being removed.
@@ -352,27 +437,20 @@ int rtgt_cm_connect(struct rtgt_cm *cm, const void *req, uint8_t req_len, struct
 int rtgt_cm_check(struct rtgt_cm *cm, struct rtgt_err *err)
 {
 	struct rdma_cm_event *ev;
-	int ret = 0;
 
-	while (!ret && !rdma_get_cm_event(cm->channel, &ev)) {
-		switch (ev->event) {
-		case RDMA_CM_EVENT_DISCONNECTED:
-			ret = rtgt_fail(err, ECONNRESET,
-					"the target closed the connection: port disabled, module unloaded, or a refused access before? see its dmesg");
-			break;
-		case RDMA_CM_EVENT_DEVICE_REMOVAL:
-			ret = rtgt_fail(err, ENODEV, "the RDMA device is being removed");
-			break;
-		default:
-			break;
-		}
+	while (!cm->ended && !rdma_get_cm_event(cm->channel, &ev)) {
+		if (ev->event == RDMA_CM_EVENT_DISCONNECTED)
+			cm->ended = ECONNRESET;
+		else if (ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			cm->ended = ENODEV;
 		rdma_ack_cm_event(ev);
 	}
-	if (ret && cm->connected) {
-		cm->connected = false;
-		rdma_disconnect(cm->id);
-	}
-	return ret;
+	if (cm->ended == ECONNRESET)
+		return rtgt_fail(err, ECONNRESET,
+				 "the target closed the connection: port disabled, module unloaded, or a refused access before? see its dmesg");
+	if (cm->ended)
+		return rtgt_fail(err, cm->ended, "the RDMA device is being removed");
+	return 0;
 }
 
 /**
@@ -385,12 +463,12 @@ int rtgt_cm_check(struct rtgt_cm *cm, struct rtgt_err *err)
 void rtgt_cm_disconnect(struct rtgt_cm *cm)
 {
 	struct rdma_cm_event *ev;
-	bool done = false;
+	bool done = cm->ended;
 
 	if (!cm->connected)
 		return;
 	cm->connected = false;
-	if (rdma_disconnect(cm->id))
+	if (cm->param.transport == RTGT_UD || rdma_disconnect(cm->id))
 		return;
 	while (!done && !wait_event(cm, &ev, 1000)) {
 		done = ev->event == RDMA_CM_EVENT_DISCONNECTED ||
@@ -412,4 +490,17 @@ void rtgt_cm_close(struct rtgt_cm *cm)
 		rdma_destroy_event_channel(cm->channel);
 	cm->id = NULL;
 	cm->channel = NULL;
+}
+
+/**
+ * rtgt_transport_str() - a transport's name
+ * @transport: which
+ *
+ * Return: a static string, in small letters.
+ */
+const char *rtgt_transport_str(enum rtgt_transport transport)
+{
+	static const char *const name[] = { "rc", "uc", "ud" };
+
+	return name[transport];
 }

@@ -13,10 +13,23 @@
 #include "wire.h"
 
 /**
+ * enum rtgt_transport - what kind of queue pair
+ * @RTGT_RC: reliable connection
+ * @RTGT_UC: unreliable connection: what is lost is lost, there is no READ
+ * @RTGT_UD: datagrams: SENDs only; what is connected is an address and a number
+ */
+enum rtgt_transport {
+	RTGT_RC,
+	RTGT_UC,
+	RTGT_UD,
+};
+
+/**
  * struct rtgt_cm_param - where to connect to, and how
  * @host: name or address
  * @service: port number, as text
  * @source: name or address to connect from; NULL leaves it to the routing table
+ * @transport: RTGT_RC unless told otherwise
  * @timeout_ms: bound of each step
  * @log: for facts; NULL for none
  */
@@ -24,6 +37,7 @@ struct rtgt_cm_param {
 	const char *host;
 	const char *service;
 	const char *source;
+	enum rtgt_transport transport;
 	int timeout_ms;
 	const struct rtgt_log *log;
 };
@@ -41,6 +55,8 @@ enum rtgt_cm_step {
  * @id: the identifier; @id->verbs is the device once the address is resolved
  * @param: copied; its strings must outlive the connection
  * @connected: established, and rdma_disconnect() not yet called
+ * @ended: errno once the peer has closed the connection or the device goes
+ * @ud: where a datagram target is
  * @step_ns: how long each step took
  * @rep: private data of the REP, copied before its event was acknowledged
  * @rep_len: bytes of @rep
@@ -54,6 +70,8 @@ struct rtgt_cm {
 	struct rdma_cm_id *id;
 	struct rtgt_cm_param param;
 	bool connected;
+	int ended;
+	struct rdma_ud_param ud;
 	uint64_t step_ns[RTGT_CM_STEPS];
 	uint8_t rep[256];
 	uint8_t rep_len;
@@ -68,5 +86,6 @@ int rtgt_cm_connect(struct rtgt_cm *cm, const void *req, uint8_t req_len, struct
 int rtgt_cm_check(struct rtgt_cm *cm, struct rtgt_err *err);
 void rtgt_cm_disconnect(struct rtgt_cm *cm);
 void rtgt_cm_close(struct rtgt_cm *cm);
+const char *rtgt_transport_str(enum rtgt_transport transport);
 
 #endif /* RTGT_CM_H */

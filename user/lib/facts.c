@@ -76,6 +76,14 @@ static void print_address(const struct sockaddr *addr, char *buf, size_t size)
 		buf[0] = '\0';
 }
 
+static const char *port_mtu(struct rdma_cm_id *id)
+{
+	struct ibv_port_attr port;
+
+	return ibv_query_port(id->verbs, id->port_num, &port) ? "none" :
+								rtgt_mtu_str(port.active_mtu);
+}
+
 static void get_transport(struct rtgt_facts *f, struct rdma_cm_id *id)
 {
 	bool iwarp = id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
@@ -111,6 +119,9 @@ void rtgt_facts_get(struct rtgt_facts *f, const struct rtgt_qp *q)
 	get_netdev(f, id->port_num);
 	f->path_mtu = ibv_query_qp(q->qp, &attr, IBV_QP_PATH_MTU, &init) ?
 		      "none" : rtgt_mtu_str(attr.path_mtu);
+	/* a datagram's queue pair has no path: what our own port can */
+	if (q->cm->param.transport == RTGT_UD)
+		f->path_mtu = port_mtu(id);
 	print_address(rdma_get_local_addr(id), f->source, sizeof(f->source));
 	print_address(rdma_get_peer_addr(id), f->destination, sizeof(f->destination));
 	f->same_machine = is_ours(rdma_get_peer_addr(id));

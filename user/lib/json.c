@@ -90,6 +90,8 @@ struct json_object *rtgt_json_access(uint32_t access)
 		json_object_array_add(a, json_object_new_string("write"));
 	if (access & RTGT_ACCESS_ATOMIC)
 		json_object_array_add(a, json_object_new_string("atomic"));
+	if (access & RTGT_ACCESS_FLUSH)
+		json_object_array_add(a, json_object_new_string("flush"));
 	return a;
 }
 
@@ -168,6 +170,7 @@ struct json_object *rtgt_json_client(const struct rtgt_client *c)
 	const struct rtgt_peer *p = &c->peer;
 
 	rtgt_json_str(o, "protocol", p->rtgt ? "rtgt" : "plain");
+	rtgt_json_str(o, "transport", rtgt_transport_str(c->cm.param.transport));
 	rtgt_json_int(o, "qpn", c->qp.qp->qp_num);
 	if (p->rtgt) {
 		rtgt_json_int(o, "version", p->version);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A queue pair, its completion queue, and what is posted to them.
+ * A queue pair and its completion queue, and waiting for completions; posting is
+ * in post.c.
  *
- * One completion queue serves both queues; every request is signalled, so a
- * caller that waits for what it posted never overruns it.  Waiting sleeps on
+ * One completion queue serves both queues and holds a completion for all that
+ * fits into them, so it is never overrun.  Waiting sleeps on
  * the completion channel and on the connection's event channel together: a peer
  * that goes away ends the wait.  With rtgt_qp_param.poll it spins instead, which
  * wants a processor of its own.
@@ -11,7 +12,6 @@
  * The buffers belong to the caller and must stay until the completion is taken
  * or the queue pair destroyed.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,20 +22,98 @@
 /* Spins between two looks at the clock and the connection */
 #define SPINS	256
 
+/* How long a completion may follow the news that the peer has closed the connection */
+#define GRACE_MS	200
+
+/* What is asked for first, and halved until the device agrees */
+#define INLINE_WISH	512
+
+/* enum ib_uverbs_device_cap_flags, bits 38 and 40: verbs.h has no names for them */
+#define DEVICE_FLUSH_GLOBAL	0x004000000000ull
+#define DEVICE_ATOMIC_WRITE	0x010000000000ull
+
+static int ask_device(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct rtgt_err *err)
+{
+	struct ibv_context *verbs = q->cm->id->verbs;
+	struct ibv_device_attr_ex dev;
+	struct ibv_port_attr port;
+
+	if (ibv_query_device_ex(verbs, NULL, &dev) ||
+	    ibv_query_port(verbs, q->cm->id->port_num, &port))
+		return rtgt_fail(err, errno, "the device cannot be queried: %s", strerror(errno));
+	if (param->sges > (uint32_t)dev.orig_attr.max_sge || param->sges > RTGT_SGES)
+		return rtgt_fail(err, EINVAL, "%u pieces for a work request: the device takes %d",
+				 param->sges, dev.orig_attr.max_sge < RTGT_SGES ?
+				 dev.orig_attr.max_sge : RTGT_SGES);
+	if (dev.orig_attr.atomic_cap != IBV_ATOMIC_NONE)
+		q->can |= RTGT_CAN_ATOMIC;
+#ifdef RTGT_VERBS_FLUSH
+	if (dev.device_cap_flags_ex & DEVICE_FLUSH_GLOBAL)
+		q->can |= RTGT_CAN_FLUSH;
+	if (dev.device_cap_flags_ex & DEVICE_ATOMIC_WRITE)
+		q->can |= RTGT_CAN_ATOMIC_WRITE;
+#endif
+	q->max_sge_rd = (uint32_t)dev.orig_attr.max_sge_rd;
+	q->mtu = 128u << port.active_mtu;
+	return 0;
+}
+
+/* FLUSH and ATOMIC_WRITE are for a queue pair that was made for them */
+static void want_ops(const struct rtgt_qp *q, struct ibv_qp_init_attr_ex *attr)
+{
+#ifdef RTGT_VERBS_FLUSH
+	if (q->can & RTGT_CAN_FLUSH)
+		attr->send_ops_flags |= IBV_QP_EX_WITH_FLUSH;
+	if (q->can & RTGT_CAN_ATOMIC_WRITE)
+		attr->send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_WRITE;
+#endif
+	if (attr->qp_type == IBV_QPT_RC && attr->send_ops_flags)
+		attr->comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+}
+
+static int make_qp(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct rtgt_err *err)
+{
+	static const enum ibv_qp_type type[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	uint32_t sges = param->sges ? param->sges : 1;
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = type[q->cm->param.transport],
+		.send_cq = q->cq,
+		.recv_cq = q->cq,
+		.pd = q->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+	};
+	uint32_t wish = param->inline_data ? INLINE_WISH : 0;
+	int ret;
+
+	want_ops(q, &attr);
+	for (;;) {
+		attr.cap = (struct ibv_qp_cap) {
+			.max_send_wr = param->send_depth, .max_recv_wr = param->recv_depth,
+			.max_send_sge = sges, .max_recv_sge = sges, .max_inline_data = wish,
+		};
+		ret = rdma_create_qp_ex(q->cm->id, &attr) ? errno : 0;
+		if (!ret || !wish)
+			break;
+		wish /= 2;
+	}
+	if (ret)
+		return rtgt_fail(err, ret, "no queue pair: %s", strerror(ret));
+	q->qp = q->cm->id->qp;
+	q->recv_sges = sges;
+	q->max_inline = param->inline_data ? attr.cap.max_inline_data : 0;
+	if (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		q->ex = ibv_qp_to_qp_ex(q->qp);
+	return 0;
+}
+
 static int make_queues(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct rtgt_err *err)
 {
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = {
-			.max_send_wr = param->send_depth,
-			.max_recv_wr = param->recv_depth,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
-		},
-	};
 	struct ibv_context *verbs = q->cm->id->verbs;
 	int depth = (int)(param->send_depth + param->recv_depth);
+	int ret = ask_device(q, param, err);
 
+	if (ret)
+		return ret;
 	q->pd = ibv_alloc_pd(verbs);
 	if (!q->pd)
 		return rtgt_fail(err, errno, "no protection domain: %s", strerror(errno));
@@ -48,11 +126,25 @@ static int make_queues(struct rtgt_qp *q, const struct rtgt_qp_param *param, str
 	if (!q->cq)
 		return rtgt_fail(err, errno, "no completion queue of %d entries: %s", depth,
 				 strerror(errno));
-	attr.send_cq = q->cq;
-	attr.recv_cq = q->cq;
-	if (rdma_create_qp(q->cm->id, q->pd, &attr))
-		return rtgt_fail(err, errno, "no queue pair: %s", strerror(errno));
-	q->qp = q->cm->id->qp;
+	return make_qp(q, param, err);
+}
+
+/**
+ * rtgt_qp_address() - note where datagrams go
+ * @q: its connection is established; nothing happens unless it is a datagram one
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_qp_address(struct rtgt_qp *q, struct rtgt_err *err)
+{
+	if (q->cm->param.transport != RTGT_UD)
+		return 0;
+	q->ah = ibv_create_ah(q->pd, &q->cm->ud.ah_attr);
+	if (!q->ah)
+		return rtgt_fail(err, errno, "no address handle: %s", strerror(errno));
+	rtgt_log(q->cm->param.log, "cm", "datagrams go to qp %u, qkey 0x%x", q->cm->ud.qp_num,
+		 q->cm->ud.qkey);
 	return 0;
 }
 
@@ -87,6 +179,8 @@ int rtgt_qp_create(struct rtgt_qp *q, struct rtgt_cm *cm, const struct rtgt_qp_p
  */
 void rtgt_qp_destroy(struct rtgt_qp *q)
 {
+	if (q->ah)
+		ibv_destroy_ah(q->ah);
 	if (q->qp)
 		rdma_destroy_qp(q->cm->id);
 	if (q->cq) {
@@ -100,22 +194,6 @@ void rtgt_qp_destroy(struct rtgt_qp *q)
 	memset(q, 0, sizeof(*q));
 }
 
-static const char *wr_opcode_str(enum ibv_wr_opcode opcode)
-{
-	switch (opcode) {
-	case IBV_WR_RDMA_WRITE:
-		return "RDMA_WRITE";
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return "RDMA_WRITE_WITH_IMM";
-	case IBV_WR_RDMA_READ:
-		return "RDMA_READ";
-	case IBV_WR_SEND:
-		return "SEND";
-	default:
-		return "other";
-	}
-}
-
 static const char *wc_opcode_str(enum ibv_wc_opcode opcode)
 {
 	switch (opcode) {
@@ -125,6 +203,16 @@ static const char *wc_opcode_str(enum ibv_wc_opcode opcode)
 		return "RDMA_WRITE";
 	case IBV_WC_RDMA_READ:
 		return "RDMA_READ";
+	case IBV_WC_COMP_SWAP:
+		return "COMPARE_AND_SWAP";
+	case IBV_WC_FETCH_ADD:
+		return "FETCH_AND_ADD";
+#ifdef RTGT_VERBS_FLUSH
+	case IBV_WC_FLUSH:
+		return "FLUSH";
+	case IBV_WC_ATOMIC_WRITE:
+		return "ATOMIC_WRITE";
+#endif
 	case IBV_WC_RECV:
 		return "RECV";
 	case IBV_WC_RECV_RDMA_WITH_IMM:
@@ -132,86 +220,6 @@ static const char *wc_opcode_str(enum ibv_wc_opcode opcode)
 	default:
 		return "other";
 	}
-}
-
-static void log_wr(const struct rtgt_log *log, const struct ibv_send_wr *wr)
-{
-	char remote[64] = "", imm[32] = "";
-
-	if (!log)
-		return;
-	if (wr->num_sge)
-		rtgt_log(log, "sge", "addr 0x%llx len %u lkey 0x%x",
-			 (unsigned long long)wr->sg_list->addr, wr->sg_list->length,
-			 wr->sg_list->lkey);
-	if (wr->opcode != IBV_WR_SEND)
-		snprintf(remote, sizeof(remote), " remote 0x%llx rkey 0x%x",
-			 (unsigned long long)wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
-	if (wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
-		snprintf(imm, sizeof(imm), " imm 0x%08x", ntohl(wr->imm_data));
-	rtgt_log(log, "wr", "id %llu %s sges %d%s%s", (unsigned long long)wr->wr_id,
-		 wr_opcode_str(wr->opcode), wr->num_sge, remote, imm);
-}
-
-/**
- * rtgt_qp_post() - post to the send queue
- * @q: connected
- * @wr: the request
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno.
- */
-int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *err)
-{
-	struct ibv_sge sge = { .length = wr->len };
-	struct ibv_send_wr send = {
-		.wr_id = wr->id,
-		.opcode = wr->opcode,
-		.send_flags = IBV_SEND_SIGNALED,
-		.imm_data = htonl(wr->imm),
-		.wr.rdma = { .remote_addr = wr->remote_addr, .rkey = wr->rkey },
-	};
-	struct ibv_send_wr *bad;
-	int ret;
-
-	/* In a scatter-gather entry a length of 0 can mean 2 GiB: zero bytes have none */
-	if (wr->len) {
-		sge.addr = (uintptr_t)wr->mr->buf + wr->offset;
-		sge.lkey = wr->mr->mr->lkey;
-		send.sg_list = &sge;
-		send.num_sge = 1;
-	}
-	log_wr(q->cm->param.log, &send);
-	ret = ibv_post_send(q->qp, &send, &bad);
-	if (ret)
-		return rtgt_fail(err, ret, "posting a %s of %u bytes failed: %s",
-				 wr_opcode_str(wr->opcode), wr->len, strerror(ret));
-	return 0;
-}
-
-/**
- * rtgt_qp_post_recv() - post a receive
- * @q: created
- * @id: comes back in the completion
- * @mr: buffer, used from its beginning
- * @len: bytes of it
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno.
- */
-int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, uint32_t len,
-		      struct rtgt_err *err)
-{
-	struct ibv_sge sge = { .addr = (uintptr_t)mr->buf, .length = len, .lkey = mr->mr->lkey };
-	struct ibv_recv_wr recv = { .wr_id = id, .sg_list = &sge, .num_sge = len ? 1 : 0 };
-	struct ibv_recv_wr *bad;
-	int ret = ibv_post_recv(q->qp, &recv, &bad);
-
-	rtgt_log(q->cm->param.log, "wr", "id %llu RECV of up to %u bytes", (unsigned long long)id,
-		 len);
-	if (ret)
-		return rtgt_fail(err, ret, "posting a receive failed: %s", strerror(ret));
-	return 0;
 }
 
 /* 1 with a completion, 0 without, or a negative errno */
@@ -269,20 +277,32 @@ static int spin_cq(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
  * @wc: filled; its status is the caller's to judge
  * @err: says what is wrong
  *
- * A completion that is there wins over a connection that ended.
+ * A completion wins over a connection that ended, and has a moment to arrive: a
+ * target that refuses an access closes the connection at once, and its DREQ may
+ * overtake the NAK that says why.
  *
  * Return: 0, -ETIMEDOUT after the connection's timeout, -EINTR after a signal,
  * -ECONNRESET when the peer closed the connection, or another negative errno.
  */
 int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 {
-	int timeout = q->cm->param.timeout_ms;
+	int timeout = q->cm->param.timeout_ms, ended = 0;
 	uint64_t end = rtgt_now_ns() + (uint64_t)timeout * 1000000u;
 	int n = poll_cq(q, wc, err);
+	struct rtgt_err why = { };
 
 	while (!n) {
 		uint64_t now = rtgt_now_ns();
 
+		if (now >= end && ended) {
+			*err = why;
+			return ended;
+		}
+		if (now >= end && q->cm->param.transport != RTGT_RC)
+			return rtgt_fail(err, ETIMEDOUT,
+					 "no completion within %d s: a message was lost, and over %s nothing is repeated",
+					 timeout / 1000,
+					 rtgt_transport_str(q->cm->param.transport));
 		if (now >= end)
 			return rtgt_fail(err, ETIMEDOUT,
 					 "no completion within %d s: is the link still up? (--timeout waits longer)",
@@ -291,8 +311,11 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 			n = sleep_cq(q, wc, (int)((end - now) / 1000000u) + 1, err);
 		else
 			n = spin_cq(q, wc, err);
-		if (!n)
-			n = rtgt_cm_check(q->cm, err);
+		if (n || ended)
+			continue;
+		ended = rtgt_cm_check(q->cm, &why);
+		if (ended && end > now + GRACE_MS * 1000000u)
+			end = now + GRACE_MS * 1000000u;
 	}
 	if (n < 0)
 		return n;

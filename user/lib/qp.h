@@ -13,25 +13,54 @@
 #include "log.h"
 #include "mr.h"
 
+/* Pieces a work request may have, if the device takes as many */
+#define RTGT_SGES	32
+
+/* The address header in front of what a datagram brings */
+#define RTGT_GRH	40
+
+/*
+ * IBV_WR_FLUSH and IBV_WR_ATOMIC_WRITE of rdma-core 45 and later; with an older
+ * one no queue pair has RTGT_CAN_FLUSH or RTGT_CAN_ATOMIC_WRITE.
+ */
+#define RTGT_WR_FLUSH		((enum ibv_wr_opcode)14)
+#define RTGT_WR_ATOMIC_WRITE	((enum ibv_wr_opcode)15)
+
+/* rtgt_qp.can: what not every device can */
+#define RTGT_CAN_ATOMIC		0x1U
+#define RTGT_CAN_FLUSH		0x2U
+#define RTGT_CAN_ATOMIC_WRITE	0x4U
+
 /**
  * struct rtgt_qp_param - what queue pair to make
  * @send_depth: work requests outstanding on the send queue
  * @recv_depth: receives posted
+ * @sges: pieces of a work request, at most RTGT_SGES; 0 is 1
+ * @inline_data: ask for as much inline data as the device gives
  * @poll: spin on the completion queue rather than sleep until an event
  */
 struct rtgt_qp_param {
 	uint32_t send_depth;
 	uint32_t recv_depth;
+	uint32_t sges;
+	bool inline_data;
 	bool poll;
 };
 
 /**
- * struct rtgt_qp - a reliable connection's queue pair
+ * struct rtgt_qp - a connection's queue pair
  * @cm: the connection it belongs to
  * @pd: its protection domain, for the caller's registrations too
  * @channel: where completion events come from; NULL when polling
  * @cq: completions of both queues
  * @qp: the queue pair; owned by @cm->id
+ * @ex: the same, to post what needs the newer calls; NULL when there is no such operation
+ * @ah: where a datagram goes; NULL when connected
+ * @can: RTGT_CAN_* of the device and the library
+ * @recv_sges: pieces a receive is cut into
+ * @max_sge_rd: pieces a READ may have
+ * @max_inline: bytes that may be posted inline
+ * @mtu: bytes of the largest packet of our own port
  * @events: completion events taken and not yet acknowledged
  */
 struct rtgt_qp {
@@ -40,19 +69,32 @@ struct rtgt_qp {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
+	struct ibv_qp_ex *ex;
+	struct ibv_ah *ah;
+	unsigned int can;
+	uint32_t recv_sges;
+	uint32_t max_sge_rd;
+	uint32_t max_inline;
+	uint32_t mtu;
 	unsigned int events;
 };
 
 /**
  * struct rtgt_wr - a work request
  * @id: comes back in the completion
- * @opcode: IBV_WR_*
+ * @opcode: IBV_WR_*, RTGT_WR_FLUSH or RTGT_WR_ATOMIC_WRITE (of the 8 bytes at @offset)
  * @mr: local buffer
  * @offset: first byte, counted from @mr->buf
  * @len: bytes; 0 makes a request without a scatter-gather entry
- * @remote_addr: for READ and WRITE
- * @rkey: for READ and WRITE
+ * @sges: pieces the local bytes are cut into by rtgt_piece(); 0 is 1
+ * @gap: bytes between each two pieces
+ * @remote_addr: for what is one-sided
+ * @rkey: likewise; for SEND_WITH_INV the key to invalidate
  * @imm: for the opcodes with an immediate, host order
+ * @compare_add: for atomics, what to compare with or to add
+ * @swap: for COMPARE_AND_SWAP
+ * @flags: IBV_SEND_FENCE, IBV_SEND_INLINE; inline is ignored where it cannot be
+ * @unsignaled: no completion unless it fails
  */
 struct rtgt_wr {
 	uint64_t id;
@@ -60,14 +102,36 @@ struct rtgt_wr {
 	const struct rtgt_mr *mr;
 	size_t offset;
 	uint32_t len;
+	unsigned int sges;
+	uint32_t gap;
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint32_t imm;
+	uint64_t compare_add;
+	uint64_t swap;
+	unsigned int flags;
+	bool unsignaled;
 };
+
+/**
+ * rtgt_piece() - cut bytes into pieces of about the same size
+ * @len: bytes
+ * @n: pieces
+ * @i: which
+ * @at: its first byte
+ *
+ * Return: its bytes; 0 is possible when @len is below @n.
+ */
+static inline uint32_t rtgt_piece(uint32_t len, unsigned int n, unsigned int i, uint32_t *at)
+{
+	*at = (uint32_t)((uint64_t)len * i / n);
+	return (uint32_t)((uint64_t)len * (i + 1) / n) - *at;
+}
 
 int rtgt_qp_create(struct rtgt_qp *q, struct rtgt_cm *cm, const struct rtgt_qp_param *param,
 		   struct rtgt_err *err);
 void rtgt_qp_destroy(struct rtgt_qp *q);
+int rtgt_qp_address(struct rtgt_qp *q, struct rtgt_err *err);
 int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *err);
 int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, uint32_t len,
 		      struct rtgt_err *err);

@@ -56,10 +56,10 @@ static int decode_rtgt_rep(struct rtgt_peer *peer, const struct rtgt_rep *rep, s
 		return rtgt_fail(err, EPROTO,
 				 "the target speaks version %u of the protocol, this tool %u: update the older one",
 				 peer->version, RTGT_VERSION);
-	if (n >= 1 && n <= RTGT_MAX_REGIONS)
-		need += (n - 1u) * sizeof(struct rtgt_region);
-	else
+	if (n > RTGT_MAX_REGIONS)
 		need = SIZE_MAX;
+	else if (n > 1)
+		need += (n - 1u) * sizeof(struct rtgt_region);
 	if (size > len || size < need)
 		return rtgt_fail(err, EPROTO,
 				 "the target's REP is malformed (%u regions in %zu of %zu bytes)",
@@ -71,7 +71,8 @@ static int decode_rtgt_rep(struct rtgt_peer *peer, const struct rtgt_rep *rep, s
 	peer->recv_depth = be16toh(rep->recv_depth);
 	peer->recv_size = be32toh(rep->recv_size);
 	peer->conn_id = be32toh(rep->conn_id);
-	peer->region[0] = decode_cap(&rep->cap, rep->access);
+	if (n)
+		peer->region[0] = decode_cap(&rep->cap, rep->access);
 	for (unsigned int i = 1; i < n; i++)
 		peer->region[i] = decode_cap(&rep->more[i - 1].cap, rep->more[i - 1].access);
 	return 0;
@@ -146,7 +147,7 @@ void rtgt_wire_msg(struct rtgt_msg *msg, enum rtgt_op op, uint32_t tag, uint32_t
 }
 
 /**
- * rtgt_wire_range() - the body of RTGT_MSG_CHECKSUM
+ * rtgt_wire_range() - the body of RTGT_MSG_CHECKSUM and RTGT_MSG_REVOKE
  * @range: filled
  * @region: index, as in struct rtgt_peer
  * @offset: first byte, counted from the region's beginning
@@ -161,8 +162,30 @@ void rtgt_wire_range(struct rtgt_range *range, uint32_t region, uint64_t offset,
 	};
 }
 
+/**
+ * rtgt_wire_xfer() - the body of RTGT_MSG_PULL and RTGT_MSG_PUSH
+ * @xfer: filled
+ * @region: index, as in struct rtgt_peer
+ * @offset: first byte, counted from the region's beginning
+ * @len: bytes
+ * @addr: of our memory
+ * @rkey: of our memory
+ */
+void rtgt_wire_xfer(struct rtgt_xfer *xfer, uint32_t region, uint64_t offset, uint64_t len,
+		    uint64_t addr, uint32_t rkey)
+{
+	*xfer = (struct rtgt_xfer) {
+		.region = htobe32(region),
+		.rkey = htobe32(rkey),
+		.offset = htobe64(offset),
+		.len = htobe64(len),
+		.addr = htobe64(addr),
+	};
+}
+
 static int decode_body(struct rtgt_reply *reply)
 {
+	struct rtgt_region region;
 	struct rtgt_imm_ack ack;
 	struct rtgt_crc crc;
 
@@ -181,6 +204,12 @@ static int decode_body(struct rtgt_reply *reply)
 			return -EPROTO;
 		memcpy(&ack, reply->body, sizeof(ack));
 		reply->covered = be32toh(ack.byte_len);
+		return 0;
+	case RTGT_MSG_REVOKE:
+		if (reply->len < sizeof(region))
+			return -EPROTO;
+		memcpy(&region, reply->body, sizeof(region));
+		reply->mem = decode_cap(&region.cap, region.access);
 		return 0;
 	default:
 		return 0;
@@ -247,6 +276,14 @@ const char *rtgt_status_str(uint16_t status)
 		return "no such region";
 	case RTGT_ST_RANGE:
 		return "not inside the region";
+	case RTGT_ST_SHARED:
+		return "the region is shared with other connections";
+	case RTGT_ST_DEPTH:
+		return "the connection agreed on no READ towards us";
+	case RTGT_ST_LIMIT:
+		return "a value beyond what it takes";
+	case RTGT_ST_FAILED:
+		return "its device refused: see its dmesg";
 	default:
 		return "unknown status";
 	}
@@ -304,8 +341,9 @@ int rtgt_access_str(uint32_t access, char *buf, size_t size)
 	const char *read = access & RTGT_ACCESS_READ ? ",read" : "";
 	const char *write = access & RTGT_ACCESS_WRITE ? ",write" : "";
 	const char *atomic = access & RTGT_ACCESS_ATOMIC ? ",atomic" : "";
+	const char *flush = access & RTGT_ACCESS_FLUSH ? ",flush" : "";
 	char all[32];
 
-	snprintf(all, sizeof(all), "%s%s%s", read, write, atomic);
+	snprintf(all, sizeof(all), "%s%s%s%s", read, write, atomic, flush);
 	return snprintf(buf, size, "%s", all[0] ? all + 1 : "none");
 }

@@ -32,7 +32,7 @@ struct rtgt_mem {
  *	  perhaps a length) came, and everything but @region[0] is 0
  * @version: its protocol version
  * @features: RTGT_F_*
- * @nr_regions: valid entries of @region
+ * @nr_regions: valid entries of @region; 0 of a datagram target
  * @recv_depth: SENDs and immediates it can hold at a time
  * @recv_size: bytes of the largest SEND it takes, header included
  * @conn_id: its number for this connection
@@ -71,6 +71,7 @@ struct rtgt_refusal {
  * @len: bytes of @body
  * @crc: of RTGT_MSG_CHECKSUM
  * @covered: bytes @crc covers, or of RTGT_MSG_IMM the bytes the WRITE carried
+ * @mem: the region's new capability, of RTGT_MSG_REVOKE
  */
 struct rtgt_reply {
 	uint8_t op;
@@ -81,6 +82,7 @@ struct rtgt_reply {
 	uint32_t len;
 	uint32_t crc;
 	uint64_t covered;
+	struct rtgt_mem mem;
 };
 
 void rtgt_wire_req(struct rtgt_req *req);
@@ -88,6 +90,8 @@ int rtgt_wire_rep(struct rtgt_peer *peer, const void *data, size_t len, struct r
 void rtgt_wire_rej(struct rtgt_refusal *refusal, const void *data, size_t len);
 void rtgt_wire_msg(struct rtgt_msg *msg, enum rtgt_op op, uint32_t tag, uint32_t len);
 void rtgt_wire_range(struct rtgt_range *range, uint32_t region, uint64_t offset, uint64_t len);
+void rtgt_wire_xfer(struct rtgt_xfer *xfer, uint32_t region, uint64_t offset, uint64_t len,
+		    uint64_t addr, uint32_t rkey);
 int rtgt_wire_reply(struct rtgt_reply *reply, const void *data, size_t len, struct rtgt_err *err);
 
 const char *rtgt_status_str(uint16_t status);

@@ -20,17 +20,20 @@
 const struct attr port_attrs[] = {
 	{ "addr", false, "an IPv4 or IPv6 address of this machine, or 0.0.0.0 for all" },
 	{ "port", true, "1 to 65535" },
-	{ "service", false, "rtgt" },
+	{ "service", false, "rtgt, rping or sink" },
+	{ "transport", false, "rc, uc or ud" },
 	{ "scope", false, "shared or private" },
+	{ "srq", true, "0 or 1" },
 	{ "max_conns", true, "1 to 65536" },
 	{ "recv_size", true, "64 to 2097152 bytes, K and M taken" },
 	{ "recv_depth", true, "1 to 4096" },
+	{ "idle_ms", true, "0 to 86400000 milliseconds, 0 for never" },
 	{ }
 };
 
 const struct attr region_attrs[] = {
 	{ "size", true, "1 to 1G bytes, K, M and G taken" },
-	{ "access", false, "one or more of read,write,atomic with commas between" },
+	{ "access", false, "one or more of read,write,atomic,flush with commas between" },
 	{ "fill", false, "zero, counter, or a byte as 0xNN" },
 	{ }
 };
@@ -121,7 +124,7 @@ static const struct attr *find_attr(const struct attr *attrs, const char *word)
 /* The words are KEY VALUE pairs of this object: told before anything is done */
 static int check_pairs(const struct object *o, int argc, char **argv)
 {
-	char keys[128] = "";
+	char keys[192] = "";
 	size_t at = 0;
 
 	for (const struct attr *a = o->attrs; a->name; a++)
@@ -245,6 +248,9 @@ static int fail_enable(const struct object *port, int code)
 	case ENOMEM:
 		return failed("port %s: no memory for its regions: smaller ones (rtgt region show)",
 			      port->name);
+	case EOPNOTSUPP:
+		return failed("port %s: the device lacks what it needs: see dmesg, and rtgt show",
+			      port->name);
 	default:
 		return fail_common(port, "enabling", code);
 	}
@@ -262,4 +268,30 @@ int port_enable(const struct object *port, bool on)
 	if (!ret)
 		return EXIT_OK;
 	return on ? fail_enable(port, -ret) : fail_common(port, "disabling", -ret);
+}
+
+/* Make the keys given away invalid: those of one connection, or of "all" */
+int port_revoke(const struct object *port, const char *id)
+{
+	char path[TREE_PATH];
+	int ret;
+
+	if (tree_path(path, port->path, "revoke"))
+		return failed("the path of port %s is too long", port->name);
+	ret = tree_write(path, id);
+	switch (-ret) {
+	case 0:
+		return EXIT_OK;
+	case EINVAL:
+	case ERANGE:
+		return failed("revoking \"%s\": a connection of a private port or all: rtgt show",
+			      id);
+	case ENOENT:
+		if (!tree_exists(path))
+			return failed("this module cannot revoke: is it an older one?");
+		return failed("port %s has no live connection %s: rtgt show %s lists them",
+			      port->name, id, port->name);
+	default:
+		return fail_common(port, "revoking the keys of", -ret);
+	}
 }

@@ -47,5 +47,6 @@ int object_add(const struct object *o, int argc, char **argv);
 int object_set(const struct object *o, int argc, char **argv);
 int object_remove(const struct object *o);
 int port_enable(const struct object *port, bool on);
+int port_revoke(const struct object *port, const char *id);
 
 #endif /* RTGT_ATTR_H */

@@ -16,7 +16,7 @@ static const char help[] =
 "  port      add, set, enable, disable, delete and show ports of the kernel target\n"
 "  region    add, set, delete and show the memory a port exposes\n"
 "  show      everything: ports, regions, connections, counters\n"
-"  ping      WRITE, READ, WRITE_WITH_IMM and SEND to a target, every byte verified\n"
+"  ping      every RDMA operation to a target, every byte verified\n"
 "\n"
 "Options:\n"
 "  -j, --json      results as JSON\n"

@@ -44,6 +44,17 @@ static void add_attrs(struct json_object *to, const char *dir, const struct attr
 		add_attr(to, dir, a->name, a->number);
 }
 
+/* As a client numbers them; a module that does not tell the index leaves the order of names */
+static int by_index(const void *a, const void *b)
+{
+	struct json_object *x = *(struct json_object *const *)a, *i = model_get(x, "index");
+	struct json_object *y = *(struct json_object *const *)b, *j = model_get(y, "index");
+
+	if (i && j)
+		return json_object_get_int(i) - json_object_get_int(j);
+	return strverscmp(model_str(x, "name"), model_str(y, "name"));
+}
+
 static struct json_object *read_regions(const char *port_dir)
 {
 	struct json_object *all = json_object_new_array();
@@ -56,11 +67,14 @@ static struct json_object *read_regions(const char *port_dir)
 		struct json_object *r = json_object_new_object();
 
 		json_object_object_add(r, "name", json_object_new_string(*n));
-		if (!tree_path(path, dir, "%s", *n))
+		if (!tree_path(path, dir, "%s", *n)) {
+			add_attr(r, path, "index", true);
 			add_attrs(r, path, region_attrs);
+		}
 		json_object_array_add(all, r);
 	}
 	tree_list_free(names);
+	json_object_array_sort(all, by_index);
 	return all;
 }
 

@@ -7,7 +7,6 @@
  * was measured before it is still reported.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,9 +16,6 @@
 
 #include "ping.h"
 
-#define STRINGIFY(x)	#x
-#define STRING(x)	STRINGIFY(x)
-
 /* Sizes up to here get MANY iterations, larger ones FEW, unless -C says otherwise */
 #define SMALL		(64u << 10)
 #define MANY		100
@@ -27,59 +23,6 @@
 
 /* What a server that does not tell its length is taken to have: the walkthrough's 4096 */
 #define PLAIN_LEN	4096
-
-static const char help[] =
-"Usage: rtgt ping [OPTIONS] HOST\n"
-"\n"
-"Connect to a target and do WRITE, READ, WRITE_WITH_IMM and SEND, in all sizes, one at a\n"
-"time.  Every byte is verified: here, and at the target through its checksum.  Letters are\n"
-"rping's where they mean the same.\n"
-"\n"
-"  -a, --address HOST   where to; the same as HOST\n"
-"  -p, --port PORT      port, 7471 by default\n"
-"  -I, --source ADDR    connect from this address\n"
-"  -o, --ops LIST       of write, read, write-imm, send; all that are possible by default\n"
-"  -S, --size LIST      bytes: 64 or 1,4K,1M or 1-1M (doubling); 1 B to 1 MiB by default,\n"
-"                       as far as the region and the port's recv_size reach\n"
-"  -C, --count N        iterations of each operation and size; by default 100, and 10 above 64K\n"
-"  -r, --region N       which of the port's regions, 0 by default\n"
-"  -V, --verify         verify the data (default)\n"
-"      --no-verify      only look at completions\n"
-"      --poll           spin on the completion queue instead of sleeping: wants a CPU of its own\n"
-"      --timeout SECS   bound of each step and operation, 10 by default\n"
-"  -v, --verbose        show the first bytes of the data\n"
-"  -q, --quiet          print errors only\n"
-"  -d, --debug          connection, QP, MR, SGE, WR and WC facts on stderr\n"
-"  -j, --json           one JSON document (also: rtgt -j [-p] ping)\n"
-"  -h, --help           this text\n"
-"\n"
-"Exit status: 0 all verified, 1 something failed, 2 the command line is wrong.\n";
-
-enum {
-	OPT_NO_VERIFY = 256,
-	OPT_POLL,
-	OPT_TIMEOUT,
-};
-
-static const struct option options[] = {
-	{ "address", required_argument, NULL, 'a' },
-	{ "port", required_argument, NULL, 'p' },
-	{ "source", required_argument, NULL, 'I' },
-	{ "ops", required_argument, NULL, 'o' },
-	{ "size", required_argument, NULL, 'S' },
-	{ "count", required_argument, NULL, 'C' },
-	{ "region", required_argument, NULL, 'r' },
-	{ "verify", no_argument, NULL, 'V' },
-	{ "no-verify", no_argument, NULL, OPT_NO_VERIFY },
-	{ "poll", no_argument, NULL, OPT_POLL },
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "debug", no_argument, NULL, 'd' },
-	{ "json", no_argument, NULL, 'j' },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
-};
 
 static atomic_bool interrupted;
 
@@ -89,169 +32,7 @@ static void on_signal(int sig)
 	interrupted = true;
 }
 
-static int add_size(struct ping *p, uint64_t size)
-{
-	if (p->nr_sizes == PING_SIZES)
-		return -E2BIG;
-	p->size[p->nr_sizes++] = (uint32_t)size;
-	return 0;
-}
-
-/* One item of -S: a number, or FIRST-LAST */
-static int parse_range(struct ping *p, const char *text)
-{
-	uint64_t first, last, size;
-
-	if (parse_size(text, &text, &first))
-		return -EINVAL;
-	last = first;
-	if (*text == '-' && parse_size(text + 1, &text, &last))
-		return -EINVAL;
-	if (*text || last < first || last > 1u << 30)
-		return -EINVAL;
-	for (size = first; size < last; size = size ? 2 * size : 1)
-		if (add_size(p, size))
-			return -EINVAL;
-	return add_size(p, last);
-}
-
-static int parse_sizes(struct ping *p, char *text)
-{
-	char *save;
-
-	p->nr_sizes = 0;
-	p->sweep = false;
-	for (char *item = strtok_r(text, ",", &save); item; item = strtok_r(NULL, ",", &save))
-		if (parse_range(p, item))
-			return misused("-S \"%s\": BYTES or FIRST-LAST, with K, M or G, up to 1G",
-				       item);
-	return p->nr_sizes ? EXIT_OK : misused("-S needs a size");
-}
-
-static int parse_ops(struct ping *p, char *text)
-{
-	unsigned int i;
-	char *save;
-
-	for (char *item = strtok_r(text, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-		for (i = 0; i < PING_OPS && strcmp(item, ping_ops[i].name); i++)
-			;
-		if (i == PING_OPS)
-			return misused("-o \"%s\": write, read, write-imm or send", item);
-		p->asked |= 1u << i;
-	}
-	return p->asked ? EXIT_OK : misused("-o needs an operation");
-}
-
-static int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
-		     uint64_t *value)
-{
-	if (!parse_number(text, max, value) && *value >= min)
-		return EXIT_OK;
-	return misused("%s \"%s\": a number from %llu to %llu", option, text,
-		       (unsigned long long)min, (unsigned long long)max);
-}
-
-static int set_number(struct ping *p, int opt, const char *text)
-{
-	uint64_t value;
-	int ret;
-
-	switch (opt) {
-	case 'p':
-		p->service = text;
-		return parse_int("-p", text, 1, 65535, &value);
-	case 'C':
-		return parse_int("-C", text, 1, 1000000000, &p->count);
-	case 'r':
-		ret = parse_int("-r", text, 0, RTGT_MAX_REGIONS - 1, &value);
-		p->region = (uint32_t)value;
-		return ret;
-	default:
-		ret = parse_int("--timeout", text, 1, 3600, &value);
-		p->timeout = (unsigned int)value;
-		return ret;
-	}
-}
-
-static int set_flag(struct ping *p, int opt)
-{
-	switch (opt) {
-	case 'V':
-		p->verify = true;
-		return EXIT_OK;
-	case OPT_NO_VERIFY:
-		p->verify = false;
-		return EXIT_OK;
-	case OPT_POLL:
-		p->poll = true;
-		return EXIT_OK;
-	case 'v':
-		p->show = true;
-		return EXIT_OK;
-	case 'q':
-		p->quiet = true;
-		return EXIT_OK;
-	case 'd':
-		p->debug = true;
-		return EXIT_OK;
-	default:
-		p->json = true;
-		return EXIT_OK;
-	}
-}
-
-static int set_option(struct ping *p, int opt, char **argv)
-{
-	switch (opt) {
-	case 'a':
-		p->host = optarg;
-		return EXIT_OK;
-	case 'I':
-		p->source = optarg;
-		return EXIT_OK;
-	case 'o':
-		return parse_ops(p, optarg);
-	case 'S':
-		return parse_sizes(p, optarg);
-	case 'p':
-	case 'C':
-	case 'r':
-	case OPT_TIMEOUT:
-		return set_number(p, opt, optarg);
-	case ':':
-		return misused("%s needs a value (rtgt ping --help)", argv[optind - 1]);
-	case '?':
-		return misused("unknown option %s (rtgt ping --help)", argv[optind - 1]);
-	default:
-		return set_flag(p, opt);
-	}
-}
-
-/* EXIT_OK to go on; -1 when --help was the whole of it */
-static int parse(struct ping *p, int argc, char **argv)
-{
-	int opt, ret;
-
-	/* main() used getopt() on other words and with other rules: begin anew */
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, ":a:p:I:o:S:C:r:Vvqdjh", options, NULL)) != -1) {
-		if (opt == 'h')
-			return print_help(help) ? EXIT_FAILED : -1;
-		ret = set_option(p, opt, argv);
-		if (ret)
-			return ret;
-	}
-	if (optind < argc && !p->host)
-		p->host = argv[optind++];
-	if (optind < argc)
-		return misused("one HOST is enough: %s, %s", p->host, argv[optind]);
-	if (!p->host)
-		return misused("ping which HOST? (rtgt ping --help)");
-	return EXIT_OK;
-}
-
-static uint32_t largest(const struct ping *p)
+uint32_t ping_largest(const struct ping *p)
 {
 	uint32_t max = 0;
 
@@ -282,37 +63,54 @@ static int run_size(struct ping *p, uint32_t len, struct rtgt_err *err)
 	return ret;
 }
 
-/* The largest size an operation can have here, and in words what limits it */
-static uint64_t limit(const struct ping *p, uint32_t wanted, char *why, size_t size)
+static uint64_t region_limit(const struct ping *p, uint32_t wanted, char *why, size_t size)
 {
-	if (!p->client.peer.rtgt) {
-		snprintf(why, size, "the server's buffer has %llu bytes",
-			 (unsigned long long)p->region_len);
-		return p->region_len;
-	}
-	if (p->op->access) {
+	if (p->client.peer.rtgt)
 		snprintf(why, size,
 			 "region %u has %llu bytes (there: rtgt region set PORT/NAME size %u)",
 			 p->region, (unsigned long long)p->region_len, wanted);
-		return p->region_len;
-	}
-	snprintf(why, size,
-		 "the port takes SENDs of %u bytes, %zu of them header (there: rtgt port set PORT recv_size %zu)",
-		 p->client.peer.recv_size, sizeof(struct rtgt_msg),
-		 wanted + sizeof(struct rtgt_msg));
-	return p->client.peer.recv_size - sizeof(struct rtgt_msg);
+	else
+		snprintf(why, size, "the server's buffer has %llu bytes",
+			 (unsigned long long)p->region_len);
+	return p->region_len;
+}
+
+static uint64_t message_limit(const struct ping *p, uint32_t wanted, char *why, size_t size)
+{
+	const size_t head = sizeof(struct rtgt_msg);
+
+	if (p->transport == RTGT_UD && p->client.qp.mtu < wanted + head)
+		snprintf(why, size,
+			 "a datagram is one packet of at most %u bytes, %zu of them header",
+			 p->client.qp.mtu, head);
+	else
+		snprintf(why, size,
+			 "the port takes SENDs of %u bytes, %zu of them header (there: rtgt port set PORT recv_size %zu)",
+			 p->client.peer.recv_size, head, wanted + head);
+	return p->client.payload;
+}
+
+/* The largest size an operation can have here, and in words what limits it */
+static uint64_t limit(const struct ping *p, uint32_t wanted, char *why, size_t size)
+{
+	if (p->op->needs & PING_MSG &&
+	    (!p->op->access || p->client.payload < p->region_len))
+		return message_limit(p, wanted, why, size);
+	return region_limit(p, wanted, why, size);
 }
 
 static int run_sizes(struct ping *p, bool asked, struct rtgt_err *err)
 {
-	uint32_t wanted = largest(p), done = 0;
+	uint32_t wanted = ping_largest(p), done = 0;
 	bool cut = false;
 	int ret = 0;
 	char why[192];
 	uint64_t max = limit(p, wanted, why, sizeof(why));
 
+	if (p->op->size)
+		return run_size(p, p->op->size, err);
 	/* A size somebody asked for is not quietly left out */
-	if (wanted > max && !p->sweep && (asked || p->op->access))
+	if (wanted > max && !p->sweep && (asked || !(p->op->needs & PING_MSG)))
 		return rtgt_fail(err, EMSGSIZE, "%s of %u bytes is not possible: %s", p->op->name,
 				 wanted, why);
 	for (unsigned int i = 0; i < p->nr_sizes && !ret; i++) {
@@ -331,18 +129,62 @@ static int run_sizes(struct ping *p, bool asked, struct rtgt_err *err)
 	return ret;
 }
 
-static int run_op(struct ping *p, bool asked, struct rtgt_err *err)
+/* What the device is asked for; says what is missing */
+static bool device_lacks(const struct ping *p, char *why, size_t size)
 {
-	char why[128] = "", access[32];
+	unsigned int missing = p->op->can & ~p->client.qp.can;
+	const char *device = ibv_get_device_name(p->client.cm.id->verbs->device);
 
-	if (p->op->rtgt && !p->client.peer.rtgt) {
-		snprintf(why, sizeof(why),
+	if (missing & RTGT_CAN_ATOMIC)
+		snprintf(why, size, "device %s has no atomics (atomic_cap none)", device);
+	else if (missing & RTGT_CAN_FLUSH)
+		snprintf(why, size,
+			 "device %s, or this build's rdma-core, has no FLUSH (device_cap_flags bit 38)",
+			 device);
+	else if (missing)
+		snprintf(why, size,
+			 "device %s, or this build's rdma-core, has no ATOMIC_WRITE (device_cap_flags bit 40)",
+			 device);
+	return missing;
+}
+
+/* Is the operation impossible here? Says why */
+static bool impossible(const struct ping *p, char *why, size_t size)
+{
+	const struct rtgt_peer *peer = &p->client.peer;
+	char access[32], wanted[32];
+
+	if (!(p->op->on & 1u << p->transport)) {
+		snprintf(why, size, "transport %s does not have it",
+			 rtgt_transport_str(p->transport));
+	} else if (p->op->needs & PING_TARGET && !peer->rtgt) {
+		snprintf(why, size,
 			 "it needs a target that speaks rtgt, this server gave a plain capability");
 	} else if (p->op->access & ~p->mem->access) {
 		rtgt_access_str(p->mem->access, access, sizeof(access));
-		snprintf(why, sizeof(why), "region %u grants %s only", p->region, access);
+		rtgt_access_str(p->op->access, wanted, sizeof(wanted));
+		snprintf(why, size, "region %u grants %s only, it needs %s", p->region, access,
+			 wanted);
+	} else if (p->op->size > p->region_len) {
+		snprintf(why, size, "region %u has %llu bytes, it needs %u", p->region,
+			 (unsigned long long)p->region_len, p->op->size);
+	} else if (p->op->needs & PING_PRIVATE && !(peer->features & RTGT_F_PRIVATE)) {
+		snprintf(why, size,
+			 "it would take the region from all: it needs a port with scope private");
+	} else if (p->op->access == RTGT_ACCESS_READ && p->sges > p->client.qp.max_sge_rd) {
+		snprintf(why, size, "the device takes %u pieces for a READ (max_sge_rd)",
+			 p->client.qp.max_sge_rd);
+	} else {
+		return device_lacks(p, why, size);
 	}
-	if (!why[0])
+	return true;
+}
+
+static int run_op(struct ping *p, bool asked, struct rtgt_err *err)
+{
+	char why[160];
+
+	if (!impossible(p, why, sizeof(why)))
 		return run_sizes(p, asked, err);
 	if (asked)
 		return rtgt_fail(err, EOPNOTSUPP, "%s is not possible: %s", p->op->name, why);
@@ -358,7 +200,8 @@ static int run_ops(struct ping *p, struct rtgt_err *err)
 		p->op = &ping_ops[i];
 		p->len = 0;
 		p->iteration = 0;
-		if (!p->asked || p->asked & 1u << i)
+		if (p->all || p->asked & 1u << i ||
+		    (!p->asked && !(p->op->needs & PING_EXTRA)))
 			ret = run_op(p, p->asked & 1u << i, err);
 	}
 	if (!ret && !json_object_array_length(p->results))
@@ -370,13 +213,13 @@ static int choose_region(struct ping *p, struct rtgt_err *err)
 {
 	const struct rtgt_peer *peer = &p->client.peer;
 
-	if (p->region >= peer->nr_regions)
+	if (p->region >= peer->nr_regions && (p->region || p->transport != RTGT_UD))
 		return rtgt_fail(err, ENOENT, "no region %u: the port has %u, counted from 0",
 				 p->region, peer->nr_regions);
 	p->mem = &peer->region[p->region];
 	p->region_len = p->mem->len;
 	if (!p->region_len)
-		p->region_len = p->sweep ? PLAIN_LEN : largest(p);
+		p->region_len = p->sweep ? PLAIN_LEN : ping_largest(p);
 	return 0;
 }
 
@@ -384,16 +227,27 @@ static int make_buffers(struct ping *p, struct rtgt_err *err)
 {
 	const struct rtgt_log *log = p->client.cm.param.log;
 	struct ibv_pd *pd = p->client.qp.pd;
-	size_t len = largest(p);
-	int ret;
+	size_t len = ping_largest(p);
+	int ret, tx = 0, rx = 0;
 
 	if (len > p->region_len)
 		len = p->region_len;
+	if (len < sizeof(uint64_t))
+		len = sizeof(uint64_t);
 	len += 2 * PING_MARGIN;
-	ret = rtgt_mr_create(&p->tx, pd, "data to write", len, 0, log, err);
-	if (ret)
-		return ret;
-	return rtgt_mr_create(&p->rx, pd, "data read", len, IBV_ACCESS_LOCAL_WRITE, log, err);
+	/* for PULL and PUSH; only the target is told the keys */
+	if (p->transport == RTGT_RC && p->client.peer.rtgt) {
+		tx = IBV_ACCESS_REMOTE_READ;
+		rx = IBV_ACCESS_REMOTE_WRITE;
+	}
+	ret = rtgt_mr_create(&p->tx, pd, "data to write", len, tx, log, err);
+	if (!ret)
+		ret = rtgt_mr_create(&p->rx, pd, "data read", len, rx | IBV_ACCESS_LOCAL_WRITE,
+				     log, err);
+	if (!ret && p->sges > 1)
+		ret = rtgt_mr_create(&p->list, pd, "data in pieces", len + ping_list_room(p),
+				     IBV_ACCESS_LOCAL_WRITE, log, err);
+	return ret;
 }
 
 /* Connected: choose the region, run, release; @facts is filled */
@@ -402,6 +256,8 @@ static int run_connected(struct ping *p, struct rtgt_facts *facts, struct rtgt_e
 	int ret = choose_region(p, err);
 
 	rtgt_facts_get(facts, &p->client.qp);
+	if (!ret && p->flags & IBV_SEND_INLINE && !p->client.qp.max_inline)
+		ret = rtgt_fail(err, EOPNOTSUPP, "--inline: the device takes no inline data");
 	if (!ret)
 		ret = make_buffers(p, err);
 	if (!ret) {
@@ -412,6 +268,7 @@ static int run_connected(struct ping *p, struct rtgt_facts *facts, struct rtgt_e
 		ping_out_end(p);
 	rtgt_mr_destroy(&p->tx);
 	rtgt_mr_destroy(&p->rx);
+	rtgt_mr_destroy(&p->list);
 	return ret;
 }
 
@@ -421,10 +278,14 @@ static int run(struct ping *p)
 	const struct rtgt_client_param param = {
 		.cm = {
 			.host = p->host, .service = p->service, .source = p->source,
+			.transport = p->transport,
 			.timeout_ms = (int)p->timeout * 1000, .log = p->debug ? &log : NULL,
 		},
 		.poll = p->poll,
-		.payload = largest(p),
+		.payload = ping_largest(p),
+		.sges = p->sges,
+		.chain = 2 * p->chain + 1,
+		.flags = p->flags,
 	};
 	struct rtgt_err err = { };
 	struct rtgt_facts facts;
@@ -458,22 +319,14 @@ int cmd_ping(const struct tool *tool, int argc, char **argv)
 	struct ping *p;
 	int ret;
 
-	if (argc && !strcmp(argv[0], "help"))
-		return print_help(help);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return failed("no memory");
-	p->service = STRING(RTGT_PORT);
-	p->timeout = 10;
-	p->verify = true;
 	p->json = tool->json;
 	p->pretty = tool->pretty;
-	for (uint32_t size = 1; size <= 1u << 20; size *= 4)
-		add_size(p, size);
-	p->sweep = true;
 
 	/* argv[-1] is the word "ping": what getopt() takes for the program's name */
-	ret = parse(p, argc + 1, argv - 1);
+	ret = ping_parse(p, argc + 1, argv - 1);
 	if (!ret) {
 		sigaction(SIGINT, &sa, NULL);
 		sigaction(SIGTERM, &sa, NULL);

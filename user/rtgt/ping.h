@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One run of rtgt ping, shared by its three files:
+ * One run of rtgt ping, shared by its files:
  *
- *	ping.c		the command line, the connection, the order of things
- *	ping_ops.c	the operations and their verification
+ *	ping_args.c	the command line
+ *	ping.c		the connection, the order of things
+ *	ping_ops.c	the table of operations, the place each is done at
+ *	ping_rdma.c	the one-sided operations
+ *	ping_send.c	those that ask the target for something
+ *	ping_check.c	what verification has in common
  *	ping_out.c	the table, the JSON document
  */
 #ifndef RTGT_PING_H
@@ -19,29 +23,43 @@
 #include "rtgt.h"
 
 #define PING_SIZES	128
-#define PING_OPS	4
+#define PING_OPS	12
 
 /* Bytes around a range that are watched, where the region has room */
 #define PING_MARGIN	RTGT_GUARD
 
 struct ping;
 
+/* Requests of a chain, half of them to READ and half to WRITE with --fence */
+#define PING_CHAIN	128
+
+/* ping_op.needs */
+#define PING_TARGET	0x1U	/* a target that speaks rtgt */
+#define PING_MSG	0x2U	/* its bytes are in a message */
+#define PING_PRIVATE	0x4U	/* a region nobody else uses */
+#define PING_EXTRA	0x8U	/* only on demand */
+
 /**
  * struct ping_op - an operation
  * @name: on the command line and in results
  * @access: what the region must grant
- * @rtgt: needs a target that speaks rtgt
+ * @needs: PING_*
+ * @on: bits of enum rtgt_transport
+ * @can: RTGT_CAN_* of the device
+ * @size: the only one it has, and then its place is a multiple of it; 0 for any
  * @run: does it once, verified
  */
 struct ping_op {
 	const char *name;
 	uint32_t access;
-	bool rtgt;
+	unsigned int needs;
+	unsigned int on;
+	unsigned int can;
+	uint32_t size;
 	int (*run)(struct ping *p, struct rtgt_err *err);
 };
 
 extern const struct ping_op ping_ops[PING_OPS];
-#define PING_SEND	(PING_OPS - 1)
 
 /*
  * struct ping - a run
@@ -52,7 +70,10 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @size: sizes
  * @nr_sizes: how many
  * @sweep: the sizes are the default ones
- * @asked: bit per operation named with -o; 0 for all that are possible
+ * @asked: bit per operation named with -o; 0 for the usual ones
+ * @all: -o all: whatever is possible
+ * @transport: which
+ * @sges, @chain, @flags: --sge, --unsignaled, --inline and --fence as IBV_SEND_*
  * @region: index
  * @timeout: seconds
  * @verify, @show, @debug, @quiet, @poll, @json, @pretty: options
@@ -63,6 +84,8 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @region_len: its length, or what is taken for it when the target did not say
  * @tx: what the target should hold: margin, data, margin
  * @rx: what READs bring
+ * @list: the same cut into pieces, with --sge
+ * @wr: a chain being put together
  * @completion, @reply: samples of the current operation and size
  * @seed: changes with every run
  * @serial: counts patterns
@@ -85,6 +108,9 @@ struct ping {
 	unsigned int nr_sizes;
 	bool sweep;
 	unsigned int asked;
+	bool all;
+	enum rtgt_transport transport;
+	unsigned int sges, chain, flags;
 	uint32_t region;
 	unsigned int timeout;
 	bool verify, show, debug, quiet, poll, json, pretty;
@@ -92,7 +118,8 @@ struct ping {
 	struct rtgt_client client;
 	const struct rtgt_mem *mem;
 	uint64_t region_len;
-	struct rtgt_mr tx, rx;
+	struct rtgt_mr tx, rx, list;
+	struct rtgt_rdma wr[PING_CHAIN + 1];
 	struct rtgt_hist completion, reply;
 	uint64_t seed, serial;
 
@@ -106,8 +133,42 @@ struct ping {
 	uint64_t total_iterations, total_bytes;
 };
 
+int ping_parse(struct ping *p, int argc, char **argv);
+uint32_t ping_largest(const struct ping *p);
+
 int ping_prepare(struct ping *p, struct rtgt_err *err);
 int ping_once(struct ping *p, struct rtgt_err *err);
+
+uint64_t ping_seed(struct ping *p);
+void ping_sample(struct ping *p, const struct rtgt_took *took);
+uint32_t ping_piece(const struct ping *p);
+bool ping_readable(const struct ping *p);
+bool ping_writable(const struct ping *p);
+int ping_fail_data(struct ping *p, const struct rtgt_diff *diff, const char *where,
+		   struct rtgt_err *err);
+int ping_check_target(struct ping *p, struct rtgt_err *err);
+int ping_check_rx(struct ping *p, uint64_t seed, struct rtgt_err *err);
+int ping_check_guards(struct ping *p, const struct rtgt_mr *mr, size_t used,
+		      struct rtgt_err *err);
+
+uint32_t ping_list_room(const struct ping *p);
+int ping_put(struct ping *p, enum ibv_wr_opcode opcode, struct rtgt_took *took,
+	     struct rtgt_err *err);
+int ping_plain(struct ping *p, enum ibv_wr_opcode opcode, const struct rtgt_mr *mr, size_t local,
+	       uint64_t remote, uint32_t len, struct rtgt_err *err);
+int ping_write(struct ping *p, struct rtgt_err *err);
+int ping_write_imm(struct ping *p, struct rtgt_err *err);
+int ping_read(struct ping *p, struct rtgt_err *err);
+int ping_cas(struct ping *p, struct rtgt_err *err);
+int ping_faa(struct ping *p, struct rtgt_err *err);
+int ping_atomic_write(struct ping *p, struct rtgt_err *err);
+int ping_flush(struct ping *p, struct rtgt_err *err);
+
+int ping_send(struct ping *p, struct rtgt_err *err);
+int ping_send_imm(struct ping *p, struct rtgt_err *err);
+int ping_send_inv(struct ping *p, struct rtgt_err *err);
+int ping_pull(struct ping *p, struct rtgt_err *err);
+int ping_push(struct ping *p, struct rtgt_err *err);
 
 void ping_out_head(const struct ping *p, const struct rtgt_facts *facts);
 void ping_out_result(struct ping *p, uint64_t iterations);

@@ -24,11 +24,16 @@ void ping_out_head(const struct ping *p, const struct rtgt_facts *f)
 	if (!table(p))
 		return;
 	rtgt_access_str(p->mem->access, access, sizeof(access));
-	printf("ping %s port %s from %s: device %s, path MTU %s, %s, kernel %s, %s\n",
-	       f->destination, p->service, f->source, f->device, f->path_mtu,
+	printf("ping %s port %s from %s: device %s, %s, path MTU %s, %s, kernel %s, %s\n",
+	       f->destination, p->service, f->source, f->device,
+	       rtgt_transport_str(p->transport), f->path_mtu,
 	       f->same_machine ? "one machine" : "two machines", f->kernel,
 	       p->poll ? "polling" : "completion events");
-	if (peer->rtgt)
+	if (p->flags & IBV_SEND_INLINE)
+		printf("inline up to %u bytes\n", p->client.qp.max_inline);
+	if (p->transport == RTGT_UD)
+		printf("endpoint %u: SENDs of up to %u bytes\n", peer->conn_id, peer->recv_size);
+	else if (peer->rtgt)
 		printf("connection %u, region %u of %u: %llu bytes, access %s\n", peer->conn_id,
 		       p->region, peer->nr_regions, (unsigned long long)p->mem->len, access);
 	else if (p->mem->len)
@@ -50,12 +55,12 @@ static void print_row(const struct ping *p, uint64_t iterations, uint64_t verifi
 	char reply[16] = "-";
 
 	if (!json_object_array_length(p->results))
-		printf("%-10s %9s %10s %14s %10s %10s %10s %10s %10s\n", "operation", "bytes",
+		printf("%-12s %9s %10s %14s %10s %10s %10s %10s %10s\n", "operation", "bytes",
 		       "iterations", "verified bytes", "min us", "p50 us", "p99 us", "max us",
 		       "reply p50");
 	if (p->reply.count)
 		snprintf(reply, sizeof(reply), "%.1f", us(rtgt_hist_percentile(&p->reply, 50)));
-	printf("%-10s %9u %10llu %14llu %10.1f %10.1f %10.1f %10.1f %10s\n", p->op->name, p->len,
+	printf("%-12s %9u %10llu %14llu %10.1f %10.1f %10.1f %10.1f %10s\n", p->op->name, p->len,
 	       (unsigned long long)iterations, (unsigned long long)verified, us(h->min),
 	       us(rtgt_hist_percentile(h, 50)), us(rtgt_hist_percentile(h, 99)), us(h->max),
 	       reply);
@@ -93,7 +98,7 @@ void ping_out_skip(struct ping *p, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (table(p))
-		printf("%-10s skipped: %s\n", p->op->name, text);
+		printf("%-12s skipped: %s\n", p->op->name, text);
 	rtgt_json_str(o, "op", p->op->name);
 	rtgt_json_str(o, "reason", text);
 	json_object_array_add(p->skipped, o);
@@ -107,7 +112,7 @@ void ping_out_data(const struct ping *p, const void *data, uint32_t len)
 
 	if (!table(p))
 		return;
-	printf("%-10s %9u #%llu ", p->op->name, len, (unsigned long long)p->iteration);
+	printf("%-12s %9u #%llu ", p->op->name, len, (unsigned long long)p->iteration);
 	for (uint32_t i = 0; i < n; i++)
 		printf(" %02x", bytes[i]);
 	fputs(len > n ? " ... |" : " |", stdout);
@@ -162,11 +167,15 @@ int ping_out_json(struct ping *p, const struct rtgt_facts *facts, const struct r
 	rtgt_json_str(doc, "host", p->host);
 	rtgt_json_str(doc, "port", p->service);
 	rtgt_json_bool(doc, "verify", p->verify);
+	rtgt_json_int(doc, "sges", p->sges);
+	rtgt_json_int(doc, "chain", p->chain);
+	rtgt_json_bool(doc, "fence", p->flags & IBV_SEND_FENCE);
 	rtgt_json_str(doc, "completions", p->poll ? "polling" : "events");
 	if (facts) {
 		rtgt_json_int(doc, "region", p->region);
 		json_object_object_add(doc, "facts", rtgt_json_facts(facts));
 		json_object_object_add(doc, "connection", rtgt_json_client(&p->client));
+		rtgt_json_int(doc, "max_inline", p->client.qp.max_inline);
 	}
 	json_object_object_add(doc, "results", json_object_get(p->results));
 	json_object_object_add(doc, "skipped", json_object_get(p->skipped));

@@ -18,19 +18,24 @@ static const char help[] =
 "  rtgt port set NAME KEY VALUE...      change a disabled port\n"
 "  rtgt port enable NAME                listen\n"
 "  rtgt port disable NAME               stop, and wait until every connection is gone\n"
+"  rtgt port revoke NAME [ID]           make the keys given away invalid; on a private port\n"
+"                                       those of connection ID only\n"
 "  rtgt port del NAME | --all           disable, remove the regions, remove the port\n"
 "  rtgt port show [NAME]                list ports\n"
 "\n"
 "Keys, with the module's defaults:\n"
 "  addr 0.0.0.0        IPv4 or IPv6 address to listen on\n"
 "  port 7471           1 to 65535\n"
-"  service rtgt        what the port speaks\n"
+"  service rtgt        what the port speaks: rtgt, rping, or sink (takes all, answers nothing)\n"
+"  transport rc        rc, uc or ud\n"
 "  scope shared        shared: one memory for all connections; private: each has its own\n"
+"  srq 0               1: the connections of a shared port share their receives\n"
 "  max_conns 1024      connections at a time, 1 to 65536\n"
 "  recv_size 4096      bytes of the largest SEND taken, 64 to 2M (K, M)\n"
 "  recv_depth 16       SENDs held at a time, 1 to 4096\n"
+"  idle_ms 0           close a connection that sent nothing for so long; 0: never\n"
 "\n"
-"A port needs a region (rtgt region add) before it can be enabled.\n"
+"A port of service rtgt needs a region (rtgt region add) before it can be enabled.\n"
 "Example:\n"
 "  rtgt port add t0 addr 192.0.2.1\n"
 "  rtgt region add t0/data size 1M\n"
@@ -83,6 +88,19 @@ static int port_off(const struct tool *tool, int argc, char **argv)
 {
 	(void)tool;
 	return switch_port("disable", false, argc, argv);
+}
+
+static int port_revoked(const struct tool *tool, int argc, char **argv)
+{
+	struct object port;
+	int ret = named(&port, "revoke", argc, argv);
+
+	(void)tool;
+	if (!ret && argc > 2)
+		ret = misused("revoke takes a port and a connection, \"%s\" is too much", argv[2]);
+	if (!ret)
+		ret = object_exists(&port);
+	return ret ? ret : port_revoke(&port, argc > 1 ? argv[1] : "all");
 }
 
 static int del_regions(const struct object *port)
@@ -167,6 +185,7 @@ int cmd_port(const struct tool *tool, int argc, char **argv)
 		{ "set", port_set },
 		{ "enable", port_on },
 		{ "disable", port_off },
+		{ "revoke", port_revoked },
 		{ "del", port_del },
 		{ "show", port_show },
 		{ }

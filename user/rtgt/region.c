@@ -17,11 +17,13 @@ static const char help[] =
 "\n"
 "Keys, with the module's defaults:\n"
 "  size 4096           bytes, 1 to 1G (K, M, G)\n"
-"  access read,write   what a peer may do: read, write, atomic, with commas between\n"
+"  access read,write   what a peer may do: read, write, atomic, and flush where the device\n"
+"                      can, with commas between\n"
 "  fill zero           what it holds at first: zero, counter (32-bit words holding\n"
 "                      their own index, little-endian) or a byte as 0xNN\n"
 "\n"
-"A port has at most six regions; a client numbers them in the order they were made.\n"
+"A port has at most six regions; a client numbers them in the order they were made,\n"
+"which is the index that show tells.\n"
 "While the port is enabled its regions cannot be changed: rtgt port disable first.\n";
 
 static int named(struct object *region, const char *verb, int argc, char **argv)

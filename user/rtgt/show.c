@@ -48,14 +48,15 @@ int show_ports(const struct tool *tool, const char *only)
 
 	if (tool->json)
 		return print_document(tool, ports);
-	printf("%-12s %-14s %-22s %-8s %-8s %9s %9s %10s %7s\n", "NAME", "STATE", "ADDRESS",
-	       "SERVICE", "SCOPE", "MAX_CONNS", "RECV_SIZE", "RECV_DEPTH", "REGIONS");
+	printf("%-12s %-14s %-22s %-8s %-9s %-8s %9s %9s %10s %7s\n", "NAME", "STATE", "ADDRESS",
+	       "SERVICE", "TRANSPORT", "SCOPE", "MAX_CONNS", "RECV_SIZE", "RECV_DEPTH", "REGIONS");
 	for (size_t i = 0; i < length(ports); i++) {
 		struct json_object *p = json_object_array_get_idx(ports, i);
 
-		printf("%-12s %-14s %-22s %-8s %-8s %9s %9s %10s %7zu\n", model_str(p, "name"),
-		       model_str(p, "state"), address(p, where, sizeof(where)),
-		       model_str(p, "service"), model_str(p, "scope"), model_str(p, "max_conns"),
+		printf("%-12s %-14s %-22s %-8s %-9s %-8s %9s %9s %10s %7zu\n",
+		       model_str(p, "name"), model_str(p, "state"),
+		       address(p, where, sizeof(where)), model_str(p, "service"),
+		       model_str(p, "transport"), model_str(p, "scope"), model_str(p, "max_conns"),
 		       model_str(p, "recv_size"), model_str(p, "recv_depth"),
 		       length(model_get(p, "regions")));
 	}
@@ -92,13 +93,13 @@ int show_regions(const struct tool *tool, const char *only)
 	json_object_put(ports);
 	if (tool->json)
 		return print_document(tool, all);
-	printf("%-24s %10s  %-18s %s\n", "REGION", "SIZE", "ACCESS", "FILL");
+	printf("%-24s %5s %10s  %-23s %s\n", "REGION", "INDEX", "SIZE", "ACCESS", "FILL");
 	for (size_t i = 0; i < length(all); i++) {
 		struct json_object *r = json_object_array_get_idx(all, i);
 
 		snprintf(name, sizeof(name), "%s/%s", model_str(r, "port"), model_str(r, "name"));
-		printf("%-24s %10s  %-18s %s\n", name, model_str(r, "size"),
-		       model_str(r, "access"), model_str(r, "fill"));
+		printf("%-24s %5s %10s  %-23s %s\n", name, model_str(r, "index"),
+		       model_str(r, "size"), model_str(r, "access"), model_str(r, "fill"));
 	}
 	json_object_put(all);
 	return EXIT_OK;
@@ -140,16 +141,18 @@ static void print_port(struct json_object *p)
 	struct json_object *regions = model_get(p, "regions"), *counters;
 	char where[64];
 
-	printf("port %s %s %s, service %s, scope %s\n", model_str(p, "name"),
+	printf("port %s %s %s, service %s, transport %s, scope %s\n", model_str(p, "name"),
 	       model_str(p, "state"), address(p, where, sizeof(where)), model_str(p, "service"),
-	       model_str(p, "scope"));
-	printf("  limits      max_conns %s, recv_size %s, recv_depth %s\n",
-	       model_str(p, "max_conns"), model_str(p, "recv_size"), model_str(p, "recv_depth"));
+	       model_str(p, "transport"), model_str(p, "scope"));
+	printf("  limits      max_conns %s, recv_size %s, recv_depth %s, srq %s, idle_ms %s\n",
+	       model_str(p, "max_conns"), model_str(p, "recv_size"), model_str(p, "recv_depth"),
+	       model_str(p, "srq"), model_str(p, "idle_ms"));
 	for (size_t i = 0; i < length(regions); i++) {
 		struct json_object *r = json_object_array_get_idx(regions, i);
 
-		printf("  region      %s: %s bytes, access %s, fill %s\n", model_str(r, "name"),
-		       model_str(r, "size"), model_str(r, "access"), model_str(r, "fill"));
+		printf("  region %s    %s: %s bytes, access %s, fill %s\n", model_str(r, "index"),
+		       model_str(r, "name"), model_str(r, "size"), model_str(r, "access"),
+		       model_str(r, "fill"));
 	}
 	print_connections(model_get(p, "connections"));
 	counters = model_get(p, "counters");
@@ -157,6 +160,24 @@ static void print_port(struct json_object *p)
 		print_counters(counters);
 	else
 		puts("  counters    not readable: be root, and mount debugfs");
+}
+
+/* What module and devices can, a few words to a line */
+static void print_features(void)
+{
+	struct json_object *all = model_features();
+	int column = 0;
+
+	for (size_t i = 0; i < length(all); i++) {
+		const char *word = json_object_get_string(json_object_array_get_idx(all, i));
+
+		if (!i || column + (int)strlen(word) > 90)
+			column = printf(i ? "\n         %s" : "features %s", word);
+		else
+			column += printf(" %s", word);
+	}
+	puts("");
+	json_object_put(all);
 }
 
 int cmd_show(const struct tool *tool, int argc, char **argv)
@@ -184,6 +205,8 @@ int cmd_show(const struct tool *tool, int argc, char **argv)
 		json_object_object_add(doc, "ports", ports);
 		return print_document(tool, doc);
 	}
+	if (!only)
+		print_features();
 	if (!length(ports))
 		puts("no ports (rtgt port help)");
 	for (size_t i = 0; i < length(ports); i++)

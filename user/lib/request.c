@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requests to the target: a SEND and its reply, one at a time.
+ *
+ * What is asked for is put together in rtgt_client.tx, the answer comes into
+ * rtgt_client.rx, behind the address header if it is a datagram.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "client.h"
+
+/* Ask and take the answer; the body is in place behind the header of c->tx */
+static int ask(struct rtgt_client *c, enum rtgt_op op, const struct rtgt_echo *as,
+	       struct rtgt_reply *reply, struct rtgt_took *took, struct rtgt_err *err)
+{
+	struct rtgt_wr wr = {
+		.opcode = as->opcode, .mr = &c->tx,
+		.len = (uint32_t)sizeof(struct rtgt_msg) + as->len,
+		.imm = as->imm, .rkey = as->rkey, .sges = c->sges, .flags = c->flags,
+	};
+	uint64_t start, recv;
+	struct ibv_wc wc;
+	int ret;
+
+	if (!c->peer.rtgt)
+		return rtgt_fail(err, EOPNOTSUPP,
+				 "the server gave a plain capability: it does not answer SENDs");
+	rtgt_wire_msg((struct rtgt_msg *)c->tx.buf, op, ++c->tag, as->len);
+	ret = rtgt_client_expect(c, &recv, err);
+	if (ret)
+		return ret;
+	wr.id = ++c->wr_id;
+	start = rtgt_now_ns();
+	ret = rtgt_qp_post(&c->qp, &wr, err);
+	if (!ret)
+		ret = rtgt_client_wait(c, wr.id, "SEND", &wc, err);
+	if (ret)
+		return ret;
+	took->completion = rtgt_now_ns() - start;
+	ret = rtgt_client_reply(c, recv, op, reply, err);
+	took->reply = rtgt_now_ns() - start;
+	if (!ret && reply->tag != c->tag)
+		ret = rtgt_fail(err, EPROTO, "the reply's tag is %u, the request's was %u",
+				reply->tag, c->tag);
+	return ret;
+}
+
+/* Likewise with a body of a few bytes */
+static int ask_small(struct rtgt_client *c, enum rtgt_op op, const void *body, uint32_t len,
+		     struct rtgt_reply *reply, struct rtgt_took *took, struct rtgt_err *err)
+{
+	const struct rtgt_echo as = { .opcode = IBV_WR_SEND, .len = len };
+
+	if (c->peer.rtgt)
+		memcpy(rtgt_client_tx(c), body, len);
+	return ask(c, op, &as, reply, took, err);
+}
+
+/**
+ * rtgt_client_echo() - SEND bytes and get them back
+ * @c: open; the bytes are at rtgt_client_tx()
+ * @echo: how many, and what goes with them
+ * @took: filled
+ * @err: says what is wrong
+ *
+ * What came back is at rtgt_client_rx() until the next operation.  After a
+ * SEND_WITH_INV the key in it is dead: rtgt_client_revoke() gets a new one.
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_echo(struct rtgt_client *c, const struct rtgt_echo *echo, struct rtgt_took *took,
+		     struct rtgt_err *err)
+{
+	struct rtgt_reply reply;
+	int ret = ask(c, RTGT_MSG_ECHO, echo, &reply, took, err);
+
+	if (!ret && reply.len != echo->len)
+		ret = rtgt_fail(err, EPROTO, "the echo has %u bytes, %u were sent", reply.len,
+				echo->len);
+	return ret;
+}
+
+/**
+ * rtgt_client_checksum() - let the target read its own memory
+ * @c: open
+ * @region: index in @c->peer
+ * @offset: first byte, counted from the region's beginning
+ * @len: bytes
+ * @crc: CRC-32 of the range; rtgt_crc32() computes the same here
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_checksum(struct rtgt_client *c, uint32_t region, uint64_t offset, uint64_t len,
+			 uint32_t *crc, struct rtgt_err *err)
+{
+	struct rtgt_range range;
+	struct rtgt_reply reply;
+	struct rtgt_took took;
+	int ret;
+
+	rtgt_wire_range(&range, region, offset, len);
+	ret = ask_small(c, RTGT_MSG_CHECKSUM, &range, sizeof(range), &reply, &took, err);
+	if (!ret && reply.covered != len)
+		ret = rtgt_fail(err, EPROTO, "the checksum covers %llu bytes, not %llu",
+				(unsigned long long)reply.covered, (unsigned long long)len);
+	*crc = ret ? 0 : reply.crc;
+	return ret;
+}
+
+/**
+ * rtgt_client_move() - let the target READ or WRITE our memory
+ * @c: open
+ * @move: what
+ * @took: filled; @took->reply is when the target says that it is done
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct rtgt_took *took,
+		     struct rtgt_err *err)
+{
+	struct rtgt_reply reply;
+	struct rtgt_xfer xfer;
+
+	rtgt_wire_xfer(&xfer, move->region, move->remote, move->len,
+		       (uintptr_t)move->mr->buf + move->local, move->mr->mr->rkey);
+	return ask_small(c, move->op, &xfer, sizeof(xfer), &reply, took, err);
+}
+
+/**
+ * rtgt_client_revoke() - let the target give a region a new key
+ * @c: open; @c->peer is brought up to date
+ * @region: index in @c->peer
+ * @err: says what is wrong
+ *
+ * Of a region others use too the target does that only when its key is dead.
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *err)
+{
+	const uint32_t old = c->peer.region[region].rkey;
+	struct rtgt_range range;
+	struct rtgt_reply reply;
+	struct rtgt_took took;
+	int ret;
+
+	rtgt_wire_range(&range, region, 0, 0);
+	ret = ask_small(c, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, &took, err);
+	if (ret)
+		return ret;
+	if (reply.mem.rkey == old)
+		return rtgt_fail(err, EPROTO, "the target's new rkey is the old one, 0x%x", old);
+	c->peer.region[region] = reply.mem;
+	rtgt_log(c->cm.param.log, "rep", "region %u: rkey 0x%x instead of 0x%x", region,
+		 reply.mem.rkey, old);
+	return 0;
+}
