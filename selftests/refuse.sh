@@ -11,7 +11,7 @@
 
 # A port with a region of each kind between two plain ones, and a neighbour.
 guarded_port() {
-	target_port region mem size=8192 fill=0x77 region ro size=4096 access=read fill=0x77 \
+	target_port region mem size=8000 fill=0x77 region ro size=4096 access=read fill=0x77 \
 		region wo size=4096 access=write fill=0x77
 	background neighbour probe hold
 	said neighbour ready=1
@@ -20,7 +20,7 @@ guarded_port() {
 }
 
 untouched() {
-	target look filled "$(data_of mem)" 0 8192 0x77
+	target look filled "$(data_of mem)" 0 8000 0x77
 	target look filled "$(data_of ro)" 0 4096 0x77
 	target look filled "$(data_of wo)" 0 4096 0x77
 	tell neighbour echo
@@ -80,16 +80,16 @@ stale_key() {
 tcase write-rkey "a WRITE with a wrong key is refused" refused op=write rkey_xor=0x1000
 tcase read-rkey "a READ with a wrong key is refused" refused op=read rkey_xor=0x1000
 tcase imm-rkey "a WRITE_WITH_IMM with a wrong key is refused" refused op=imm imm=1 rkey_xor=0x1000
-tcase write-end "a WRITE one byte beyond the end is refused" refused op=write offset=8129 len=64
-tcase read-end "a READ one byte beyond the end is refused" refused op=read offset=8129 len=64
+tcase write-end "a WRITE one byte beyond the end is refused" refused op=write offset=7937 len=64
+tcase read-end "a READ one byte beyond the end is refused" refused op=read offset=7937 len=64
 tcase write-read-only "a WRITE to a read-only region is refused" refused op=write region=1
 tcase read-write-only "a READ of a write-only region is refused" refused op=read region=2
 tcase zero-bytes "zero bytes need no capability" nothing_at_all
 
 tier fast
 tcase write-key-part "a WRITE whose key differs in its low byte only is refused" refused op=write rkey_xor=1
-tcase imm-end "a WRITE_WITH_IMM one byte beyond the end is refused" refused op=imm imm=1 offset=8129 len=64
-tcase write-long-end "a WRITE of many packets, the last byte beyond the end, is refused" refused op=write offset=1 len=8192
+tcase imm-end "a WRITE_WITH_IMM one byte beyond the end is refused" refused op=imm imm=1 offset=7937 len=64
+tcase write-long-end "a WRITE of many packets, the last byte beyond the end, is refused" refused op=write offset=1 len=8000
 tcase write-before "a WRITE one byte before the start is refused" refused op=write offset=-1 len=64
 tcase read-before "a READ one byte before the start is refused" refused op=read offset=-1 len=64
 tcase write-wrap "a WRITE whose end wraps around the address space is refused" refused op=write addr=-32 len=64
@@ -97,7 +97,7 @@ tcase write-other "a WRITE to one region with the key of another is refused" ref
 tcase imm-read-only "a WRITE_WITH_IMM to a read-only region is refused" refused op=imm imm=1 region=1
 tcase read-only-read "a READ of a read-only region is granted" granted op=read region=1 len=4096
 tcase write-only-written "a WRITE to a write-only region is granted" granted op=write region=2 len=4096
-tcase last-byte "a WRITE of the last byte is granted" granted op=write offset=8191 len=1
+tcase last-byte "a WRITE of the last byte is granted" granted op=write offset=7999 len=1
 tcase many "five refused clients, one after the other, and the sixth lives" many
 tcase stale-key "a key from before the port was disabled is refused" stale_key
 

@@ -97,9 +97,10 @@ static int check_sum(struct ping *p, uint32_t from, uint32_t len, const char *wh
 	if (ret || got == want)
 		return ret;
 	return rtgt_fail(err, EILSEQ,
-			 "%s of %u bytes, iteration %llu: the target's checksum of %s (region offset %llu, %u bytes) is 0x%08x, expected 0x%08x",
+			 "%s of %u bytes, iteration %llu: the target's checksum of %s (region offset %llu, %u bytes) is 0x%08x, expected 0x%08x%s",
 			 p->op->name, p->len, (unsigned long long)p->iteration, what,
-			 (unsigned long long)(p->at - p->before + from), len, got, want);
+			 (unsigned long long)(p->at - p->before + from), len, got, want,
+			 p->transport == RTGT_UC ? ": lost? over uc nothing is repeated" : "");
 }
 
 /* Say where the difference check_sum() found is, as exactly as the region's access allows */
