@@ -81,11 +81,16 @@ static void xfer_step(struct rtgt_slot *slot)
 		       addr, rq->rkey, sge, nr, xfer_step);
 }
 
+/* What a peer may not write itself, the target does not write for it. */
 static void op_xfer(struct rtgt_slot *slot)
 {
+	bool pull = slot->rq.op == RTGT_MSG_PULL;
+	u32 needs = pull ? RTGT_ACCESS_WRITE : RTGT_ACCESS_READ;
 	u32 status = slot_check_range(slot);
 
-	if (status == RTGT_OK && slot->rq.op == RTGT_MSG_PULL && !slot->conn->can_read)
+	if (status == RTGT_OK && !(slot->conn->domain->map[slot->rq.region].access & needs))
+		status = RTGT_ST_ACCESS;
+	if (status == RTGT_OK && pull && !slot->conn->can_read)
 		status = RTGT_ST_DEPTH;
 	if (status != RTGT_OK)
 		rtgt_slot_reply(slot, status, 0, 0);

@@ -339,6 +339,7 @@ const char *rtgt_status_name(u32 status)
 		[RTGT_ST_DEPTH] = "depth",
 		[RTGT_ST_LIMIT] = "limit",
 		[RTGT_ST_FAILED] = "failed",
+		[RTGT_ST_ACCESS] = "access",
 	};
 
 	if (status >= ARRAY_SIZE(names))

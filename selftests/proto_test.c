@@ -550,9 +550,9 @@ TEST_F(wire, names)
 	EXPECT_STREQ("unknown", rtgt_rej_name(0));
 	EXPECT_STREQ("unknown", rtgt_rej_name(RTGT_REJ_STOPPING + 1));
 	EXPECT_STREQ("unknown", rtgt_rej_name(~0u));
-	for (u32 i = RTGT_OK; i <= RTGT_ST_FAILED; i++)
+	for (u32 i = RTGT_OK; i <= RTGT_ST_ACCESS; i++)
 		EXPECT_STRNE("unknown", rtgt_status_name(i));
-	EXPECT_STREQ("unknown", rtgt_status_name(RTGT_ST_FAILED + 1));
+	EXPECT_STREQ("unknown", rtgt_status_name(RTGT_ST_ACCESS + 1));
 	EXPECT_STREQ("unknown", rtgt_status_name(~0u));
 }
 

@@ -108,7 +108,10 @@ set_up() {
 	((EUID == 0)) || give_up "must run as root"
 	if [[ $RTGT_TIER == fast ]]; then
 		[[ -e /run/rtgt-topology ]] || took_up=1
-		"$HERE/topology.sh" up || give_up "the two devices could not be set up"
+		"$HERE/topology.sh" up || give_up "the two devices could not be set up (topology.sh said why)"
+	else
+		# as topology.sh does: let rdma_cm find the neighbour resolved
+		ping -q -c 1 -W 10 "$RTGT_TARGET_ADDR" >&2 || give_up "$RTGT_TARGET_ADDR does not answer a ping"
 	fi
 	target test -d /sys/module/rtgt || loaded=1
 	target module_load || give_up "the module could not be loaded; build it and set RTGT_KO to its path"

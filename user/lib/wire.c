@@ -284,6 +284,8 @@ const char *rtgt_status_str(uint16_t status)
 		return "a value beyond what it takes";
 	case RTGT_ST_FAILED:
 		return "its device refused: see its dmesg";
+	case RTGT_ST_ACCESS:
+		return "the region's access does not allow it";
 	default:
 		return "unknown status";
 	}

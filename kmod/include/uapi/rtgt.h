@@ -205,6 +205,7 @@ enum rtgt_op {
  *		   (responder_resources in its REQ is 0)
  * @RTGT_ST_LIMIT: a value beyond what the target takes
  * @RTGT_ST_FAILED: the device refused; the kernel log says more
+ * @RTGT_ST_ACCESS: the region's access does not allow it to a peer
  */
 enum rtgt_status {
 	RTGT_OK			= 0,
@@ -217,6 +218,7 @@ enum rtgt_status {
 	RTGT_ST_DEPTH		= 7,
 	RTGT_ST_LIMIT		= 8,
 	RTGT_ST_FAILED		= 9,
+	RTGT_ST_ACCESS		= 10,
 };
 
 /**
