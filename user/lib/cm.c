@@ -379,6 +379,13 @@ static void take_rep(struct rtgt_cm *cm, const struct rdma_cm_event *ev)
 		memcpy(cm->rep, data, cm->rep_len);
 }
 
+static uint8_t depth(int wanted, uint8_t max)
+{
+	if (wanted == RTGT_CM_NONE)
+		return 0;
+	return wanted && wanted < max ? (uint8_t)wanted : max;
+}
+
 /**
  * rtgt_cm_connect() - from a route to a connection
  * @cm: resolved, with a queue pair on @cm->id
@@ -386,8 +393,9 @@ static void take_rep(struct rtgt_cm *cm, const struct rdma_cm_event *ev)
  * @req_len: bytes of @req, at most RTGT_REQ_MAX
  * @err: says what is wrong
  *
- * Asks for as many outstanding READs as the device can, and for endless RNR
- * retries: a target that is slow to post receives is not an error.
+ * Asks, unless told otherwise, for as many outstanding READs as the device can,
+ * and for endless RNR retries: a target that is slow to post receives is not an
+ * error.
  *
  * Return: 0, or a negative errno; ECONNREFUSED with @cm->reject_status and
  * @cm->refusal when refused, ETIMEDOUT when nobody answered.
@@ -397,8 +405,8 @@ int rtgt_cm_connect(struct rtgt_cm *cm, const void *req, uint8_t req_len, struct
 	struct rdma_conn_param conn = {
 		.private_data = req,
 		.private_data_len = req_len,
-		.responder_resources = RDMA_MAX_RESP_RES,
-		.initiator_depth = RDMA_MAX_INIT_DEPTH,
+		.responder_resources = depth(cm->param.responder_resources, RDMA_MAX_RESP_RES),
+		.initiator_depth = depth(cm->param.initiator_depth, RDMA_MAX_INIT_DEPTH),
 		.retry_count = 7,
 		.rnr_retry_count = 7,
 	};

@@ -24,6 +24,8 @@ enum rtgt_transport {
 	RTGT_UD,
 };
 
+#define RTGT_CM_NONE	(-1)
+
 /**
  * struct rtgt_cm_param - where to connect to, and how
  * @host: name or address
@@ -31,6 +33,9 @@ enum rtgt_transport {
  * @source: name or address to connect from; NULL leaves it to the routing table
  * @transport: RTGT_RC unless told otherwise
  * @timeout_ms: bound of each step
+ * @initiator_depth: READs and atomics of ours that may be under way; 0 is as many as both
+ *		     ends can, RTGT_CM_NONE none
+ * @responder_resources: those of the peer, likewise
  * @log: for facts; NULL for none
  */
 struct rtgt_cm_param {
@@ -39,6 +44,8 @@ struct rtgt_cm_param {
 	const char *source;
 	enum rtgt_transport transport;
 	int timeout_ms;
+	int initiator_depth;
+	int responder_resources;
 	const struct rtgt_log *log;
 };
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * probe access: one operation anywhere, with any rkey.
+ *
+ * Says how it completed, what the target's device answered on the wire, and what
+ * the target answered.  What would be refused before it gets there can be had too:
+ *
+ *	revoke=1	the region's rkey is rotated first, and the old one used
+ *	reads=0		no READ or atomic was agreed on; it is posted all the same
+ *	withhold=N	the target's next N receives are not there
+ *	rnr_retry=N	so many retries when there is none
+ */
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe.h"
+
+/* What an operation does with the local buffer */
+enum use {
+	OUT,		/* the bytes go out */
+	IN,		/* they come in */
+	MESSAGE,	/* a message of make_msg() goes out and is answered */
+	NO_BYTES,
+};
+
+static const struct op {
+	const char *name;
+	enum ibv_wr_opcode opcode;
+	enum use use;
+} ops[] = {
+	{ "write", IBV_WR_RDMA_WRITE, OUT },
+	{ "imm", IBV_WR_RDMA_WRITE_WITH_IMM, OUT },
+	{ "read", IBV_WR_RDMA_READ, IN },
+	{ "cas", IBV_WR_ATOMIC_CMP_AND_SWP, IN },
+	{ "faa", IBV_WR_ATOMIC_FETCH_AND_ADD, IN },
+	{ "atomic-write", RTGT_WR_ATOMIC_WRITE, OUT },
+	{ "flush", RTGT_WR_FLUSH, NO_BYTES },
+	{ "send", IBV_WR_SEND, MESSAGE },
+	{ "send-imm", IBV_WR_SEND_WITH_IMM, MESSAGE },
+	{ "send-inv", IBV_WR_SEND_WITH_INV, MESSAGE },
+};
+
+static const struct op *find_op(const char *name)
+{
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (!strcmp(ops[i].name, name))
+			return &ops[i];
+	fprintf(stderr, "probe: no operation %s\n", name);
+	return NULL;
+}
+
+static int load(struct link *l, const struct option *o)
+{
+	FILE *f;
+	size_t n;
+
+	if (!o->file) {
+		rtgt_pattern_fill(l->buf.buf, (size_t)o->len, (uint64_t)o->seed);
+		return 0;
+	}
+	f = fopen(o->file, "r");
+	if (!f)
+		return perror(o->file), 1;
+	n = fread(l->buf.buf, 1, (size_t)o->len, f);
+	fclose(f);
+	if (n == (size_t)o->len)
+		return 0;
+	fprintf(stderr, "probe: %s holds %zu bytes, not %lld\n", o->file, n, o->len);
+	return 1;
+}
+
+static int save(const struct link *l, const struct option *o)
+{
+	FILE *f = o->file ? fopen(o->file, "w") : NULL;
+
+	if (!o->file)
+		return 0;
+	if (!f || fwrite(l->buf.buf, 1, (size_t)o->len, f) != (size_t)o->len || fclose(f))
+		return perror(o->file), 1;
+	return 0;
+}
+
+/* What must have happened before the operation */
+static int prepare(struct link *l, const struct option *o, struct rtgt_err *err)
+{
+	const struct rtgt_withhold withhold = { .ms = htobe32(RTGT_WITHHOLD_MAX_MS) };
+	struct rtgt_range range;
+	struct rtgt_reply reply;
+	int ret = 0;
+
+	rtgt_wire_range(&range, (uint32_t)o->region, 0, 0);
+	if (o->revoke)
+		ret = ask(l, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, err);
+	for (long long i = 0; i < o->withhold && !ret; i++)
+		ret = ask(l, RTGT_MSG_WITHHOLD, &withhold, sizeof(withhold), &reply, err);
+	if (!ret && (!o->reads || o->rnr_retry >= 0))
+		ret = remake(l, o, err);
+	return ret;
+}
+
+/* The work request as asked for; the local bytes are ready when it is */
+static int make_wr(struct link *l, const struct option *o, const struct op *op,
+		   struct rtgt_wr *wr)
+{
+	const struct rtgt_mem *mem = &l->peer.region[o->region];
+	const struct rtgt_mem *key = o->key_of < 0 ? mem : &l->peer.region[o->key_of];
+
+	*wr = (struct rtgt_wr) {
+		.id = SEND_ID, .opcode = op->opcode, .mr = &l->buf, .imm = (uint32_t)o->imm,
+		.len = (uint32_t)o->len,
+		.compare_add = (uint64_t)o->compare, .swap = (uint64_t)o->swap,
+		.remote_addr = (o->addr ? (uint64_t)o->addr : mem->addr) + (uint64_t)o->offset,
+		.rkey = (o->rkey ? (uint32_t)o->rkey : key->rkey) ^ (uint32_t)o->rkey_xor,
+	};
+	if (op->use == MESSAGE)
+		wr->len = (uint32_t)make_msg(l, o);
+	return op->use == OUT ? load(l, o) : 0;
+}
+
+/* What a success brought */
+static int print_success(struct link *l, const struct option *o, const struct op *op,
+			 struct rtgt_err *err)
+{
+	bool imm = op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM &&
+		   rtgt_imm_op((uint32_t)o->imm) == RTGT_IMM_ACK;
+	struct rtgt_reply reply;
+	uint64_t old;
+
+	memcpy(&old, l->buf.buf, sizeof(old));
+	if (op->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || op->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		printf("old=%llu\n", (unsigned long long)old);
+	else if (op->use == IN && save(l, o))
+		return rtgt_fail(err, 5, "the bytes cannot be saved");
+	if (op->use != MESSAGE && !imm)
+		return 0;
+	if (take_reply(l, &reply, err))
+		return -1;
+	if (imm)
+		printf("ack_op=%u ack_tag=%u ack_imm=%u ack_bytes=%llu\n", reply.op, reply.tag,
+		       reply.arg, (unsigned long long)reply.covered);
+	else
+		print_reply(&reply, o);
+	return 0;
+}
+
+int cmd_access(const struct option *o)
+{
+	const struct op *op = find_op(o->op);
+	struct rtgt_err err = { .text = "no such region, or its file cannot be read" };
+	struct ibv_wc wc;
+	struct rtgt_wr wr;
+	struct link l;
+	struct tap tap;
+	int ret = -1;
+
+	if (!op)
+		return 1;
+	if (open_link(&l, o, &err) || prepare(&l, o, &err) ||
+	    o->region >= l.peer.nr_regions || o->key_of >= (long long)l.peer.nr_regions ||
+	    make_wr(&l, o, op, &wr) || tap_open(&tap))
+		goto out;
+	ret = rtgt_qp_post(&l.qp, &wr, &err);
+	if (!ret)
+		ret = wait_for(&l, SEND_ID, &wc, &err);
+	tap_close(&tap, l.qp.qp->qp_num);
+	if (ret)
+		goto out;
+	printf("wc=%s crc=%u ", wc_name(wc.status), rtgt_crc32(0, l.buf.buf, (size_t)o->len));
+	tap_print(&tap);
+	if (wc.status == IBV_WC_SUCCESS)
+		ret = print_success(&l, o, op, &err);
+out:
+	if (ret)
+		complain("access", &err);
+	close_link(&l);
+	return ret ? 1 : 0;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * probe connect: connect with any private data and say what came of it.
+ */
+#include <stdio.h>
+
+#include "probe.h"
+
+int cmd_connect(const struct option *o)
+{
+	struct link l;
+	struct rtgt_err err = {};
+	int ret = open_link(&l, o, &err);
+
+	if (!ret) {
+		puts("result=established");
+		print_rep(&l);
+	} else if (l.cm.refusal.typed) {
+		printf("result=refused status=%d reason=%s arg=%u\n", l.cm.reject_status,
+		       reason_name(l.cm.refusal.reason), l.cm.refusal.arg);
+		ret = 0;
+	} else if (l.cm.reject_status) {
+		printf("result=refused status=%d reason=untyped\n", l.cm.reject_status);
+		ret = 0;
+	} else {
+		complain("connect", &err);
+	}
+	close_link(&l);
+	return ret ? 1 : 0;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * One connection: opened with any private data, waited on, closed.
+ *
+ * rtgt_client_open() would refuse much of what is wanted here, so this is made of
+ * the parts below it.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "probe.h"
+
+/* A message, or a reply, with a body of the protocol's own */
+#define SMALL	64
+
+/* The REQ's private data as asked for; what is not asked for is right */
+static uint8_t make_req(const struct option *o, uint8_t *data)
+{
+	struct rtgt_req req;
+
+	if (o->plain)
+		return 0;
+	rtgt_wire_req(&req);
+	if (o->magic >= 0)
+		req.magic = htobe32((uint32_t)o->magic);
+	if (o->version >= 0)
+		req.version = htobe16((uint16_t)o->version);
+	if (o->size >= 0)
+		req.size = htobe16((uint16_t)o->size);
+	memset(data, 0xee, RTGT_REQ_MAX);
+	memcpy(data, &req, sizeof(req));
+	return (uint8_t)(sizeof(req) + (size_t)o->extra);
+}
+
+void close_link(struct link *l)
+{
+	rtgt_cm_disconnect(&l->cm);
+	rtgt_mr_destroy(&l->buf);
+	rtgt_mr_destroy(&l->recv);
+	rtgt_qp_destroy(&l->qp);
+	rtgt_cm_close(&l->cm);
+}
+
+static int post_recv(struct link *l, struct rtgt_err *err)
+{
+	return rtgt_qp_post_recv(&l->qp, RECV_ID, &l->recv, (uint32_t)l->recv.len, err);
+}
+
+/* 0, or a negative errno; to be closed either way */
+int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
+{
+	const struct rtgt_cm_param to = {
+		.host = o->host,
+		.service = o->port,
+		.source = o->source,
+		.timeout_ms = (int)o->timeout * 1000,
+		.initiator_depth = o->reads ? 0 : RTGT_CM_NONE,
+		.responder_resources = o->holds ? 0 : RTGT_CM_NONE,
+	};
+	const struct rtgt_qp_param queues = { .send_depth = 4, .recv_depth = 4 };
+	size_t reply = (size_t)o->body + SMALL;
+	size_t room = (size_t)o->len > reply ? (size_t)o->len : reply;
+	uint8_t data[RTGT_REQ_MAX] = {};
+	int ret;
+
+	memset(l, 0, sizeof(*l));
+	ret = rtgt_cm_resolve(&l->cm, &to, err);
+	if (!ret)
+		ret = rtgt_qp_create(&l->qp, &l->cm, &queues, err);
+	if (!ret)
+		ret = rtgt_mr_create(&l->buf, l->qp.pd, "buffer", room, IBV_ACCESS_LOCAL_WRITE,
+				     NULL, err);
+	if (!ret)
+		ret = rtgt_mr_create(&l->recv, l->qp.pd, "receive", reply, IBV_ACCESS_LOCAL_WRITE,
+				     NULL, err);
+	if (!ret)
+		ret = post_recv(l, err);
+	if (!ret)
+		ret = rtgt_cm_connect(&l->cm, data, make_req(o, data), err);
+	if (!ret)
+		ret = rtgt_wire_rep(&l->peer, l->cm.rep, l->cm.rep_len, err);
+	return ret;
+}
+
+static int to_state(struct link *l, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask,
+		    struct rtgt_err *err)
+{
+	int ret;
+
+	attr->qp_state = state;
+	ret = ibv_modify_qp(l->qp.qp, attr, IBV_QP_STATE | mask);
+	return ret ? rtgt_fail(err, ret, "QP to state %d: %s", state, strerror(ret)) : 0;
+}
+
+/*
+ * Take the queue pair down to RESET and up again as it was, but with other limits
+ * than the two sides agreed on: a READ more than the target holds, or fewer
+ * retries than it asks for.  Nothing may be under way.
+ */
+int remake(struct link *l, const struct option *o, struct rtgt_err *err)
+{
+	const int init = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+	const int rtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	const int rts = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	struct ibv_qp_init_attr made;
+	struct ibv_qp_attr attr;
+	int ret = ibv_query_qp(l->qp.qp, &attr, init | rtr | rts, &made);
+
+	if (ret)
+		return rtgt_fail(err, ret, "QP cannot be queried: %s", strerror(ret));
+	if (!o->reads)
+		attr.max_rd_atomic = 1;
+	if (o->rnr_retry >= 0)
+		attr.rnr_retry = (uint8_t)o->rnr_retry;
+	ret = to_state(l, &attr, IBV_QPS_RESET, 0, err);
+	if (!ret)
+		ret = to_state(l, &attr, IBV_QPS_INIT, init, err);
+	if (!ret)
+		ret = to_state(l, &attr, IBV_QPS_RTR, rtr, err);
+	if (!ret)
+		ret = to_state(l, &attr, IBV_QPS_RTS, rts, err);
+	/* RESET took the receives */
+	return ret ? ret : post_recv(l, err);
+}
+
+/*
+ * The next completion.  Not rtgt_qp_wait(): that also looks at the connection,
+ * and a target that was made to refuse something disconnects about when the
+ * refusal's completion comes.
+ */
+int next_wc(struct link *l, struct ibv_wc *wc, struct rtgt_err *err)
+{
+	struct pollfd pfd = { .fd = l->qp.channel->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+	int n = 0;
+
+	while (!n) {
+		if (ibv_req_notify_cq(l->qp.cq, 0))
+			return rtgt_fail(err, EIO, "the completion queue cannot be armed");
+		n = ibv_poll_cq(l->qp.cq, 1, wc);
+		if (n < 0)
+			return rtgt_fail(err, EIO, "the completion queue failed");
+		if (!n && poll(&pfd, 1, l->cm.param.timeout_ms) <= 0)
+			return rtgt_fail(err, ETIMEDOUT, "no completion");
+		while (!ibv_get_cq_event(l->qp.channel, &cq, &context))
+			l->qp.events++;
+	}
+	return 0;
+}
+
+/*
+ * Wait until what was posted is done; an answer that comes before it is kept.  Of
+ * a link that is watched, the target's disconnect ends the wait as well.
+ */
+int wait_for(struct link *l, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err)
+{
+	int ret;
+
+	do {
+		ret = l->watched ? rtgt_qp_wait(&l->qp, wc, err) : next_wc(l, wc, err);
+		if (!ret && wc->wr_id == RECV_ID) {
+			l->answered = true;
+			l->answer = *wc;
+		}
+	} while (!ret && wc->wr_id != id);
+	return ret;
+}
+
+/* The target's answer; the next one has a receive again when this returns */
+int take_reply(struct link *l, struct rtgt_reply *reply, struct rtgt_err *err)
+{
+	struct ibv_wc wc;
+
+	if (!l->answered && wait_for(l, RECV_ID, &wc, err))
+		return -1;
+	l->answered = false;
+	if (l->answer.status != IBV_WC_SUCCESS)
+		return rtgt_fail(err, EIO, "a receive ended with status %s",
+				 wc_name(l->answer.status));
+	if (rtgt_wire_reply(reply, l->recv.buf, l->answer.byte_len, err))
+		return -1;
+	return post_recv(l, err);
+}

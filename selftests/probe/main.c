@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * probe: does to a target what the rtgt tool must not be able to do.
+ *
+ *	probe HOST PORT source=ADDRESS COMMAND [KEY=VALUE...]
+ *
+ * The commands are in the table below, each in the file of its name or, where it
+ * says so, another.  Prints key=value words for the test to judge; a refusal by
+ * the target is a result and exits 0.  Exits 1, with a line on stderr, when it
+ * could not do what it was asked to, and 2 when that made no sense.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe.h"
+
+static const struct {
+	const char *name;
+	int (*run)(const struct option *o);
+} commands[] = {
+	{ "connect", cmd_connect },
+	{ "access", cmd_access },
+	{ "send", cmd_send },
+	/* many.c */
+	{ "race", cmd_race },
+	{ "hold", cmd_hold },
+	{ "traffic", cmd_traffic },
+};
+
+static const struct {
+	const char *name;
+	size_t at;
+} numbers[] = {
+#define NUMBER(field) { #field, offsetof(struct option, field) }
+	NUMBER(offset), NUMBER(len), NUMBER(addr), NUMBER(rkey), NUMBER(rkey_xor), NUMBER(key_of),
+	NUMBER(imm), NUMBER(seed), NUMBER(region), NUMBER(show),
+	NUMBER(magic), NUMBER(version), NUMBER(size), NUMBER(plain), NUMBER(extra),
+	NUMBER(msg_version), NUMBER(msg_op), NUMBER(tag), NUMBER(msg_len), NUMBER(body),
+	NUMBER(cut), NUMBER(count), NUMBER(threads), NUMBER(timeout),
+	NUMBER(compare), NUMBER(swap), NUMBER(reads), NUMBER(holds), NUMBER(rnr_retry),
+	NUMBER(withhold), NUMBER(revoke),
+#undef NUMBER
+};
+
+/* What is not said */
+static const struct option defaults = {
+	.op = "write", .len = 64, .seed = 1, .count = 1, .threads = 1, .timeout = 10,
+	.magic = -1, .version = -1, .size = -1, .key_of = -1, .reads = -1, .holds = -1,
+	.rnr_retry = -1, .msg_version = RTGT_VERSION, .msg_op = RTGT_MSG_ECHO, .msg_len = -1,
+	.tag = 7, .cut = -1,
+};
+
+static int parse(struct option *o, char *arg)
+{
+	char *value = strchr(arg, '='), *end;
+
+	if (!value)
+		return -1;
+	*value++ = '\0';
+	if (!strcmp(arg, "source"))
+		return o->source = value, 0;
+	if (!strcmp(arg, "op"))
+		return o->op = value, 0;
+	if (!strcmp(arg, "file"))
+		return o->file = value, 0;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (strcmp(arg, numbers[i].name))
+			continue;
+		*(long long *)((char *)o + numbers[i].at) = strtoll(value, &end, 0);
+		return *end || !*value ? -1 : 0;
+	}
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct option o = defaults;
+
+	if (argc < 5) {
+		fputs("usage: probe HOST PORT source=ADDRESS COMMAND [KEY=VALUE...]\n", stderr);
+		return 2;
+	}
+	o.host = argv[1];
+	o.port = argv[2];
+	for (int i = 3; i < argc; i++) {
+		if (i != 4 && parse(&o, argv[i])) {
+			fprintf(stderr, "probe: what is \"%s\"?\n", argv[i]);
+			return 2;
+		}
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(argv[4], commands[i].name))
+			return commands[i].run(&o);
+	fprintf(stderr, "probe: no command %s\n", argv[4]);
+	return 2;
+}

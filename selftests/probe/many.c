@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Many connections.
+ *
+ *	race	connect and WRITE at once, many times
+ *	hold	keep connections open until stdin ends; each line on it asks for an
+ *		echo over every connection
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "probe.h"
+
+struct race {
+	const struct option *o;
+	atomic_int left, ok, failed;
+	atomic_int first;
+};
+
+static void *race_thread(void *arg)
+{
+	struct race *r = arg;
+	struct rtgt_wr wr = { .id = SEND_ID, .opcode = IBV_WR_RDMA_WRITE,
+			      .len = (uint32_t)r->o->len };
+	struct rtgt_err err;
+	struct ibv_wc wc;
+	struct link l;
+
+	while (atomic_fetch_sub(&r->left, 1) > 0) {
+		err.text[0] = '\0';
+		if (!open_link(&l, r->o, &err)) {
+			wr.mr = &l.buf;
+			wr.remote_addr = l.peer.region[0].addr;
+			wr.rkey = l.peer.region[0].rkey;
+			if (!rtgt_qp_post(&l.qp, &wr, &err) &&
+			    !wait_for(&l, SEND_ID, &wc, &err) &&
+			    wc.status == IBV_WC_SUCCESS)
+				atomic_fetch_add(&r->ok, 1);
+			else if (!atomic_fetch_add(&r->failed, 1))
+				fprintf(stderr, "probe: first failure: WC %s %s\n",
+					wc_name(wc.status), err.text);
+		} else if (!atomic_fetch_add(&r->failed, 1)) {
+			complain("first failure", &err);
+		}
+		close_link(&l);
+	}
+	return NULL;
+}
+
+int cmd_race(const struct option *o)
+{
+	struct race r = { .o = o, .left = (int)o->count };
+	pthread_t thread[64];
+	int n = 0;
+
+	while (n < o->threads && n < 64 && !pthread_create(&thread[n], NULL, race_thread, &r))
+		n++;
+	for (int i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+	printf("ok=%d failed=%d threads=%d\n", r.ok, r.failed, n);
+	return 0;
+}
+
+struct opening {
+	const struct option *o;
+	struct link *link;
+	int ret;
+};
+
+static void *open_thread(void *arg)
+{
+	struct opening *op = arg;
+	struct rtgt_err err;
+
+	op->ret = open_link(op->link, op->o, &err);
+	if (op->ret)
+		complain("connection", &err);
+	return NULL;
+}
+
+/* All at once: the target sees as many REQs as there are connections */
+static int open_all(struct link *l, const struct option *o, int n)
+{
+	static struct opening op[MAX_LINKS];
+	static pthread_t thread[MAX_LINKS];
+	int started = 0, up = 0;
+
+	for (; started < n; started++) {
+		op[started] = (struct opening) { .o = o, .link = &l[started] };
+		if (pthread_create(&thread[started], NULL, open_thread, &op[started]))
+			break;
+	}
+	for (int i = 0; i < started; i++) {
+		pthread_join(thread[i], NULL);
+		up += !op[i].ret;
+	}
+	return up;
+}
+
+int cmd_hold(const struct option *o)
+{
+	static struct link l[MAX_LINKS];
+	int n = o->count < MAX_LINKS ? (int)o->count : MAX_LINKS;
+	char line[16];
+	int alive;
+
+	printf("ready=%d\n", open_all(l, o, n));
+	for (int i = 0; o->show && i < n; i++)
+		print_rep(&l[i]);
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		alive = 0;
+		for (int i = 0; i < n; i++) {
+			l[i].watched = true;
+			alive += l[i].cm.connected && echo(&l[i], (uint32_t)i);
+		}
+		printf("alive=%d\n", alive);
+		fflush(stdout);
+	}
+	for (int i = 0; i < n; i++)
+		close_link(&l[i]);
+	puts("closed=1");
+	return 0;
+}

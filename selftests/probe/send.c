@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * probe send: one SEND of any bytes, its reply, and an echo afterwards.
+ */
+#include <endian.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe.h"
+
+/* The message as asked for, into the link's buffer; its length */
+size_t make_msg(const struct link *l, const struct option *o)
+{
+	struct rtgt_msg *msg = (void *)l->buf.buf;
+	struct rtgt_range range;
+	size_t len = sizeof(*msg) + (size_t)o->body;
+
+	rtgt_pattern_fill(msg + 1, (size_t)o->body, (uint64_t)o->seed);
+	if (o->msg_op == RTGT_MSG_CHECKSUM && (size_t)o->body >= sizeof(range)) {
+		rtgt_wire_range(&range, (uint32_t)o->region, (uint64_t)o->offset,
+				(uint64_t)o->count);
+		memcpy(msg + 1, &range, sizeof(range));
+	}
+	rtgt_wire_msg(msg, (enum rtgt_op)o->msg_op, (uint32_t)o->tag, (uint32_t)o->body);
+	msg->version = (uint8_t)o->msg_version;
+	if (o->msg_len >= 0)
+		msg->len = htobe32((uint32_t)o->msg_len);
+	return o->cut >= 0 ? (size_t)o->cut : len;
+}
+
+/* Send what the buffer holds and, when that went well, take the reply */
+int exchange(struct link *l, size_t len, struct ibv_wc *wc, struct rtgt_reply *reply,
+	     struct rtgt_err *err)
+{
+	const struct rtgt_wr wr = {
+		.id = SEND_ID, .opcode = IBV_WR_SEND, .mr = &l->buf, .len = (uint32_t)len,
+	};
+
+	if (rtgt_qp_post(&l->qp, &wr, err) || wait_for(l, SEND_ID, wc, err))
+		return -1;
+	return wc->status == IBV_WC_SUCCESS ? take_reply(l, reply, err) : 0;
+}
+
+/* A request that is right, and what it is answered; the buffer's bytes are lost */
+int ask(struct link *l, enum rtgt_op op, const void *body, uint32_t len, struct rtgt_reply *reply,
+	struct rtgt_err *err)
+{
+	struct rtgt_msg *msg = (void *)l->buf.buf;
+	struct ibv_wc wc;
+
+	rtgt_wire_msg(msg, op, 0, len);
+	memcpy(msg + 1, body, len);
+	if (exchange(l, sizeof(*msg) + len, &wc, reply, err))
+		return -1;
+	if (wc.status != IBV_WC_SUCCESS)
+		return rtgt_fail(err, 5, "request %d ended with %s", op, wc_name(wc.status));
+	if (reply->status != RTGT_OK)
+		return rtgt_fail(err, 5, "request %d was answered %s", op,
+				 status_name(reply->status));
+	return 0;
+}
+
+/* An echo that must come back as it went */
+bool echo(struct link *l, uint32_t tag)
+{
+	struct rtgt_msg *msg = (void *)l->buf.buf;
+	struct rtgt_reply reply;
+	struct rtgt_err err;
+	struct ibv_wc wc;
+
+	rtgt_wire_msg(msg, RTGT_MSG_ECHO, tag, 0);
+	if (exchange(l, sizeof(*msg), &wc, &reply, &err))
+		return complain("echo", &err), false;
+	return wc.status == IBV_WC_SUCCESS && reply.op == RTGT_MSG_ECHO &&
+	       reply.status == RTGT_OK && reply.tag == tag && !reply.len;
+}
+
+void print_reply(const struct rtgt_reply *r, const struct option *o)
+{
+	struct rtgt_diff diff;
+
+	printf("status=%s op=%u tag=%u len=%u", status_name(r->status), r->op, r->tag, r->len);
+	if (r->op == RTGT_MSG_CHECKSUM && r->status == RTGT_OK)
+		printf(" crc=%u covered=%llu", r->crc, (unsigned long long)r->covered);
+	if (r->op == RTGT_MSG_ECHO && r->status == RTGT_OK)
+		printf(" same=%d", r->len == o->body &&
+		       !rtgt_pattern_verify(r->body, r->len, (uint64_t)o->seed, &diff));
+	putchar('\n');
+}
+
+int cmd_send(const struct option *o)
+{
+	struct rtgt_reply reply = {};
+	struct rtgt_err err = {};
+	struct ibv_wc wc;
+	struct link l;
+	int ret = 1;
+
+	if (open_link(&l, o, &err) || exchange(&l, make_msg(&l, o), &wc, &reply, &err)) {
+		complain("send", &err);
+		goto out;
+	}
+	printf("wc=%s\n", wc_name(wc.status));
+	if (wc.status == IBV_WC_SUCCESS) {
+		print_reply(&reply, o);
+		printf("alive=%d\n", echo(&l, 4711));
+	}
+	ret = 0;
+out:
+	close_link(&l);
+	return ret;
+}
