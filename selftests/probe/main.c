@@ -40,7 +40,7 @@ static const struct {
 	NUMBER(msg_version), NUMBER(msg_op), NUMBER(tag), NUMBER(msg_len), NUMBER(body),
 	NUMBER(cut), NUMBER(count), NUMBER(threads), NUMBER(timeout),
 	NUMBER(compare), NUMBER(swap), NUMBER(reads), NUMBER(holds), NUMBER(rnr_retry),
-	NUMBER(withhold), NUMBER(revoke),
+	NUMBER(withhold), NUMBER(revoke), NUMBER(neighbour), NUMBER(other),
 #undef NUMBER
 };
 

@@ -19,6 +19,9 @@
 #define RECV_ID		2
 #define MAX_LINKS	1024
 
+/* For a status: the library did not take the work request */
+#define UNPOSTED	((enum ibv_wc_status)255)
+
 /* The words of the command line; what is a number stands in main.c's table */
 struct option {
 	const char *host, *port, *source, *op, *file;
@@ -27,6 +30,7 @@ struct option {
 	long long msg_version, msg_op, tag, msg_len, body, cut, count;
 	long long threads, timeout, show;
 	long long compare, swap, reads, holds, rnr_retry, withhold, revoke;
+	long long neighbour, other;
 };
 
 struct link {
@@ -43,6 +47,13 @@ struct tap {
 	int fd;
 	unsigned int acks, rnrs, naks;
 	uint8_t rnr_timer, nak;
+};
+
+/* See neighbour.c */
+struct neighbour {
+	struct link link;
+	bool open;
+	uint32_t crc;
 };
 
 int cmd_connect(const struct option *o);
@@ -75,6 +86,11 @@ int exchange(struct link *l, size_t len, struct ibv_wc *wc, struct rtgt_reply *r
 int ask(struct link *l, enum rtgt_op op, const void *body, uint32_t len, struct rtgt_reply *reply,
 	struct rtgt_err *err);
 bool echo(struct link *l, uint32_t tag);
+
+/* neighbour.c */
+int neighbour_open(struct neighbour *n, const struct option *o, struct rtgt_err *err);
+void neighbour_print(struct neighbour *n);
+void neighbour_close(struct neighbour *n);
 
 /* tap.c */
 int tap_open(struct tap *t);

@@ -31,6 +31,8 @@ const char *wc_name(int status)
 		return "retry-exceeded";
 	case IBV_WC_RNR_RETRY_EXC_ERR:
 		return "rnr-exceeded";
+	case UNPOSTED:
+		return "unposted";
 	default:
 		snprintf(other, sizeof(other), "%d", status);
 		return other;

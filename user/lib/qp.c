@@ -66,6 +66,10 @@ static void want_ops(const struct rtgt_qp *q, struct ibv_qp_init_attr_ex *attr)
 		attr->send_ops_flags |= IBV_QP_EX_WITH_FLUSH;
 	if (q->can & RTGT_CAN_ATOMIC_WRITE)
 		attr->send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_WRITE;
+	/* whoever wants these unchecked by ibv_post_send() */
+	if (attr->send_ops_flags && q->can & RTGT_CAN_ATOMIC)
+		attr->send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+					IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 #endif
 	if (attr->qp_type == IBV_QPT_RC && attr->send_ops_flags)
 		attr->comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
