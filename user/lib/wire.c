@@ -81,7 +81,7 @@ static int decode_rtgt_rep(struct rtgt_peer *peer, const struct rtgt_rep *rep, s
 /**
  * rtgt_wire_rep() - understand the private data of a REP
  * @peer: filled
- * @data: the private data as it came
+ * @data: the private data as it came; may be NULL when @len is 0
  * @len: bytes of @data; on RoCE always RTGT_REP_MAX, padded with zeros
  * @err: says what is wrong
  *
@@ -92,11 +92,16 @@ static int decode_rtgt_rep(struct rtgt_peer *peer, const struct rtgt_rep *rep, s
  */
 int rtgt_wire_rep(struct rtgt_peer *peer, const void *data, size_t len, struct rtgt_err *err)
 {
+	size_t have = len < sizeof(struct rtgt_rep) ? len : sizeof(struct rtgt_rep);
 	struct rtgt_rep rep;
 
 	memset(peer, 0, sizeof(*peer));
 	memset(&rep, 0, sizeof(rep));
-	memcpy(&rep, data, len < sizeof(rep) ? len : sizeof(rep));
+	/* a length of which only the first bytes came is none */
+	if (len < sizeof(rep.cap))
+		have = len < CAP_MIN ? 0 : CAP_MIN;
+	if (have)
+		memcpy(&rep, data, have);
 	if (len >= offsetof(struct rtgt_rep, more) && rep.magic == htobe32(RTGT_MAGIC))
 		return decode_rtgt_rep(peer, &rep, len, err);
 
