@@ -1,239 +1,348 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * proto_test: kmod/proto.c, the decoding and judging of all that a peer sends,
- * in user space.
+ * proto_test: kmod/proto.c in user space, under the address and the undefined
+ * behaviour sanitizer: what travels with a connection's making.  Messages are
+ * proto_msg_test's.
  *
- * Every buffer a function reads ends where an unmapped page begins, so that one
- * byte too many is a fault and not a coincidence, and starts where no alignment
- * helps.  The comment above a test is its description in run.sh --list.
+ * Messages are written byte by byte, where the header's comments put them and not
+ * where its structures do.  Each lies in an allocation that ends with it (exact()
+ * in bytes.h): what is read beyond it is a finding.  The comment above a test is
+ * its description in run.sh --list.
  */
-#include <endian.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
+#include "bytes.h"
 #include "proto.h"
 
 #include "kselftest_harness.h"
 
 #define SENTINEL	0xa5a5a5a5u
 
+#define REQ_SIZE	16
+#define REJ_SIZE	16
+#define REP_SIZE	172
+#define REP_SHORT	52	/* without further regions */
+
+/* @block: what exact() allocated last */
 FIXTURE(wire)
 {
-	char *map, *edge;
-	size_t page;
+	void *block;
 };
 
 FIXTURE_SETUP(wire)
 {
-	self->page = (size_t)sysconf(_SC_PAGESIZE);
-	self->map = mmap(NULL, 2 * self->page, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, (void *)self->map);
-	self->edge = self->map + self->page;
-	ASSERT_EQ(0, mprotect(self->edge, self->page, PROT_NONE));
 }
 
 FIXTURE_TEARDOWN(wire)
 {
-	munmap(self->map, 2 * self->page);
+	free(self->block);
 }
 
-/* A copy whose last byte is the last of its page */
-static void *at_edge(char *edge, const void *data, size_t len)
+static const unsigned char good_req[RTGT_REQ_MAX] = { 'R', 'T', 'G', 'T', 0, 1, 0, REQ_SIZE };
+
+static int decode_req(void **block, const unsigned char *req, size_t len,
+		      struct rtgt_hello *hello, u32 *arg)
 {
-	return memcpy(edge - len, data, len);
+	memset(hello, 0xa5, sizeof(*hello));
+	*arg = SENTINEL;
+	return rtgt_decode_req(exact(block, req, len), len, hello, arg);
 }
 
-static struct rtgt_req good_req(void)
+/* REQ: each feature word is taken as it is, the reserved one is not looked at */
+TEST_F(wire, req_features)
 {
-	return (struct rtgt_req) {
-		.magic = htobe32(RTGT_MAGIC),
-		.version = htobe16(RTGT_VERSION),
-		.size = htobe16(sizeof(struct rtgt_req)),
-	};
-}
-
-/* What RoCE delivers for a REQ: the structure in RTGT_REQ_MAX bytes */
-static int decode_req(char *edge, const struct rtgt_req *req, struct rtgt_hello *hello,
-		      u32 *arg)
-{
-	char field[RTGT_REQ_MAX] = {};
-
-	memcpy(field, req, sizeof(*req));
-	return rtgt_decode_req(at_edge(edge, field, sizeof(field)), sizeof(field), hello, arg);
-}
-
-/* REQ: a right one is taken, with its features */
-TEST_F(wire, req_good)
-{
-	struct rtgt_req req = good_req();
+	unsigned char req[RTGT_REQ_MAX];
 	struct rtgt_hello hello;
 	u32 arg;
 
-	req.features = htobe32(0x80000001);
-	ASSERT_EQ(0, decode_req(self->edge, &req, &hello, &arg));
-	EXPECT_FALSE(hello.plain);
-	EXPECT_EQ(0x80000001, hello.features);
+	for (size_t i = 0; i < EDGES * EDGES; i++) {
+		memcpy(req, good_req, sizeof(req));
+		put(req, 8, 4, edge(i % EDGES, 4));
+		put(req, 12, 4, edge(i / EDGES, 4));
+		ASSERT_EQ(0, decode_req(&self->block, req, sizeof(req), &hello, &arg));
+		ASSERT_FALSE(hello.plain);
+		ASSERT_EQ(edge(i % EDGES, 4), hello.features);
+	}
 }
 
-/* REQ: without private data, or with another magic, the peer is a plain client */
-TEST_F(wire, req_plain)
+/* REQ: without private data, or with less than the magic, the peer is a plain client */
+TEST_F(wire, req_none)
 {
-	struct rtgt_req req = good_req();
-	struct rtgt_hello hello;
+	struct rtgt_hello hello = { .features = SENTINEL };
 	u32 arg;
 
 	ASSERT_EQ(0, rtgt_decode_req(NULL, 0, &hello, &arg));
 	EXPECT_TRUE(hello.plain);
-
-	for (size_t len = 0; len < sizeof(req.magic); len++) {
-		ASSERT_EQ(0, rtgt_decode_req(at_edge(self->edge, &req, len), len, &hello, &arg));
+	EXPECT_EQ(0, hello.features);
+	for (size_t len = 0; len < 4; len++) {
+		ASSERT_EQ(0, decode_req(&self->block, good_req, len, &hello, &arg));
 		EXPECT_TRUE(hello.plain);
+		EXPECT_EQ(0, hello.features);
 	}
-
-	req.magic ^= 1;
-	ASSERT_EQ(0, decode_req(self->edge, &req, &hello, &arg));
-	EXPECT_TRUE(hello.plain);
 }
 
-/* REQ: another version is refused with the version that is served */
+/* REQ: one wrong bit in the magic, or its bytes reversed, make a plain client */
+TEST_F(wire, req_magic)
+{
+	unsigned char req[RTGT_REQ_MAX];
+	struct rtgt_hello hello;
+	u32 arg;
+
+	for (size_t bit = 0; bit <= 32; bit++) {
+		memset(req, 0xff, sizeof(req));
+		memcpy(req, bit < 32 ? "RTGT" : "TGTR", 4);
+		if (bit < 32)
+			req[bit / 8] ^= 1u << bit % 8;
+		ASSERT_EQ(0, decode_req(&self->block, req, sizeof(req), &hello, &arg));
+		ASSERT_TRUE(hello.plain);
+		ASSERT_EQ(0, hello.features);
+	}
+}
+
+/* REQ: every version but ours is refused with ours, whatever the size says */
 TEST_F(wire, req_version)
 {
-	static const u16 bad[] = { 0, RTGT_VERSION + 1, RTGT_VERSION << 8, 0xffff };
-	struct rtgt_req req = good_req();
+	unsigned char req[RTGT_REQ_MAX];
 	struct rtgt_hello hello;
 	u32 arg;
 
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		req.version = htobe16(bad[i]);
-		arg = SENTINEL;
-		EXPECT_EQ(RTGT_REJ_VERSION, decode_req(self->edge, &req, &hello, &arg));
-		EXPECT_EQ(RTGT_VERSION, arg);
+	memcpy(req, good_req, sizeof(req));
+	for (u32 i = 0; i < MANY; i++) {
+		u32 version = many(i, 2);
+
+		put(req, 4, 2, version);
+		put(req, 6, 2, i & 1 ? REQ_SIZE : 0);
+		if (version == RTGT_VERSION)
+			continue;
+		ASSERT_EQ(RTGT_REJ_VERSION,
+			  decode_req(&self->block, req, sizeof(req), &hello, &arg)) {
+			TH_LOG("version %u", version);
+		}
+		ASSERT_EQ(RTGT_VERSION, arg);
+		ASSERT_FALSE(hello.plain);
 	}
 }
 
-/* REQ: every size from 16 to what arrived is taken, every other refused */
+/* REQ: every size from 16 to what arrived is taken, every other refused with 16 */
 TEST_F(wire, req_size)
 {
-	struct rtgt_req req = good_req();
+	static const size_t arrived[] = { REQ_SIZE, REQ_SIZE + 1, RTGT_REQ_MAX - 1, RTGT_REQ_MAX };
 	struct rtgt_hello hello;
+	unsigned char *req;
 	u32 arg;
 
-	for (u32 size = 0; size <= 0xffff; size++) {
-		bool good = size >= sizeof(req) && size <= RTGT_REQ_MAX;
+	for (size_t i = 0; i < ARRAY_SIZE(arrived); i++) {
+		req = exact(&self->block, good_req, arrived[i]);
+		for (u32 j = 0; j < MANY; j++) {
+			u32 size = many(j, 2);
+			bool good = size >= REQ_SIZE && size <= arrived[i];
 
-		req.size = htobe16((u16)size);
-		arg = SENTINEL;
-		ASSERT_EQ(good ? 0 : RTGT_REJ_SIZE, decode_req(self->edge, &req, &hello, &arg)) {
-			TH_LOG("size %u", size);
+			put(req, 6, 2, size);
+			arg = SENTINEL;
+			ASSERT_EQ(good ? 0 : RTGT_REJ_SIZE,
+				  rtgt_decode_req(req, arrived[i], &hello, &arg)) {
+				TH_LOG("size %u of %zu", size, arrived[i]);
+			}
+			if (!good)
+				ASSERT_EQ(REQ_SIZE, arg);
 		}
-		if (!good)
-			ASSERT_EQ(sizeof(req), arg);
 	}
 }
 
-/* REQ: cut short on the way (iWARP delivers what was sent) it is refused */
+/* REQ: cut short on the way (iWARP delivers what was sent) it is refused with 16 */
 TEST_F(wire, req_cut)
 {
-	struct rtgt_req req = good_req();
 	struct rtgt_hello hello;
 	u32 arg;
 
-	for (size_t len = sizeof(req.magic); len < sizeof(req); len++)
-		EXPECT_EQ(RTGT_REJ_SIZE,
-			  rtgt_decode_req(at_edge(self->edge, &req, len), len, &hello, &arg));
-	EXPECT_EQ(0, rtgt_decode_req(at_edge(self->edge, &req, sizeof(req)), sizeof(req), &hello,
-				     &arg));
+	for (size_t len = 4; len < REQ_SIZE; len++) {
+		ASSERT_EQ(RTGT_REJ_SIZE, decode_req(&self->block, good_req, len, &hello, &arg));
+		ASSERT_EQ(REQ_SIZE, arg);
+	}
+	ASSERT_EQ(0, decode_req(&self->block, good_req, REQ_SIZE, &hello, &arg));
+	EXPECT_FALSE(hello.plain);
 }
 
-/* REJ: what is encoded is decoded again, byte for byte where the header says */
+static const unsigned char good_rej[REJ_SIZE] = {
+	'R', 'T', 'G', 'T', 0, 1, 0, REJ_SIZE, 0, 3, 0, 0, 0x12, 0x34, 0x56, 0x78,
+};
+
+/* REJ: reason and argument are written byte for byte, and come back */
 TEST_F(wire, rej)
 {
-	static const unsigned char want[] = {
-		0x52, 0x54, 0x47, 0x54, 0, 1, 0, 16, 0, 3, 0, 0, 0x12, 0x34, 0x56, 0x78,
-	};
-	unsigned char buf[RTGT_REJ_MAX] = {};
+	unsigned char want[REJ_SIZE], *buf;
 	u32 reason, arg;
 
-	ASSERT_EQ(16, rtgt_encode_rej(buf, sizeof(buf), RTGT_REJ_FULL, 0x12345678));
-	EXPECT_EQ(0, memcmp(want, buf, sizeof(want)));
-	ASSERT_EQ(0, rtgt_decode_rej(at_edge(self->edge, buf, 16), 16, &reason, &arg));
-	EXPECT_EQ(RTGT_REJ_FULL, reason);
-	EXPECT_EQ(0x12345678, arg);
+	for (size_t i = 0; i < EDGES * EDGES; i++) {
+		memcpy(want, good_rej, sizeof(want));
+		put(want, 8, 2, edge(i % EDGES, 2));
+		put(want, 12, 4, edge(i / EDGES, 4));
+		buf = exact(&self->block, want, REJ_SIZE);
+		memset(buf, 0xff, REJ_SIZE);
+		ASSERT_EQ(REJ_SIZE, rtgt_encode_rej(buf, REJ_SIZE, (u32)edge(i % EDGES, 2),
+						    (u32)edge(i / EDGES, 4)));
+		ASSERT_EQ(0, memcmp(want, buf, REJ_SIZE));
+		ASSERT_EQ(0, rtgt_decode_rej(buf, REJ_SIZE, &reason, &arg));
+		ASSERT_EQ(edge(i % EDGES, 2), reason);
+		ASSERT_EQ(edge(i / EDGES, 4), arg);
+	}
 }
 
-/* REJ: no room, too short, another magic or a size too small is not ours */
+/* REJ: with too little room nothing is written; more is left alone */
+TEST_F(wire, rej_room)
+{
+	unsigned char filled[REJ_SIZE + 1], *buf;
+
+	memset(filled, 0x77, sizeof(filled));
+	for (size_t room = 0; room < REJ_SIZE; room++) {
+		buf = exact(&self->block, filled, room);
+		ASSERT_EQ(0, rtgt_encode_rej(buf, room, RTGT_REJ_FULL, 1));
+		ASSERT_EQ(0, memcmp(buf, filled, room));
+	}
+	buf = exact(&self->block, filled, sizeof(filled));
+	ASSERT_EQ(REJ_SIZE, rtgt_encode_rej(buf, sizeof(filled), RTGT_REJ_FULL, 1));
+	EXPECT_EQ(0x77, buf[REJ_SIZE]);
+}
+
+/* REJ: cut short, with a wrong bit in the magic, or of a size below 16 it is not ours */
 TEST_F(wire, rej_bad)
 {
-	struct rtgt_rej rej;
-	u32 reason, arg;
+	unsigned char rej[REJ_SIZE];
+	u32 reason = SENTINEL, arg = SENTINEL;
 
-	EXPECT_EQ(0, rtgt_encode_rej(at_edge(self->edge, "", 0), 0, RTGT_REJ_SIZE, 0));
-	EXPECT_EQ(0, rtgt_encode_rej(self->edge - 15, 15, RTGT_REJ_SIZE, 0));
-	ASSERT_EQ(16, rtgt_encode_rej(&rej, sizeof(rej), RTGT_REJ_SIZE, 0));
-	for (size_t len = 0; len < sizeof(rej); len++)
-		EXPECT_EQ(-1, rtgt_decode_rej(at_edge(self->edge, &rej, len), len, &reason, &arg));
+	EXPECT_EQ(-1, rtgt_decode_rej(NULL, 0, &reason, &arg));
+	for (size_t len = 0; len < REJ_SIZE; len++)
+		ASSERT_EQ(-1, rtgt_decode_rej(exact(&self->block, good_rej, len), len,
+					      &reason, &arg));
+	memcpy(rej, good_rej, sizeof(rej));
+	for (size_t bit = 0; bit < 32; bit++) {
+		rej[bit / 8] ^= 1u << bit % 8;
+		ASSERT_EQ(-1, rtgt_decode_rej(rej, sizeof(rej), &reason, &arg));
+		rej[bit / 8] ^= 1u << bit % 8;
+	}
+	ASSERT_EQ(SENTINEL, reason);
+	ASSERT_EQ(SENTINEL, arg);
+	for (u32 i = 0; i < MANY; i++) {
+		u32 size = many(i, 2);
 
-	rej.size = htobe16(15);
-	EXPECT_EQ(-1, rtgt_decode_rej(&rej, sizeof(rej), &reason, &arg));
-	rej.size = htobe16(16);
-	rej.magic = 0;
-	EXPECT_EQ(-1, rtgt_decode_rej(&rej, sizeof(rej), &reason, &arg));
+		put(rej, 6, 2, size);
+		ASSERT_EQ(size < REJ_SIZE ? -1 : 0,
+			  rtgt_decode_rej(rej, sizeof(rej), &reason, &arg)) {
+			TH_LOG("size %u", size);
+		}
+	}
 }
 
-static void some_regions(struct rtgt_welcome *w, u16 nr)
+/* REJ: any version is understood, and the reserved field is not looked at */
+TEST_F(wire, rej_ignored)
+{
+	unsigned char rej[REJ_SIZE];
+	u32 reason, arg;
+
+	for (size_t i = 0; i < EDGES; i++) {
+		memcpy(rej, good_rej, sizeof(rej));
+		put(rej, 4, 2, edge(i, 2));
+		put(rej, 10, 2, edge(i, 2));
+		ASSERT_EQ(0, rtgt_decode_rej(rej, sizeof(rej), &reason, &arg));
+		ASSERT_EQ(3, reason);
+		ASSERT_EQ(0x12345678, arg);
+	}
+}
+
+#define AT(member)	offsetof(struct rtgt_welcome, member)
+
+/* What does not depend on the number of regions, then four of region 0, four of region 1 ... */
+#define REP_FIELDS	(4 + 4 * RTGT_MAX_REGIONS)
+
+static struct field rep_field(size_t i)
+{
+	static const struct field head[] = {
+		{ "features", 28, 4, AT(features), 4 },
+		{ "recv_depth", 38, 2, AT(recv_depth), 2 },
+		{ "recv_size", 40, 4, AT(recv_size), 4 },
+		{ "conn_id", 44, 4, AT(conn_id), 4 },
+	};
+	static const struct field region[] = {
+		{ "addr", 0, 8, AT(region[0].addr), 8 },
+		{ "rkey", 8, 4, AT(region[0].rkey), 4 },
+		{ "len", 12, 8, AT(region[0].len), 8 },
+		{ "access", 20, 4, AT(region[0].access), 4 },
+	};
+	size_t nr = i / 4 - 1;
+	struct field f;
+
+	if (i < 4)
+		return head[i];
+	f = region[i % 4];
+	f.in += nr * (AT(region[1]) - AT(region[0]));
+	if (nr)
+		f.at += 52 + 24 * (nr - 1);
+	else if (i % 4 == 3)
+		f.at = 32;
+	return f;
+}
+
+/* A REP with @nr regions, all else 0, as bytes */
+static void empty_rep(unsigned char *rep, u32 nr, size_t size)
+{
+	memset(rep, 0, REP_SIZE);
+	memcpy(rep + 20, "RTGT", 4);
+	put(rep, 24, 2, RTGT_VERSION);
+	put(rep, 26, 2, size);
+	put(rep, 36, 2, nr);
+}
+
+/* REP: each field at each of its ends is where it belongs, and changes nothing else */
+TEST_F(wire, rep_fields)
+{
+	unsigned char want[REP_SIZE], *buf;
+	struct rtgt_welcome w;
+
+	for (size_t i = 0; i < REP_FIELDS * EDGES; i++) {
+		const struct field f = rep_field(i / EDGES);
+
+		memset(&w, 0, sizeof(w));
+		w.nr = RTGT_MAX_REGIONS;
+		set_host(&w, &f, edge(i % EDGES, f.bytes));
+		empty_rep(want, w.nr, REP_SIZE);
+		put(want, f.at, f.bytes, edge(i % EDGES, f.bytes));
+		buf = exact(&self->block, want, REP_SIZE);
+		memset(buf, 0xff, REP_SIZE);
+		ASSERT_EQ(REP_SIZE, rtgt_encode_rep(buf, REP_SIZE, &w));
+		ASSERT_EQ(0, memcmp(want, buf, REP_SIZE)) {
+			TH_LOG("%s, value %zu", f.name, i % EDGES);
+		}
+	}
+}
+
+/* All that fits between none and six regions, each field another value */
+static void full_rep(unsigned char *rep, struct rtgt_welcome *w, u16 nr, size_t size)
 {
 	memset(w, 0, sizeof(*w));
 	w->nr = nr;
-	w->features = RTGT_F_PRIVATE;
-	w->recv_size = 0x01020304;
-	w->recv_depth = 0x0506;
-	w->conn_id = 0x0708090a;
-	for (u32 i = 0; i < nr; i++) {
-		w->region[i].addr = 0x1122334455660000ull + i;
-		w->region[i].rkey = 0xa0b0c000u + i;
-		w->region[i].len = 0x100000000ull + i;
-		w->region[i].access = 1 + i;
+	empty_rep(rep, nr, size);
+	for (size_t i = 0; i < REP_FIELDS; i++) {
+		const struct field f = rep_field(i);
+		u64 value = edge(EDGES - 1, f.bytes) - i;
+
+		/* also what is not to be told */
+		set_host(w, &f, value);
+		if (i < 4 + 4u * nr)
+			put(rep, f.at, f.bytes, value);
 	}
 }
 
-static void expect_cap(struct __test_metadata *_metadata, const struct rtgt_cap *cap, u32 i)
+/* REP: none to six regions; what is beyond them is not told */
+TEST_F(wire, rep_regions)
 {
-	EXPECT_EQ(0x1122334455660000ull + i, be64toh(cap->addr));
-	EXPECT_EQ(0xa0b0c000u + i, be32toh(cap->rkey));
-	EXPECT_EQ(0x100000000ull + i, be64toh(cap->len));
-}
-
-/* REP: one to six regions, each field where the header says, the rest zero */
-TEST_F(wire, rep)
-{
+	unsigned char want[REP_SIZE], buf[REP_SIZE];
 	struct rtgt_welcome w;
-	struct rtgt_rep rep;
 
-	for (u16 nr = 1; nr <= RTGT_MAX_REGIONS; nr++) {
-		some_regions(&w, nr);
-		memset(&rep, 0xff, sizeof(rep));
-		ASSERT_EQ(sizeof(rep), rtgt_encode_rep(&rep, sizeof(rep), &w));
-		expect_cap(_metadata, &rep.cap, 0);
-		EXPECT_EQ(RTGT_MAGIC, be32toh(rep.magic));
-		EXPECT_EQ(RTGT_VERSION, be16toh(rep.version));
-		EXPECT_EQ(sizeof(rep), be16toh(rep.size));
-		EXPECT_EQ(RTGT_F_PRIVATE, be32toh(rep.features));
-		EXPECT_EQ(1, be32toh(rep.access));
-		EXPECT_EQ(nr, be16toh(rep.nr_regions));
-		EXPECT_EQ(0x0506, be16toh(rep.recv_depth));
-		EXPECT_EQ(0x01020304, be32toh(rep.recv_size));
-		EXPECT_EQ(0x0708090a, be32toh(rep.conn_id));
-		EXPECT_EQ(0, rep.rsvd);
-		for (u32 i = 1; i < nr; i++) {
-			expect_cap(_metadata, &rep.more[i - 1].cap, i);
-			EXPECT_EQ(1 + i, be32toh(rep.more[i - 1].access));
+	for (u16 nr = 0; nr <= RTGT_MAX_REGIONS; nr++) {
+		full_rep(want, &w, nr, REP_SIZE);
+		memset(buf, 0xff, sizeof(buf));
+		ASSERT_EQ(REP_SIZE, rtgt_encode_rep(buf, sizeof(buf), &w));
+		ASSERT_EQ(0, memcmp(want, buf, sizeof(want))) {
+			TH_LOG("%u regions", nr);
 		}
-		for (const char *p = (char *)&rep.more[nr - 1]; p < (char *)(&rep + 1); p++)
-			EXPECT_EQ(0, *p);
 	}
 }
 
@@ -245,315 +354,72 @@ TEST_F(wire, rep_first_bytes)
 		0xa0, 0xb0, 0xc0, 0,
 		0, 0, 0, 1, 0, 0, 0, 0,
 	};
+	const struct rtgt_welcome w = {
+		.nr = 1,
+		.region[0] = { .addr = 0x1122334455660000, .rkey = 0xa0b0c000, .len = 1ull << 32 },
+	};
 	unsigned char buf[RTGT_REP_MAX];
-	struct rtgt_welcome w;
 
-	some_regions(&w, 1);
-	ASSERT_NE(0, rtgt_encode_rep(buf, sizeof(buf), &w));
+	ASSERT_EQ(REP_SIZE, rtgt_encode_rep(buf, sizeof(buf), &w));
 	EXPECT_EQ(0, memcmp(want, buf, sizeof(want)));
 }
 
-/* REP: without a region the capability is zero, and the rest is there */
-TEST_F(wire, rep_no_region)
-{
-	const struct rtgt_cap none = {};
-	struct rtgt_welcome w;
-	struct rtgt_rep rep;
-
-	some_regions(&w, 0);
-	ASSERT_EQ(sizeof(rep), rtgt_encode_rep(&rep, sizeof(rep), &w));
-	EXPECT_EQ(0, memcmp(&none, &rep.cap, sizeof(none)));
-	EXPECT_EQ(RTGT_MAGIC, be32toh(rep.magic));
-	EXPECT_EQ(0, rep.nr_regions);
-	EXPECT_EQ(0, rep.access);
-}
-
-/* REP: where further regions have no room, one region still has */
+/* REP: where further regions have no room, one region still has; otherwise nothing is written */
 TEST_F(wire, rep_room)
 {
-	const size_t shortest = offsetof(struct rtgt_rep, more);
+	unsigned char filled[REP_SIZE + 1], want[REP_SIZE], *buf;
 	struct rtgt_welcome w;
-	struct rtgt_rep rep;
 
-	for (size_t room = 0; room < sizeof(rep); room++) {
-		void *buf = self->edge - room;
-		size_t want = room < shortest ? 0 : shortest;
+	memset(filled, 0x77, sizeof(filled));
+	for (size_t room = 0; room <= sizeof(filled); room++) {
+		for (u16 nr = 0; nr <= RTGT_MAX_REGIONS; nr++) {
+			size_t len = room >= REP_SIZE ? REP_SIZE :
+				     room >= REP_SHORT && nr <= 1 ? REP_SHORT : 0;
 
-		some_regions(&w, 1);
-		ASSERT_EQ(want, rtgt_encode_rep(buf, room, &w));
-		some_regions(&w, 2);
-		ASSERT_EQ(0, rtgt_encode_rep(buf, room, &w));
-		if (!want)
-			continue;
-		memcpy(&rep, buf, shortest);
-		expect_cap(_metadata, &rep.cap, 0);
-		EXPECT_EQ(shortest, be16toh(rep.size));
+			full_rep(want, &w, nr, len);
+			buf = exact(&self->block, filled, room);
+			ASSERT_EQ(len, rtgt_encode_rep(buf, room, &w)) {
+				TH_LOG("room %zu, %u regions", room, nr);
+			}
+			ASSERT_EQ(0, memcmp(want, buf, len));
+			ASSERT_EQ(0, memcmp(filled, buf + len, room - len));
+		}
 	}
 }
 
 /* REP: more regions than it can hold give nothing */
 TEST_F(wire, rep_bad)
 {
-	struct rtgt_welcome w;
-	struct rtgt_rep rep;
+	struct rtgt_welcome w = {};
+	unsigned char buf[RTGT_REP_MAX];
 
-	some_regions(&w, 1);
-	w.nr = RTGT_MAX_REGIONS + 1;
-	EXPECT_EQ(0, rtgt_encode_rep(&rep, sizeof(rep), &w));
-	w.nr = 0xffff;
-	EXPECT_EQ(0, rtgt_encode_rep(&rep, sizeof(rep), &w));
+	for (u32 i = RTGT_MAX_REGIONS + 1; i < MANY; i++) {
+		w.nr = (u16)many(i, 2);
+		if (w.nr <= RTGT_MAX_REGIONS)
+			continue;
+		ASSERT_EQ(0, rtgt_encode_rep(buf, sizeof(buf), &w));
+	}
 }
 
-/* A request with the longest body there is */
-struct message {
-	struct rtgt_msg head;
-	union {
-		struct rtgt_range range;
-		struct rtgt_xfer xfer;
-		struct rtgt_withhold withhold;
+/* REVOKE's reply: address, rkey, length and access, each at each of its ends */
+TEST_F(wire, region)
+{
+	static const struct { size_t at, bytes; } field[] = {
+		{ 0, 8 }, { 8, 4 }, { 12, 8 }, { 20, 4 },
 	};
-} RTGT_PACKED;
+	unsigned char want[24], *buf;
+	u64 v[4];
 
-static const size_t body_size[] = {
-	[RTGT_MSG_ECHO] = 0,
-	[RTGT_MSG_CHECKSUM] = sizeof(struct rtgt_range),
-	[RTGT_MSG_PULL] = sizeof(struct rtgt_xfer),
-	[RTGT_MSG_PUSH] = sizeof(struct rtgt_xfer),
-	[RTGT_MSG_REVOKE] = sizeof(struct rtgt_range),
-	[RTGT_MSG_WITHHOLD] = sizeof(struct rtgt_withhold),
-	[RTGT_MSG_DISCONNECT] = 0,
-};
-
-static bool is_request(u32 op)
-{
-	return op && op != RTGT_MSG_IMM && op < ARRAY_SIZE(body_size);
-}
-
-static struct message request(u8 op, size_t body)
-{
-	return (struct message) {
-		.head = {
-			.version = RTGT_VERSION,
-			.op = op,
-			.tag = htobe32(0xcafe0001),
-			.len = htobe32((u32)body),
-		},
-		.range = {
-			.region = htobe32(3),
-			.offset = htobe64(0x100000002ull),
-			.len = htobe64(0xffffffffffffffffull),
-		},
-	};
-}
-
-static struct message checksum(void)
-{
-	return request(RTGT_MSG_CHECKSUM, sizeof(struct rtgt_range));
-}
-
-/* As much of it as its head announces */
-static u32 decode(char *edge, const struct message *m, struct rtgt_request *rq)
-{
-	size_t len = sizeof(m->head) + be32toh(m->head.len);
-
-	return rtgt_decode_msg(at_edge(edge, m, len), len, rq);
-}
-
-/* SEND: a checksum request is taken, field by field */
-TEST_F(wire, msg_checksum)
-{
-	struct message m = checksum();
-	struct rtgt_request rq;
-
-	ASSERT_EQ(RTGT_OK, decode(self->edge, &m, &rq));
-	EXPECT_EQ(RTGT_MSG_CHECKSUM, rq.op);
-	EXPECT_EQ(0xcafe0001, rq.tag);
-	EXPECT_EQ(sizeof(m.range), rq.len);
-	EXPECT_EQ(3, rq.region);
-	EXPECT_EQ(0x100000002ull, rq.offset);
-	EXPECT_EQ(0xffffffffffffffffull, rq.count);
-}
-
-/* SEND: the target's own transfers are taken, field by field */
-TEST_F(wire, msg_xfer)
-{
-	static const u8 op[] = { RTGT_MSG_PULL, RTGT_MSG_PUSH };
-	struct rtgt_request rq;
-
-	for (size_t i = 0; i < ARRAY_SIZE(op); i++) {
-		struct message m = request(op[i], sizeof(struct rtgt_xfer));
-
-		m.xfer = (struct rtgt_xfer) {
-			.region = htobe32(5),
-			.rkey = htobe32(0xa0b0c0d0),
-			.offset = htobe64(0x200000003ull),
-			.len = htobe64(0x300000004ull),
-			.addr = htobe64(0x7fff00001111ull),
-		};
-		ASSERT_EQ(RTGT_OK, decode(self->edge, &m, &rq));
-		EXPECT_EQ(op[i], rq.op);
-		EXPECT_EQ(5, rq.region);
-		EXPECT_EQ(0xa0b0c0d0, rq.rkey);
-		EXPECT_EQ(0x200000003ull, rq.offset);
-		EXPECT_EQ(0x300000004ull, rq.count);
-		EXPECT_EQ(0x7fff00001111ull, rq.addr);
+	for (size_t i = 0; i < ARRAY_SIZE(field) * EDGES; i++) {
+		memset(v, 0, sizeof(v));
+		v[i / EDGES] = edge(i % EDGES, field[i / EDGES].bytes);
+		memset(want, 0, sizeof(want));
+		put(want, field[i / EDGES].at, field[i / EDGES].bytes, v[i / EDGES]);
+		buf = exact(&self->block, want, sizeof(want));
+		memset(buf, 0xff, sizeof(want));
+		rtgt_encode_region(buf, v[0], (u32)v[1], v[2], (u32)v[3]);
+		ASSERT_EQ(0, memcmp(want, buf, sizeof(want)));
 	}
-}
-
-/* SEND: receives are withheld up to the limit, and no longer */
-TEST_F(wire, msg_withhold)
-{
-	struct message m = request(RTGT_MSG_WITHHOLD, sizeof(struct rtgt_withhold));
-	struct rtgt_request rq;
-
-	m.withhold.ms = htobe32(RTGT_WITHHOLD_MAX_MS);
-	ASSERT_EQ(RTGT_OK, decode(self->edge, &m, &rq));
-	EXPECT_EQ(RTGT_WITHHOLD_MAX_MS, rq.ms);
-	m.withhold.ms = htobe32(RTGT_WITHHOLD_MAX_MS + 1);
-	EXPECT_EQ(RTGT_ST_LIMIT, decode(self->edge, &m, &rq));
-	m.withhold.ms = htobe32(0xffffffff);
-	EXPECT_EQ(RTGT_ST_LIMIT, decode(self->edge, &m, &rq));
-}
-
-/* SEND: an echo is taken with a body of any length, also none */
-TEST_F(wire, msg_echo)
-{
-	struct rtgt_request rq;
-
-	for (u32 body = 0; body <= sizeof(struct rtgt_xfer); body++) {
-		struct message m = request(RTGT_MSG_ECHO, body);
-
-		ASSERT_EQ(RTGT_OK, decode(self->edge, &m, &rq));
-		EXPECT_EQ(body, rq.len);
-	}
-}
-
-/* SEND: shorter than its head it is a length error with tag 0, and not read beyond */
-TEST_F(wire, msg_short)
-{
-	struct message m = checksum();
-	struct rtgt_request rq;
-
-	for (size_t len = 0; len < sizeof(m.head); len++) {
-		rq.tag = SENTINEL;
-		EXPECT_EQ(RTGT_ST_LENGTH, rtgt_decode_msg(at_edge(self->edge, &m, len), len, &rq));
-		EXPECT_EQ(0, rq.tag);
-	}
-}
-
-/* SEND: a length that disagrees with what arrived is refused, with the tag */
-TEST_F(wire, msg_length)
-{
-	static const u32 bad[] = { 0, 1, 23, 25, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0 };
-	const size_t len = sizeof(struct rtgt_msg) + sizeof(struct rtgt_range);
-	struct message m = checksum();
-	struct rtgt_request rq;
-
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		m.head.len = htobe32(bad[i]);
-		EXPECT_EQ(RTGT_ST_LENGTH, rtgt_decode_msg(at_edge(self->edge, &m, len), len, &rq));
-		EXPECT_EQ(0xcafe0001, rq.tag);
-	}
-}
-
-/* SEND: a body cut short is a length error for each operation, and not read beyond */
-TEST_F(wire, msg_body_cut)
-{
-	struct rtgt_request rq;
-
-	for (u32 op = 0; op < ARRAY_SIZE(body_size); op++) {
-		for (u32 body = 0; is_request(op) && body < body_size[op]; body++) {
-			struct message m = request((u8)op, body);
-
-			ASSERT_EQ(RTGT_ST_LENGTH, decode(self->edge, &m, &rq));
-		}
-	}
-}
-
-/* SEND: every version but ours is refused, with the tag */
-TEST_F(wire, msg_version)
-{
-	struct message m = checksum();
-	struct rtgt_request rq;
-
-	for (u32 version = 0; version <= 0xff; version++) {
-		m.head.version = (u8)version;
-		ASSERT_EQ(version == RTGT_VERSION ? RTGT_OK : RTGT_ST_VERSION,
-			  decode(self->edge, &m, &rq));
-		EXPECT_EQ(0xcafe0001, rq.tag);
-	}
-}
-
-/* SEND: every operation that is no request is refused, replies too */
-TEST_F(wire, msg_op)
-{
-	struct rtgt_request rq;
-
-	for (u32 op = 0; op <= 0xff; op++) {
-		struct message m = request((u8)op, sizeof(struct rtgt_xfer));
-
-		ASSERT_EQ(is_request(op) ? RTGT_OK : RTGT_ST_OP, decode(self->edge, &m, &rq)) {
-			TH_LOG("operation %u", op);
-		}
-	}
-}
-
-/* Reply: the head says what the request was, and the body is not touched */
-TEST_F(wire, reply)
-{
-	static const unsigned char want[] = {
-		1, 0x82, 0, 5, 0xca, 0xfe, 0, 1, 0, 0, 0, 16, 0, 0, 0, 9, 0x77,
-	};
-	const struct rtgt_request rq = { .op = RTGT_MSG_CHECKSUM, .tag = 0xcafe0001 };
-	unsigned char buf[17];
-
-	memset(buf, 0x77, sizeof(buf));
-	rtgt_encode_reply(buf, &rq, RTGT_ST_RANGE, 16, 9);
-	EXPECT_EQ(0, memcmp(want, buf, sizeof(want)));
-}
-
-/* Range: inside is inside, also at the very end, and no sum wraps */
-TEST_F(wire, range)
-{
-	const u64 max = ~0ull;
-
-	EXPECT_TRUE(rtgt_range_ok(0, 0, 0));
-	EXPECT_TRUE(rtgt_range_ok(0, 4096, 4096));
-	EXPECT_TRUE(rtgt_range_ok(4095, 1, 4096));
-	EXPECT_TRUE(rtgt_range_ok(4096, 0, 4096));
-	EXPECT_TRUE(rtgt_range_ok(max, 0, max));
-	EXPECT_FALSE(rtgt_range_ok(0, 1, 0));
-	EXPECT_FALSE(rtgt_range_ok(0, 4097, 4096));
-	EXPECT_FALSE(rtgt_range_ok(4095, 2, 4096));
-	EXPECT_FALSE(rtgt_range_ok(4097, 0, 4096));
-	EXPECT_FALSE(rtgt_range_ok(1, max, 4096));
-	EXPECT_FALSE(rtgt_range_ok(max, 1, 4096));
-	EXPECT_FALSE(rtgt_range_ok(max, max, 4096));
-	EXPECT_FALSE(rtgt_range_ok(2048, max - 2047, 4096));
-}
-
-/* Immediate: four bits of operation, 28 of argument, in both directions */
-TEST_F(wire, immediate)
-{
-	EXPECT_EQ(0x1abcdef0, rtgt_imm(RTGT_IMM_ACK, 0xfabcdef0));
-	EXPECT_EQ(RTGT_IMM_ACK, rtgt_imm_op(0x1abcdef0));
-	EXPECT_EQ(0x0abcdef0, rtgt_imm_arg(0x1abcdef0));
-	EXPECT_EQ(RTGT_IMM_NOTIFY, rtgt_imm_op(17));
-	EXPECT_EQ(15, rtgt_imm_op(0xffffffff));
-}
-
-/* Names: every reason and status has one, and what lies beyond is "unknown" */
-TEST_F(wire, names)
-{
-	for (u32 i = RTGT_REJ_VERSION; i <= RTGT_REJ_STOPPING; i++)
-		EXPECT_STRNE("unknown", rtgt_rej_name(i));
-	EXPECT_STREQ("unknown", rtgt_rej_name(0));
-	EXPECT_STREQ("unknown", rtgt_rej_name(RTGT_REJ_STOPPING + 1));
-	EXPECT_STREQ("unknown", rtgt_rej_name(~0u));
-	for (u32 i = RTGT_OK; i <= RTGT_ST_ACCESS; i++)
-		EXPECT_STRNE("unknown", rtgt_status_name(i));
-	EXPECT_STREQ("unknown", rtgt_status_name(RTGT_ST_ACCESS + 1));
-	EXPECT_STREQ("unknown", rtgt_status_name(~0u));
 }
 
 TEST_HARNESS_MAIN
