@@ -18,6 +18,7 @@ help:
 #: make check-list   all tests, a line each
 #: make shell        the same two guests, for you
 #: make lint         the checks of the source; silent when fine
+#: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
 #: make build        what the guests need, and nothing else
 #: make clean        removes build/
 #: make distclean    removes the cache as well
@@ -38,6 +39,9 @@ shell: build
 lint:
 	@vm/root run scripts/lint
 
+fuzz:
+	@vm/root run-in fuzz scripts/fuzz
+
 build:
 	@vm/build
 
@@ -47,4 +51,4 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/rtgt"
 
-.PHONY: help demo check check-list shell lint build clean distclean
+.PHONY: help demo check check-list shell lint fuzz build clean distclean
