@@ -348,7 +348,7 @@ static int port_mem_alloc(struct rtgt_port *port)
 	unsigned int i;
 
 	for (i = 0; i < port->nr_regions; i++) {
-		port->mem[i] = rtgt_mem_alloc(port->spec[i]->size, port->spec[i]->fill);
+		port->mem[i] = rtgt_mem_alloc(port->spec[i]);
 		if (!port->mem[i])
 			return -ENOMEM;
 	}

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Exposed memory: where it comes from, and how it is registered.
+ * Registrations: what makes memory (mem.c) reachable.
  *
- *   struct rtgt_mem     pages, counted references; knows no device
  *   struct rtgt_map     a memory registered in one protection domain
  *   struct rtgt_domain  a protection domain with all regions of a port: one for
  *                       each device of a shared port, one for each connection of
  *                       a private one
  *
- * The memory is made of equal chunks of linear-map pages, as large as the
- * allocator gives (up to 2 MiB), because a registration has one entry for each:
- * 1 GiB in 2 MiB chunks is 512 entries, in pages 262,144.  Where the pages fit
+ * A registration has an entry for each chunk of the memory.  Where the pages fit
  * the device's page list they are registered one by one all the same: rxe before
  * 6.12.115 mishandles entries that are larger than a page.
  *
@@ -18,187 +15,16 @@
  * kernel knows it by: a capability says nothing about the kernel's layout.  The
  * length of the registration is the region's size to the byte, so the device
  * itself refuses what lies beyond.
- *
- * Nobody but the peer writes here after the fill; a reader (checksum, debugfs)
- * sees whatever a peer may be writing at that moment.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/crc32.h>
-#include <linux/gfp.h>
 #include <linux/kref.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <rdma/ib_verbs.h>
 
 #include "rtgt.h"
-
-/* 2 MiB with 4 KiB pages: what one leaf of a page table one level up covers */
-#define RTGT_CHUNK_ORDER	(21 - PAGE_SHIFT)
-
-static size_t mem_chunk_size(const struct rtgt_mem *mem)
-{
-	return PAGE_SIZE << mem->order;
-}
-
-static void mem_release(struct kref *ref)
-{
-	struct rtgt_mem *mem = container_of(ref, struct rtgt_mem, ref);
-	unsigned int i;
-
-	for (i = 0; i < mem->nr; i++)
-		if (mem->chunk[i])
-			__free_pages(mem->chunk[i], mem->order);
-	kvfree(mem);
-}
-
-static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
-{
-	unsigned int nr = DIV_ROUND_UP_ULL(size, PAGE_SIZE << order);
-	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
-	struct rtgt_mem *mem;
-	unsigned int i;
-
-	/* a high order is a wish: do not reclaim half the machine for it */
-	if (order)
-		gfp |= __GFP_NORETRY;
-	mem = kvzalloc(struct_size(mem, chunk, nr), GFP_KERNEL);
-	if (!mem)
-		return NULL;
-	kref_init(&mem->ref);
-	mem->size = size;
-	mem->order = order;
-	mem->nr = nr;
-	for (i = 0; i < nr; i++) {
-		mem->chunk[i] = alloc_pages(gfp, order);
-		if (!mem->chunk[i]) {
-			kref_put(&mem->ref, mem_release);
-			return NULL;
-		}
-	}
-	return mem;
-}
-
-/* The bytes from @offset to the end of their chunk, at most @len of them. */
-static void *mem_at(struct rtgt_mem *mem, u64 offset, size_t len, size_t *here)
-{
-	size_t chunk = mem_chunk_size(mem);
-	size_t in = offset & (chunk - 1);
-
-	*here = min(len, chunk - in);
-	return page_address(mem->chunk[offset >> (PAGE_SHIFT + mem->order)]) + in;
-}
-
-static void mem_fill(struct rtgt_mem *mem, u16 fill)
-{
-	size_t chunk = mem_chunk_size(mem);
-	unsigned int i;
-	u32 word = 0;
-
-	for (i = 0; i < mem->nr; i++) {
-		__le32 *p = page_address(mem->chunk[i]);
-		size_t k;
-
-		if (fill != RTGT_FILL_COUNTER) {
-			memset(p, fill, chunk);
-			continue;
-		}
-		for (k = 0; k < chunk / sizeof(*p); k++)
-			p[k] = cpu_to_le32(word++);
-		cond_resched();
-	}
-}
-
-/**
- * rtgt_mem_alloc() - memory to expose
- * @size: bytes, 1 to RTGT_REGION_MAX
- * @fill: a byte, or RTGT_FILL_COUNTER for 32-bit little-endian words that hold
- *	  their own index
- *
- * May sleep.
- *
- * Return: a reference for rtgt_mem_put(), or NULL without memory.
- */
-struct rtgt_mem *rtgt_mem_alloc(u64 size, u16 fill)
-{
-	int order = min_t(int, get_order(size), RTGT_CHUNK_ORDER);
-	struct rtgt_mem *mem = NULL;
-
-	for (; order >= 0 && !mem; order--)
-		mem = mem_alloc_order(size, order);
-	if (mem && fill)
-		mem_fill(mem, fill);
-	return mem;
-}
-
-/**
- * rtgt_mem_put() - give a reference back
- * @mem: memory, or NULL
- */
-void rtgt_mem_put(struct rtgt_mem *mem)
-{
-	if (mem)
-		kref_put(&mem->ref, mem_release);
-}
-
-/**
- * rtgt_mem_crc32() - CRC-32 of a range, as zlib's crc32()
- * @mem: memory
- * @offset: first byte
- * @len: bytes; the caller has checked the range
- *
- * May sleep: the longest range takes about a second.
- *
- * Return: the CRC, 0 for an empty range.
- */
-u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len)
-{
-	u32 crc = ~0U;
-
-	while (len) {
-		size_t here;
-		void *p = mem_at(mem, offset, len, &here);
-
-		crc = crc32_le(crc, p, here);
-		offset += here;
-		len -= here;
-		cond_resched();
-	}
-	return ~crc;
-}
-
-/**
- * rtgt_mem_read_user() - read() of the memory
- * @mem: memory
- * @to: user buffer
- * @len: its length
- * @pos: file position, advanced
- *
- * Return: bytes read, 0 at the end, or -EFAULT.
- */
-ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, loff_t *pos)
-{
-	size_t done = 0;
-
-	if (*pos < 0)
-		return -EINVAL;
-	if (*pos >= mem->size)
-		return 0;
-	len = min_t(u64, len, mem->size - *pos);
-	while (done < len) {
-		size_t here;
-		void *p = mem_at(mem, *pos, len - done, &here);
-
-		if (copy_to_user(to + done, p, here))
-			return done ?: -EFAULT;
-		done += here;
-		*pos += here;
-		cond_resched();
-	}
-	return done;
-}
 
 static int map_ib_access(u32 access)
 {
@@ -238,7 +64,7 @@ static int map_dma(struct rtgt_domain *dom, struct rtgt_map *map)
 	if (ret)
 		return ret;
 	for_each_sgtable_sg(&map->sgt, sg, i) {
-		unsigned int here = min_t(u64, left, mem_chunk_size(mem));
+		unsigned int here = min_t(u64, left, rtgt_mem_chunk(mem));
 
 		sg_set_page(sg, mem->chunk[i], here, 0);
 		left -= here;
@@ -265,7 +91,7 @@ static int map_register(struct rtgt_domain *dom, struct rtgt_map *map)
 	}
 	if (entries > max) {
 		entries = mem->nr;
-		entry_size = mem_chunk_size(mem);
+		entry_size = rtgt_mem_chunk(mem);
 	}
 	if (entries > max) {
 		pr_err("%s: %llu bytes need %u entries of %u bytes, the device takes %u: make the region smaller\n",
@@ -299,7 +125,7 @@ static int map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, str
 	if (mem)
 		kref_get(&mem->ref);
 	else
-		mem = rtgt_mem_alloc(spec->size, spec->fill);
+		mem = rtgt_mem_alloc(spec);
 	if (!mem)
 		return -ENOMEM;
 	map->mem = mem;

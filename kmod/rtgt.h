@@ -4,7 +4,7 @@
  * defines them, lowest layer first; a file calls only what stands above its own
  * group, never below:
  *
- *   configfs -> port -> service -> conn -> ops -> slot -> region -> pool -> regqp -> device
+ *   configfs -> port -> service -> conn -> ops -> slot -> region -> mem -> pool -> regqp -> device
  *
  * proto, stats and trace are leaves anyone may use.
  */
@@ -182,7 +182,7 @@ void rtgt_pool_quiet(struct rtgt_pool *pool);
 int rtgt_pool_post(struct rtgt_slot *slot, struct ib_qp *qp);
 int rtgt_pool_post_all(struct rtgt_pool *pool, struct ib_qp *qp);
 
-/* ---------------------------------------------------------------- region.c */
+/* ------------------------------------------------------------------- mem.c */
 
 #define RTGT_REGION_MAX		SZ_1G
 
@@ -207,6 +207,8 @@ struct rtgt_spec {
  * struct rtgt_mem - memory that can be exposed
  * @ref: each domain that maps it, each debugfs file, the port
  * @size: bytes
+ * @alloc_ns: how long it took to get it, zeroed
+ * @fill_ns: how long to fill it
  * @order: each chunk is PAGE_SIZE << @order bytes of linear-map memory
  * @nr: number of chunks
  * @chunk: the chunks
@@ -214,10 +216,25 @@ struct rtgt_spec {
 struct rtgt_mem {
 	struct kref ref;
 	u64 size;
+	u64 alloc_ns;
+	u64 fill_ns;
 	unsigned int order;
 	unsigned int nr;
 	struct page *chunk[] __counted_by(nr);
 };
+
+static inline size_t rtgt_mem_chunk(const struct rtgt_mem *mem)
+{
+	return PAGE_SIZE << mem->order;
+}
+
+struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec);
+void rtgt_mem_put(struct rtgt_mem *mem);
+void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here);
+u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len);
+ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, loff_t *pos);
+
+/* ---------------------------------------------------------------- region.c */
 
 /**
  * struct rtgt_map - a memory registered in a domain
@@ -259,10 +276,6 @@ struct rtgt_domain {
 	struct rtgt_map map[RTGT_MAX_REGIONS];
 };
 
-struct rtgt_mem *rtgt_mem_alloc(u64 size, u16 fill);
-void rtgt_mem_put(struct rtgt_mem *mem);
-u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len);
-ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, loff_t *pos);
 struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stats __percpu *stats,
 				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
 				       unsigned int nr);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory a region exposes: pages with counted references.  It knows no device;
+ * region.c registers it.
+ *
+ * It is made of equal chunks of linear-map pages, as large as the allocator gives
+ * (up to 2 MiB), because a registration has one entry for each: 1 GiB in 2 MiB
+ * chunks is 512 entries, in pages 262,144.
+ *
+ * Nobody but the peer writes here after the fill; a reader (checksum, debugfs)
+ * sees whatever a peer may be writing at that moment.
+ *
+ * Failures: without memory it is NULL and the log says how much there was.  An
+ * administrator who asks for more than the machine has gets that answer and not
+ * the OOM killer.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/crc32.h>
+#include <linux/gfp.h>
+#include <linux/kref.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "rtgt.h"
+
+/* 2 MiB with 4 KiB pages: what one leaf of a page table one level up covers */
+#define RTGT_CHUNK_ORDER	(21 - PAGE_SHIFT)
+
+static void mem_release(struct kref *ref)
+{
+	struct rtgt_mem *mem = container_of(ref, struct rtgt_mem, ref);
+	unsigned int i;
+
+	for (i = 0; i < mem->nr; i++) {
+		if (mem->chunk[i])
+			__free_pages(mem->chunk[i], mem->order);
+		cond_resched();
+	}
+	kvfree(mem);
+}
+
+static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
+{
+	unsigned int nr = DIV_ROUND_UP_ULL(size, PAGE_SIZE << order);
+	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
+	struct rtgt_mem *mem;
+	unsigned int i;
+
+	/*
+	 * A high order is a wish: do not reclaim half the machine for it.  Single
+	 * pages are worth more work, but no process.
+	 */
+	gfp |= order ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL;
+	mem = kvzalloc(struct_size(mem, chunk, nr), GFP_KERNEL | __GFP_NOWARN);
+	if (!mem)
+		return NULL;
+	kref_init(&mem->ref);
+	mem->size = size;
+	mem->order = order;
+	mem->nr = nr;
+	for (i = 0; i < nr; i++) {
+		mem->chunk[i] = alloc_pages(gfp, order);
+		if (!mem->chunk[i]) {
+			kref_put(&mem->ref, mem_release);
+			return NULL;
+		}
+		cond_resched();
+	}
+	return mem;
+}
+
+/**
+ * rtgt_mem_at() - where a range begins, and how far that goes
+ * @mem: memory
+ * @offset: first byte; below its size
+ * @len: bytes
+ * @here: how many of them are in one piece: @len, or up to the end of the chunk
+ *
+ * Any context.
+ *
+ * Return: the first byte, in the linear map.
+ */
+void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here)
+{
+	size_t chunk = rtgt_mem_chunk(mem);
+	size_t in = offset & (chunk - 1);
+
+	*here = min_t(u64, len, chunk - in);
+	return page_address(mem->chunk[offset >> (PAGE_SHIFT + mem->order)]) + in;
+}
+
+static void mem_fill(struct rtgt_mem *mem, u16 fill)
+{
+	size_t chunk = rtgt_mem_chunk(mem);
+	unsigned int i;
+	u32 word = 0;
+
+	for (i = 0; i < mem->nr; i++) {
+		__le32 *p = page_address(mem->chunk[i]);
+		size_t k;
+
+		cond_resched();
+		if (fill != RTGT_FILL_COUNTER) {
+			memset(p, fill, chunk);
+			continue;
+		}
+		for (k = 0; k < chunk / sizeof(*p); k++)
+			p[k] = cpu_to_le32(word++);
+	}
+}
+
+/* What can be taken without taking all: an eighth is left to the others. */
+static u64 mem_available(void)
+{
+	u64 pages = max(si_mem_available(), 0L);
+
+	return (pages - pages / 8) << PAGE_SHIFT;
+}
+
+/**
+ * rtgt_mem_alloc() - memory to expose
+ * @spec: the region it is for
+ *
+ * May sleep.
+ *
+ * Return: a reference for rtgt_mem_put(), or NULL without memory.
+ */
+struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec)
+{
+	int order = min_t(int, get_order(spec->size), RTGT_CHUNK_ORDER);
+	u64 available = mem_available();
+	struct rtgt_mem *mem = NULL;
+	u64 start = ktime_get_ns();
+
+	for (; spec->size <= available && order >= 0 && !mem; order--)
+		mem = mem_alloc_order(spec->size, order);
+	if (!mem) {
+		pr_warn_ratelimited("region %s: no memory for its %llu bytes: %llu can be had\n",
+				    spec->name, spec->size, available);
+		return NULL;
+	}
+	mem->alloc_ns = ktime_get_ns() - start;
+	if (spec->fill)
+		mem_fill(mem, spec->fill);
+	mem->fill_ns = ktime_get_ns() - start - mem->alloc_ns;
+	return mem;
+}
+
+/**
+ * rtgt_mem_put() - give a reference back
+ * @mem: memory, or NULL
+ *
+ * May sleep.
+ */
+void rtgt_mem_put(struct rtgt_mem *mem)
+{
+	if (mem)
+		kref_put(&mem->ref, mem_release);
+}
+
+/**
+ * rtgt_mem_crc32() - CRC-32 of a range, as zlib's crc32()
+ * @mem: memory
+ * @offset: first byte
+ * @len: bytes; the caller has checked the range
+ *
+ * May sleep: the longest range takes seconds.
+ *
+ * Return: the CRC, 0 for an empty range.
+ */
+u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len)
+{
+	u32 crc = ~0U;
+
+	while (len) {
+		size_t here;
+		void *p = rtgt_mem_at(mem, offset, len, &here);
+
+		crc = crc32_le(crc, p, here);
+		offset += here;
+		len -= here;
+		cond_resched();
+	}
+	return ~crc;
+}
+
+/**
+ * rtgt_mem_read_user() - read() of the memory
+ * @mem: memory
+ * @to: user buffer
+ * @len: its length
+ * @pos: file position, advanced
+ *
+ * Return: bytes read, 0 at the end, or -EFAULT.
+ */
+ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, loff_t *pos)
+{
+	size_t done = 0;
+
+	if (*pos < 0)
+		return -EINVAL;
+	if (*pos >= mem->size)
+		return 0;
+	len = min_t(u64, len, mem->size - *pos);
+	while (done < len) {
+		size_t here;
+		void *p = rtgt_mem_at(mem, *pos, len - done, &here);
+
+		if (copy_to_user(to + done, p, here))
+			return done ?: -EFAULT;
+		done += here;
+		*pos += here;
+		cond_resched();
+	}
+	return done;
+}
