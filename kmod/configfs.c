@@ -4,7 +4,7 @@
  *
  *   features
  *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,recv_size,
- *                 recv_depth,idle_ms,enable,state,revoke}
+ *                 recv_depth,idle_ms,mr_max,enable,state,revoke}
  *   ports/<port>/regions/<region>/{index,size,access,fill}
  *
  * Every store parses first, then takes rtgt_port.config, refuses with -EBUSY
@@ -35,6 +35,7 @@
 #define RTGT_FEATURES \
 	"op-write\nop-read\nop-write-imm\nop-send\nop-send-imm\nop-send-inv\nop-atomic\n" \
 	"msg-echo\nmsg-checksum\nmsg-pull\nmsg-push\nmsg-revoke\nmsg-withhold\nmsg-disconnect\n" \
+	"msg-extents\n" \
 	"scope-shared\nscope-private\ntransport-rc\ntransport-uc\ntransport-ud\nsrq\n"
 
 /**
@@ -246,6 +247,21 @@ static int idle_ms_parse(const char *page, struct rtgt_port_cfg *cfg)
 
 RTGT_PORT_ATTR(idle_ms, "%u", cfg->idle_ms);
 
+static int mr_max_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	u64 val;
+	int ret = rtgt_parse_bytes(page, 0, RTGT_EXTENT_MAX, &val);
+
+	if (ret)
+		return ret;
+	if (!PAGE_ALIGNED(val))
+		return -EINVAL;
+	cfg->mr_max = val;
+	return 0;
+}
+
+RTGT_PORT_ATTR(mr_max, "%llu", cfg->mr_max);
+
 static ssize_t rtgt_port_revoke_store(struct config_item *item, const char *page, size_t count)
 {
 	struct rtgt_port *port = to_port_item(item)->port;
@@ -376,6 +392,7 @@ static struct configfs_attribute *rtgt_port_attrs[] = {
 	&rtgt_port_attr_recv_size,
 	&rtgt_port_attr_recv_depth,
 	&rtgt_port_attr_idle_ms,
+	&rtgt_port_attr_mr_max,
 	&rtgt_port_attr_enable,
 	&rtgt_port_attr_state,
 	&rtgt_port_attr_revoke,

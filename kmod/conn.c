@@ -222,7 +222,8 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	unsigned int i;
 
 	if (port->cfg.private)
-		dom = rtgt_domain_create(ibdev, port->stats, port->spec, NULL, port->nr_regions);
+		dom = rtgt_domain_create(ibdev, port->stats, port->spec, NULL, port->nr_regions,
+					 port->cfg.mr_max);
 	else
 		dom = rtgt_port_domain_get(port, ibdev);
 	if (IS_ERR(dom))

@@ -4,6 +4,7 @@
  *
  *   ports/<port>/counters                    "name value" a line
  *   ports/<port>/connections                 one line a connection
+ *   ports/<port>/registrations               one line a region and domain, what it cost
  *   ports/<port>/regions/<region>/data       the memory of a shared port
  *   ports/<port>/conns/<id>/<region>/data    of a private connection
  *
@@ -45,6 +46,33 @@ static int connections_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(connections);
 
+static int show_domain(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
+{
+	struct seq_file *m = arg;
+	unsigned int i;
+
+	for (i = 0; i < dom->nr; i++) {
+		const struct rtgt_map *map = &dom->map[i];
+		const struct rtgt_mem *mem = map->mem;
+
+		seq_printf(m, "region=%s dev=%s", port->spec[i]->name, dev_name(&dom->ibdev->dev));
+		if (conn)
+			seq_printf(m, " conn=%u", conn);
+		seq_printf(m, " bytes=%llu chunk_size=%zu chunks=%u alloc_ns=%llu fill_ns=%llu",
+			   mem->size, rtgt_mem_chunk(mem), mem->nr, mem->alloc_ns, mem->fill_ns);
+		seq_printf(m, " extents=%u extent_size=%llu entries=%u entry_size=%u dma_ns=%llu mr_ns=%llu reg_ns=%llu\n",
+			   map->nr, rtgt_extent_len(map, 0), map->entries, map->entry_size,
+			   map->dma_ns, map->mr_ns, map->reg_ns);
+	}
+	return 0;
+}
+
+static int registrations_show(struct seq_file *m, void *v)
+{
+	return rtgt_port_domains(m->private, 0, show_domain, m);
+}
+DEFINE_SHOW_ATTRIBUTE(registrations);
+
 static ssize_t data_read(struct file *file, char __user *to, size_t len, loff_t *pos)
 {
 	return rtgt_mem_read_user(file->private_data, to, len, pos);
@@ -79,6 +107,7 @@ void rtgt_debugfs_port(struct rtgt_port *port)
 	port->debugfs_conns = debugfs_create_dir("conns", port->debugfs);
 	debugfs_create_file("counters", 0400, port->debugfs, port, &counters_fops);
 	debugfs_create_file("connections", 0400, port->debugfs, port, &connections_fops);
+	debugfs_create_file("registrations", 0400, port->debugfs, port, &registrations_fops);
 }
 
 /**

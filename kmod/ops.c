@@ -104,6 +104,7 @@ static void op_revoke(struct rtgt_slot *slot)
 	struct rtgt_domain *dom = conn->domain;
 	unsigned int index = slot->rq.region;
 	struct rtgt_map *map = &dom->map[index];
+	struct ib_mr *mr;
 	int ret;
 
 	if (index >= dom->nr) {
@@ -111,14 +112,48 @@ static void op_revoke(struct rtgt_slot *slot)
 		return;
 	}
 	ret = rtgt_domain_rotate(dom, index, !conn->port->cfg.private);
-	if (ret) {
+	if (ret < 0) {
 		rtgt_slot_reply(slot, ret == -EPERM ? RTGT_ST_SHARED : RTGT_ST_FAILED, 0, 0);
 		return;
 	}
-	rtgt_count(conn->port->stats, RTGT_ROTATIONS, 1);
-	rtgt_encode_region(slot_body(slot), map->iova, map->mr->rkey, map->mem->size,
-			   map->access);
+	rtgt_count(conn->port->stats, RTGT_ROTATIONS, ret);
+	mr = map->extent[0].mr;
+	rtgt_encode_region(slot_body(slot), mr->iova, mr->rkey, rtgt_extent_len(map, 0),
+			   rtgt_map_access(map));
 	rtgt_slot_reply(slot, RTGT_OK, sizeof(struct rtgt_region), 0);
+}
+
+/* As many capabilities as the reply and the initiator have room for. */
+static void op_extents(struct rtgt_slot *slot)
+{
+	u32 room = slot->conn->recv_size - sizeof(struct rtgt_msg) - sizeof(struct rtgt_extents);
+	struct rtgt_domain *dom = slot->conn->domain;
+	struct rtgt_request *rq = &slot->rq;
+	void *body = slot_body(slot);
+	struct rtgt_map *map;
+	u32 nr, i;
+
+	if (rq->region >= dom->nr) {
+		rtgt_slot_reply(slot, RTGT_ST_REGION, 0, 0);
+		return;
+	}
+	map = &dom->map[rq->region];
+	if (rq->offset >= map->nr) {
+		rtgt_slot_reply(slot, RTGT_ST_RANGE, 0, 0);
+		return;
+	}
+	nr = min3((u32)rq->count, room / (u32)sizeof(struct rtgt_cap), map->nr - (u32)rq->offset);
+	rtgt_encode_extents(body, map->mem->size, map->nr, nr);
+	mutex_lock(&dom->lock);
+	for (i = 0; i < nr; i++) {
+		u32 at = rq->offset + i;
+		struct ib_mr *mr = map->extent[at].mr;
+
+		rtgt_encode_extent(body, i, mr->iova, mr->rkey, rtgt_extent_len(map, at));
+	}
+	mutex_unlock(&dom->lock);
+	rtgt_slot_reply(slot, RTGT_OK, sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap),
+			0);
 }
 
 static void op_withhold(struct rtgt_slot *slot)
@@ -152,6 +187,7 @@ static const struct {
 	[RTGT_MSG_REVOKE]	= { .run = op_revoke, .defer = true, .connected = true },
 	[RTGT_MSG_WITHHOLD]	= { .run = op_withhold },
 	[RTGT_MSG_DISCONNECT]	= { .run = op_disconnect, .connected = true },
+	[RTGT_MSG_EXTENTS]	= { .run = op_extents, .defer = true, .connected = true },
 };
 
 /**

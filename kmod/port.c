@@ -129,7 +129,7 @@ static struct rtgt_port_domain *port_domain_create(struct rtgt_port *port, struc
 	if (ret)
 		goto free_pd;
 	pd->domain = rtgt_domain_create(ibdev, port->stats, port->spec, port->mem,
-					port->nr_regions);
+					port->nr_regions, port->cfg.mr_max);
 	if (IS_ERR(pd->domain)) {
 		ret = PTR_ERR(pd->domain);
 		goto detach;
@@ -243,16 +243,56 @@ unlock:
 	return conn;
 }
 
-static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
+/**
+ * rtgt_port_domains() - do something with each domain of a port
+ * @port: port
+ * @id: of a connection of a private port; 0 for all domains that are there
+ * @fn: gets the domain and the number of the connection it belongs to, 0 of a shared
+ *	one; returns 0 to go on.  @port->lock is held, so the domain stays: a teardown
+ *	takes that before it drops one
+ * @arg: for @fn
+ *
+ * May sleep.
+ *
+ * Return: 0, -ENOENT without such a connection, or what @fn returned.
+ */
+int rtgt_port_domains(struct rtgt_port *port, u32 id,
+		      int (*fn)(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn,
+				void *arg), void *arg)
+{
+	struct rtgt_port_domain *pd;
+	struct rtgt_conn *conn;
+	int ret = id ? -ENOENT : 0;
+
+	mutex_lock(&port->lock);
+	list_for_each_entry(pd, &port->domains, entry) {
+		ret = fn(port, pd->domain, 0, arg);
+		if (ret)
+			goto unlock;
+	}
+	list_for_each_entry(conn, &port->conns, port_entry) {
+		if (!port->cfg.private || !conn->domain || (id && conn->id != id) ||
+		    READ_ONCE(conn->state) != RTGT_CONN_LIVE)
+			continue;
+		ret = fn(port, conn->domain, conn->id, arg);
+		if (ret)
+			goto unlock;
+	}
+unlock:
+	mutex_unlock(&port->lock);
+	return ret;
+}
+
+static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
 {
 	unsigned int i;
 	int ret;
 
 	for (i = 0; i < dom->nr; i++) {
 		ret = rtgt_domain_rotate(dom, i, false);
-		if (ret)
+		if (ret < 0)
 			return ret;
-		rtgt_count(port->stats, RTGT_ROTATIONS, 1);
+		rtgt_count(port->stats, RTGT_ROTATIONS, ret);
 	}
 	return 0;
 }
@@ -269,30 +309,9 @@ static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
  */
 int rtgt_port_revoke(struct rtgt_port *port, u32 id)
 {
-	struct rtgt_port_domain *pd;
-	struct rtgt_conn *conn;
-	int ret = id ? -ENOENT : 0;
-
 	if (id && !port->cfg.private)
 		return -EINVAL;
-	/* the lock keeps the domains: a teardown takes it before it drops one */
-	mutex_lock(&port->lock);
-	list_for_each_entry(pd, &port->domains, entry) {
-		ret = domain_revoke(port, pd->domain);
-		if (ret)
-			goto unlock;
-	}
-	list_for_each_entry(conn, &port->conns, port_entry) {
-		if (!port->cfg.private || !conn->domain || (id && conn->id != id) ||
-		    READ_ONCE(conn->state) != RTGT_CONN_LIVE)
-			continue;
-		ret = domain_revoke(port, conn->domain);
-		if (ret)
-			goto unlock;
-	}
-unlock:
-	mutex_unlock(&port->lock);
-	return ret;
+	return rtgt_port_domains(port, id, domain_revoke, NULL);
 }
 
 static void port_close_conns(struct rtgt_port *port)
@@ -447,9 +466,10 @@ bool rtgt_port_enabled(struct rtgt_port *port)
  *
  * May sleep.
  *
- * Return: 0; -EINVAL without a region, -ENOMEM, -ENODEV when the address belongs
- * to no RDMA device, -EOPNOTSUPP when the device lacks something, or what
- * rdma_bind_addr() and rdma_listen() say (-EADDRINUSE, -EADDRNOTAVAIL).
+ * Return: 0; -EINVAL without a region, -ENOMEM, -E2BIG when a region needs too many
+ * registrations, -ENODEV when the address belongs to no RDMA device, -EOPNOTSUPP
+ * when the device lacks something, or what rdma_bind_addr() and rdma_listen() say
+ * (-EADDRINUSE, -EADDRNOTAVAIL).
  */
 int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 {

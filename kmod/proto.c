@@ -41,6 +41,8 @@ static_assert(sizeof(struct rtgt_imm_ack) == 4);
 static_assert(sizeof(struct rtgt_region) == 24);
 static_assert(sizeof(struct rtgt_xfer) == 32);
 static_assert(sizeof(struct rtgt_withhold) == 4);
+static_assert(sizeof(struct rtgt_extents_query) == 16);
+static_assert(sizeof(struct rtgt_extents) == 16);
 
 /**
  * rtgt_decode_req() - judge the private data of a CM REQ
@@ -147,6 +149,37 @@ void rtgt_encode_region(void *buf, u64 addr, u32 rkey, u64 len, u32 access)
 }
 
 /**
+ * rtgt_encode_extents() - write the head of a list of extents
+ * @buf: sizeof(struct rtgt_extents) bytes, and room for the list behind
+ * @size: bytes of the region
+ * @total: its extents
+ * @nr: how many of them are in the list
+ */
+void rtgt_encode_extents(void *buf, u64 size, u32 total, u32 nr)
+{
+	struct rtgt_extents *extents = buf;
+
+	extents->size = __cpu_to_be64(size);
+	extents->total = __cpu_to_be32(total);
+	extents->nr = __cpu_to_be32(nr);
+}
+
+/**
+ * rtgt_encode_extent() - write an entry of the list
+ * @buf: as given to rtgt_encode_extents()
+ * @i: place in the list
+ * @addr: as in struct rtgt_cap
+ * @rkey: likewise
+ * @len: likewise
+ */
+void rtgt_encode_extent(void *buf, u32 i, u64 addr, u32 rkey, u64 len)
+{
+	struct rtgt_extents *extents = buf;
+
+	encode_cap(&extents->cap[i], addr, rkey, len);
+}
+
+/**
  * rtgt_encode_rep() - write the private data of a CM REP
  * @buf: where to
  * @size: room there: at least what comes before rtgt_rep.more, and that as well
@@ -197,6 +230,7 @@ static const size_t body_size[] = {
 	[RTGT_MSG_REVOKE] = sizeof(struct rtgt_range),
 	[RTGT_MSG_WITHHOLD] = sizeof(struct rtgt_withhold),
 	[RTGT_MSG_DISCONNECT] = 0,
+	[RTGT_MSG_EXTENTS] = sizeof(struct rtgt_extents_query),
 };
 
 static void decode_range(const struct rtgt_range *range, struct rtgt_request *rq)
@@ -213,6 +247,13 @@ static void decode_xfer(const struct rtgt_xfer *xfer, struct rtgt_request *rq)
 	rq->offset = __be64_to_cpu(xfer->offset);
 	rq->count = __be64_to_cpu(xfer->len);
 	rq->addr = __be64_to_cpu(xfer->addr);
+}
+
+static void decode_extents(const struct rtgt_extents_query *query, struct rtgt_request *rq)
+{
+	rq->region = __be32_to_cpu(query->region);
+	rq->offset = __be32_to_cpu(query->first);
+	rq->count = __be32_to_cpu(query->max);
 }
 
 /**
@@ -255,6 +296,9 @@ u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq)
 	case RTGT_MSG_PULL:
 	case RTGT_MSG_PUSH:
 		decode_xfer(body, rq);
+		break;
+	case RTGT_MSG_EXTENTS:
+		decode_extents(body, rq);
 		break;
 	case RTGT_MSG_WITHHOLD:
 		rq->ms = __be32_to_cpu(((const struct rtgt_withhold *)body)->ms);

@@ -58,9 +58,9 @@ struct rtgt_welcome {
  * @op: enum rtgt_op
  * @tag: to return; 0 where the message was too short to hold one
  * @len: bytes of the body
- * @region: which region; CHECKSUM, PULL, PUSH, REVOKE
- * @offset: first byte; CHECKSUM, PULL, PUSH
- * @count: bytes; CHECKSUM, PULL, PUSH
+ * @region: which region; CHECKSUM, PULL, PUSH, REVOKE, EXTENTS
+ * @offset: first byte; CHECKSUM, PULL, PUSH.  First extent; EXTENTS
+ * @count: bytes; CHECKSUM, PULL, PUSH.  Extents at most; EXTENTS
  * @addr: of the initiator's memory; PULL, PUSH
  * @rkey: likewise
  * @ms: WITHHOLD
@@ -82,6 +82,8 @@ int rtgt_decode_rej(const void *buf, size_t len, u32 *reason, u32 *arg);
 size_t rtgt_encode_rej(void *buf, size_t size, u32 reason, u32 arg);
 size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_welcome *welcome);
 void rtgt_encode_region(void *buf, u64 addr, u32 rkey, u64 len, u32 access);
+void rtgt_encode_extents(void *buf, u64 size, u32 total, u32 nr);
+void rtgt_encode_extent(void *buf, u32 i, u64 addr, u32 rkey, u64 len);
 u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq);
 void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, u32 status, u32 len, u32 arg);
 bool rtgt_range_ok(u64 offset, u64 len, u64 size);

@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registrations: what makes memory (mem.c) reachable.
+ * Registrations: what makes memory reachable.
  *
- *   struct rtgt_map     a memory registered in one protection domain
+ *   struct rtgt_mem     the memory, see mem.c
+ *   struct rtgt_extent  a part of it, registered: an MR with an rkey and an iova
+ *   struct rtgt_map     a region: its memory and the extents that cover it
  *   struct rtgt_domain  a protection domain with all regions of a port: one for
  *                       each device of a shared port, one for each connection of
  *                       a private one
  *
- * A registration has an entry for each chunk of the memory.  Where the pages fit
- * the device's page list they are registered one by one all the same: rxe before
- * 6.12.115 mishandles entries that are larger than a page.
+ * One MR covers a region where it can.  Where it cannot, the region is cut into
+ * extents of one size (the last may be shorter), as large as
  *
- * A region is reached at an iova chosen at random, never at the address the
+ * - the port's mr_max allows,
+ * - the device's page list reaches: in pages where those do, otherwise in chunks of
+ *   the memory, if that is a page size the device says it takes,
+ * - RTGT_EXTENT_MAX, or half of it and so on while the driver finds no memory for
+ *   what it keeps for an MR.
+ *
+ * Pages come first because they are what every driver is used with; rxe before
+ * 6.12.115 says that it takes larger ones and handles those right only if they
+ * are aligned to their size and in the linear map, which chunks are.
+ *
+ * An extent is reached at an iova chosen at random, never at the address the
  * kernel knows it by: a capability says nothing about the kernel's layout.  The
- * length of the registration is the region's size to the byte, so the device
+ * length of the registration is the extent's size to the byte, so the device
  * itself refuses what lies beyond.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kref.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -26,95 +39,229 @@
 
 #include "rtgt.h"
 
-static int map_ib_access(u32 access)
+static int map_ib_access(const struct rtgt_map *map)
 {
 	int ib = IB_ACCESS_LOCAL_WRITE;
 
-	if (access & RTGT_ACCESS_READ)
+	if (map->access & RTGT_ACCESS_READ)
 		ib |= IB_ACCESS_REMOTE_READ;
-	if (access & RTGT_ACCESS_WRITE)
+	if (map->access & RTGT_ACCESS_WRITE)
 		ib |= IB_ACCESS_REMOTE_WRITE;
-	if (access & RTGT_ACCESS_ATOMIC)
+	if (map->access & RTGT_ACCESS_ATOMIC)
 		ib |= IB_ACCESS_REMOTE_ATOMIC;
-	if (access & RTGT_ACCESS_FLUSH)
+	if (map->access & RTGT_ACCESS_FLUSH)
 		ib |= RTGT_IB_ACCESS_FLUSH_GLOBAL;
 	return ib;
 }
 
+/* ------------------------------------------------------------------ an extent */
+
 /*
- * Any chunk-aligned address will do, below the canonical hole, so that no
+ * Any address aligned to the entries will do, below the canonical hole, so that no
  * arithmetic on it wraps by accident and it cannot be taken for a kernel address.
  */
-static u64 map_random_iova(const struct rtgt_mem *mem)
+static u64 extent_random_iova(u32 entry_size)
 {
 	u64 iova = get_random_u64() & GENMASK_ULL(45, 30);
 
-	return iova | BIT_ULL(46) | (get_random_u32() & GENMASK(29, PAGE_SHIFT + mem->order));
+	return iova | BIT_ULL(46) | (get_random_u32() & GENMASK(29, 0) & ~(entry_size - 1));
 }
 
-static int map_dma(struct rtgt_domain *dom, struct rtgt_map *map)
+static int extent_dma(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext,
+		      u64 offset, u64 len)
 {
-	struct rtgt_mem *mem = map->mem;
+	unsigned int shift = PAGE_SHIFT + map->mem->order;
 	struct scatterlist *sg;
-	u64 left = mem->size;
 	unsigned int i;
 	int ret;
 
-	ret = sg_alloc_table(&map->sgt, mem->nr, GFP_KERNEL);
+	ret = sg_alloc_table(&ext->sgt, ((offset + len - 1) >> shift) - (offset >> shift) + 1,
+			     GFP_KERNEL);
 	if (ret)
 		return ret;
-	for_each_sgtable_sg(&map->sgt, sg, i) {
-		unsigned int here = min_t(u64, left, rtgt_mem_chunk(mem));
+	for_each_sgtable_sg(&ext->sgt, sg, i) {
+		size_t here;
+		void *p = rtgt_mem_at(map->mem, offset, len, &here);
 
-		sg_set_page(sg, mem->chunk[i], here, 0);
-		left -= here;
+		sg_set_buf(sg, p, here);
+		offset += here;
+		len -= here;
 	}
-	ret = ib_dma_map_sgtable_attrs(dom->ibdev, &map->sgt, DMA_BIDIRECTIONAL, 0);
+	ret = ib_dma_map_sgtable_attrs(dom->ibdev, &ext->sgt, DMA_BIDIRECTIONAL, 0);
 	if (ret)
-		sg_free_table(&map->sgt);
+		sg_free_table(&ext->sgt);
 	return ret;
 }
 
-static int map_register(struct rtgt_domain *dom, struct rtgt_map *map)
+static void extent_dma_undo(struct rtgt_domain *dom, struct rtgt_extent *ext)
 {
-	struct rtgt_mem *mem = map->mem;
-	u32 max = dom->ibdev->attrs.max_fast_reg_page_list_len;
-	u32 entries = DIV_ROUND_UP_ULL(mem->size, PAGE_SIZE);
-	u32 entry_size = PAGE_SIZE;
+	ib_dma_unmap_sgtable_attrs(dom->ibdev, &ext->sgt, DMA_BIDIRECTIONAL, 0);
+	sg_free_table(&ext->sgt);
+}
+
+/* An address that is not aligned to its entry would be taken for one that is. */
+static bool extent_aligned(struct rtgt_extent *ext, u32 entry_size)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(&ext->sgt, sg, i)
+		if (sg_dma_address(sg) & (entry_size - 1))
+			return false;
+	return true;
+}
+
+/* Return: 0; -EAGAIN when it can only be had in pages; or what the driver says. */
+static int extent_mr(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext,
+		     u64 len)
+{
+	unsigned int entries = DIV_ROUND_UP_ULL(len, map->entry_size);
 	int ret;
 
-	if (map->access & RTGT_ACCESS_FLUSH &&
-	    !(dom->ibdev->attrs.device_cap_flags & RTGT_IB_DEVICE_FLUSH_GLOBAL)) {
-		pr_err("%s: cannot FLUSH: take that from the region's access\n",
-		       dev_name(&dom->ibdev->dev));
-		return -EOPNOTSUPP;
+	if (!extent_aligned(ext, map->entry_size))
+		return -EAGAIN;
+	ext->mr = ib_alloc_mr(dom->pd, IB_MR_TYPE_MEM_REG, entries);
+	if (IS_ERR(ext->mr))
+		return PTR_ERR(ext->mr);
+	ret = ib_map_mr_sg(ext->mr, ext->sgt.sgl, ext->sgt.nents, NULL, map->entry_size);
+	if (ret != ext->sgt.nents) {
+		ib_dereg_mr(ext->mr);
+		return ret < 0 ? ret : -EINVAL;
 	}
-	if (entries > max) {
-		entries = mem->nr;
-		entry_size = rtgt_mem_chunk(mem);
-	}
-	if (entries > max) {
-		pr_err("%s: %llu bytes need %u entries of %u bytes, the device takes %u: make the region smaller\n",
-		       dev_name(&dom->ibdev->dev), mem->size, entries, entry_size, max);
-		return -E2BIG;
-	}
-	map->mr = ib_alloc_mr(dom->pd, IB_MR_TYPE_MEM_REG, entries);
-	if (IS_ERR(map->mr))
-		return PTR_ERR(map->mr);
-	ret = ib_map_mr_sg(map->mr, map->sgt.sgl, map->sgt.nents, NULL, entry_size);
-	if (ret != map->sgt.nents) {
-		ret = ret < 0 ? ret : -EINVAL;
-		goto dereg;
-	}
-	map->mr->iova = map->iova;
-	ret = rtgt_regqp_register(dom->reg, map->mr, map_ib_access(map->access));
+	ext->mr->iova = extent_random_iova(map->entry_size);
+	map->entries += entries;
+	return 0;
+}
+
+static int extent_create(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext,
+			 u64 offset, u64 len)
+{
+	u64 start = ktime_get_ns(), dma, mr;
+	int ret;
+
+	ret = extent_dma(dom, map, ext, offset, len);
+	if (ret)
+		return ret;
+	dma = ktime_get_ns();
+	ret = extent_mr(dom, map, ext, len);
+	if (ret)
+		goto undo_dma;
+	mr = ktime_get_ns();
+	ret = rtgt_regqp_register(dom->reg, ext->mr, map_ib_access(map));
 	if (ret)
 		goto dereg;
+	map->dma_ns += dma - start;
+	map->mr_ns += mr - dma;
+	map->reg_ns += ktime_get_ns() - mr;
 	return 0;
 
 dereg:
-	ib_dereg_mr(map->mr);
+	ib_dereg_mr(ext->mr);
+undo_dma:
+	extent_dma_undo(dom, ext);
 	return ret;
+}
+
+static void extent_destroy(struct rtgt_domain *dom, struct rtgt_extent *ext)
+{
+	ib_dereg_mr(ext->mr);
+	extent_dma_undo(dom, ext);
+}
+
+static int extent_rotate(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext)
+{
+	int ret = 0;
+
+	if (!READ_ONCE(ext->dead))
+		ret = rtgt_regqp_invalidate(dom->reg, ext->mr);
+	if (ret)
+		return ret;
+	WRITE_ONCE(ext->dead, true);
+	ib_update_fast_reg_key(ext->mr, ib_inc_rkey(ext->mr->rkey));
+	ret = rtgt_regqp_register(dom->reg, ext->mr, map_ib_access(map));
+	if (!ret)
+		WRITE_ONCE(ext->dead, false);
+	return ret;
+}
+
+/* ------------------------------------------------------------------- a region */
+
+/* What the device's page list reaches in pages */
+static u64 domain_page_reach(const struct rtgt_domain *dom)
+{
+	return (u64)dom->ibdev->attrs.max_fast_reg_page_list_len << PAGE_SHIFT;
+}
+
+/* As large as an extent can be; not 0. */
+static u64 map_extent_size(const struct rtgt_domain *dom, const struct rtgt_mem *mem)
+{
+	const struct ib_device_attr *attrs = &dom->ibdev->attrs;
+	u64 most = min_t(u64, dom->mr_max ?: U64_MAX, RTGT_EXTENT_MAX);
+	u64 pages = domain_page_reach(dom), chunk = rtgt_mem_chunk(mem), chunks = 0;
+
+	if (min(most, mem->size) <= pages)
+		return min_t(u64, most, PAGE_ALIGN(mem->size));
+	if (attrs->page_size_cap & chunk)
+		chunks = min3(ALIGN_DOWN(most, chunk), mem->nr * chunk,
+			      attrs->max_fast_reg_page_list_len * chunk);
+	return max(chunks, pages);
+}
+
+static void map_unregister(struct rtgt_domain *dom, struct rtgt_map *map)
+{
+	while (map->nr)
+		extent_destroy(dom, &map->extent[--map->nr]);
+	kvfree(map->extent);
+	map->extent = NULL;
+}
+
+/* All extents, or none. */
+static int map_register(struct rtgt_domain *dom, struct rtgt_map *map)
+{
+	u64 nr = DIV_ROUND_UP_ULL(map->mem->size, map->extent_size);
+	int ret;
+
+	if (nr > RTGT_MAX_EXTENTS)
+		return -E2BIG;
+	map->entries = 0;
+	map->dma_ns = 0;
+	map->mr_ns = 0;
+	map->reg_ns = 0;
+	map->entry_size = map->extent_size > domain_page_reach(dom) ? rtgt_mem_chunk(map->mem) :
+								      PAGE_SIZE;
+	map->extent = kvcalloc(nr, sizeof(*map->extent), GFP_KERNEL | __GFP_NOWARN);
+	if (!map->extent)
+		return -ENOMEM;
+	while (map->nr < nr) {
+		ret = extent_create(dom, map, &map->extent[map->nr], map->nr * map->extent_size,
+				    rtgt_extent_len(map, map->nr));
+		if (ret) {
+			map_unregister(dom, map);
+			return ret;
+		}
+		map->nr++;
+	}
+	return 0;
+}
+
+/* After an error: can it be had in smaller extents? */
+static bool map_shrink(const struct rtgt_domain *dom, struct rtgt_map *map, int err)
+{
+	u64 pages = domain_page_reach(dom);
+
+	if (map->extent_size <= pages)
+		return false;
+	switch (err) {
+	case -ENOMEM:
+		map->extent_size = max(ALIGN_DOWN(map->extent_size / 2, rtgt_mem_chunk(map->mem)),
+				       pages);
+		return true;
+	case -EAGAIN:
+		map->extent_size = pages;
+		return true;
+	default:
+		return false;
+	}
 }
 
 static int map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struct rtgt_mem *mem)
@@ -122,6 +269,12 @@ static int map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, str
 	struct rtgt_map *map = &dom->map[dom->nr];
 	int ret;
 
+	if (spec->access & RTGT_ACCESS_FLUSH &&
+	    !(dom->ibdev->attrs.device_cap_flags & RTGT_IB_DEVICE_FLUSH_GLOBAL)) {
+		pr_err_ratelimited("%s: cannot FLUSH: take that from the access of region %s\n",
+				   dev_name(&dom->ibdev->dev), spec->name);
+		return -EOPNOTSUPP;
+	}
 	if (mem)
 		kref_get(&mem->ref);
 	else
@@ -130,31 +283,28 @@ static int map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, str
 		return -ENOMEM;
 	map->mem = mem;
 	map->access = spec->access;
-	map->iova = map_random_iova(mem);
-	ret = map_dma(dom, map);
-	if (ret)
-		goto put_mem;
-	ret = map_register(dom, map);
-	if (ret)
-		goto unmap;
-	dom->nr++;
-	return 0;
-
-unmap:
-	ib_dma_unmap_sgtable_attrs(dom->ibdev, &map->sgt, DMA_BIDIRECTIONAL, 0);
-	sg_free_table(&map->sgt);
-put_mem:
+	map->extent_size = map_extent_size(dom, mem);
+	do {
+		ret = map_register(dom, map);
+	} while (ret && map_shrink(dom, map, ret));
+	if (!ret) {
+		dom->nr++;
+		return 0;
+	}
+	pr_err_ratelimited("%s: region %s cannot be registered (%llu bytes in MRs of %llu, %u at most): error %d\n",
+			   dev_name(&dom->ibdev->dev), spec->name, mem->size, map->extent_size,
+			   RTGT_MAX_EXTENTS, ret);
 	rtgt_mem_put(mem);
 	return ret;
 }
 
 static void map_destroy(struct rtgt_domain *dom, struct rtgt_map *map)
 {
-	ib_dereg_mr(map->mr);
-	ib_dma_unmap_sgtable_attrs(dom->ibdev, &map->sgt, DMA_BIDIRECTIONAL, 0);
-	sg_free_table(&map->sgt);
+	map_unregister(dom, map);
 	rtgt_mem_put(map->mem);
 }
+
+/* ------------------------------------------------------------------- a domain */
 
 static void domain_release(struct kref *ref)
 {
@@ -177,7 +327,8 @@ static void domain_release(struct kref *ref)
  * @stats: counts the registrations
  * @spec: the regions
  * @mem: their memory; NULL, or a NULL entry, for a memory of its own
- * @nr: number of regions, 1 to RTGT_MAX_REGIONS
+ * @nr: number of regions, at most RTGT_MAX_REGIONS
+ * @mr_max: bytes of the largest MR, a multiple of PAGE_SIZE; 0 for no limit
  *
  * May sleep.  Each rkey is valid when this returns.
  *
@@ -185,7 +336,7 @@ static void domain_release(struct kref *ref)
  */
 struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stats __percpu *stats,
 				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
-				       unsigned int nr)
+				       unsigned int nr, u64 mr_max)
 {
 	struct rtgt_domain *dom;
 	int ret;
@@ -199,6 +350,7 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 	kref_init(&dom->ref);
 	mutex_init(&dom->lock);
 	dom->ibdev = ibdev;
+	dom->mr_max = mr_max;
 	dom->pd = ib_alloc_pd(ibdev, 0);
 	if (IS_ERR(dom->pd)) {
 		ret = PTR_ERR(dom->pd);
@@ -215,7 +367,7 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 		ret = map_create(dom, spec[dom->nr], mem ? mem[dom->nr] : NULL);
 		if (ret)
 			goto put;
-		rtgt_count(stats, RTGT_REGISTRATIONS, 1);
+		rtgt_count(stats, RTGT_REGISTRATIONS, dom->map[dom->nr - 1].nr);
 	}
 	return dom;
 
@@ -225,44 +377,39 @@ put:
 }
 
 /**
- * rtgt_domain_rotate() - kill a region's rkey and make another one
+ * rtgt_domain_rotate() - kill a region's rkeys and make others
  * @dom: domain
  * @index: region, below @dom->nr
- * @only_dead: do nothing unless a remote invalidation has killed the rkey
+ * @only_dead: only those that a remote invalidation has killed already
  *
- * May sleep.  When it returns the device accepts the old rkey no more; an access
+ * May sleep.  When it returns the device accepts the old rkeys no more; an access
  * that was under way has either ended or fails.
  *
- * Return: 0 with the new rkey in @dom->map[@index].mr->rkey; -EPERM when
- * @only_dead forbids; -EIO when the device refused, the region is unreachable
- * then.
+ * Return: how many rkeys are new; -EPERM when @only_dead leaves none; -EIO when the
+ * device refused, part of the region is unreachable then.
  */
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, bool only_dead)
 {
 	struct rtgt_map *map = &dom->map[index];
+	unsigned int i;
+	int new = 0;
 	int ret = 0;
 
 	mutex_lock(&dom->lock);
-	if (only_dead && !READ_ONCE(map->dead)) {
-		ret = -EPERM;
-		goto unlock;
+	for (i = 0; i < map->nr && !ret; i++) {
+		if (only_dead && !READ_ONCE(map->extent[i].dead))
+			continue;
+		ret = extent_rotate(dom, map, &map->extent[i]);
+		new++;
 	}
-	if (!READ_ONCE(map->dead))
-		ret = rtgt_regqp_invalidate(dom->reg, map->mr);
-	if (ret)
-		goto unlock;
-	WRITE_ONCE(map->dead, true);
-	ib_update_fast_reg_key(map->mr, ib_inc_rkey(map->mr->rkey));
-	ret = rtgt_regqp_register(dom->reg, map->mr, map_ib_access(map->access));
-	if (!ret)
-		WRITE_ONCE(map->dead, false);
-unlock:
 	mutex_unlock(&dom->lock);
-	return ret;
+	if (ret)
+		return ret;
+	return new ?: -EPERM;
 }
 
 /**
- * rtgt_domain_revive() - new rkeys for regions a peer has invalidated
+ * rtgt_domain_revive() - new rkeys for what a peer has invalidated
  * @dom: domain
  *
  * A remote invalidation needs no more than the rkey, so a peer can kill that of a
@@ -277,7 +424,7 @@ int rtgt_domain_revive(struct rtgt_domain *dom)
 
 	for (i = 0; i < dom->nr; i++) {
 		ret = rtgt_domain_rotate(dom, i, true);
-		if (ret && ret != -EPERM)
+		if (ret < 0 && ret != -EPERM)
 			return ret;
 	}
 	return 0;
@@ -292,11 +439,39 @@ int rtgt_domain_revive(struct rtgt_domain *dom)
  */
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 {
+	struct rtgt_map *map;
 	unsigned int i;
 
-	for (i = 0; i < dom->nr; i++)
-		if (dom->map[i].mr->rkey == rkey)
-			WRITE_ONCE(dom->map[i].dead, true);
+	for (map = dom->map; map < dom->map + dom->nr; map++)
+		for (i = 0; i < map->nr; i++)
+			if (map->extent[i].mr->rkey == rkey)
+				WRITE_ONCE(map->extent[i].dead, true);
+}
+
+static u32 extent_sges(struct rtgt_domain *dom, struct rtgt_extent *ext, u64 offset, u32 len,
+		       struct ib_sge *sge, unsigned int max, unsigned int *nr)
+{
+	struct scatterlist *sg;
+	u32 done = 0;
+	int i;
+
+	for_each_sgtable_dma_sg(&ext->sgt, sg, i) {
+		u32 here = sg_dma_len(sg);
+
+		if (offset >= here) {
+			offset -= here;
+			continue;
+		}
+		if (done == len || *nr == max)
+			break;
+		sge[*nr].addr = sg_dma_address(sg) + offset;
+		sge[*nr].length = min_t(u32, here - offset, len - done);
+		sge[*nr].lkey = dom->pd->local_dma_lkey;
+		done += sge[*nr].length;
+		(*nr)++;
+		offset = 0;
+	}
+	return done;
 }
 
 /**
@@ -317,26 +492,13 @@ u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 l
 		  struct ib_sge *sge, unsigned int max, unsigned int *nr)
 {
 	struct rtgt_map *map = &dom->map[index];
-	struct scatterlist *sg;
 	u32 done = 0;
-	int i;
 
 	*nr = 0;
-	for_each_sgtable_dma_sg(&map->sgt, sg, i) {
-		u32 here = sg_dma_len(sg);
+	while (done < len && *nr < max) {
+		u64 in, at = div64_u64_rem(offset + done, map->extent_size, &in);
 
-		if (offset >= here) {
-			offset -= here;
-			continue;
-		}
-		if (done == len || *nr == max)
-			break;
-		sge[*nr].addr = sg_dma_address(sg) + offset;
-		sge[*nr].length = min_t(u32, here - offset, len - done);
-		sge[*nr].lkey = dom->pd->local_dma_lkey;
-		done += sge[*nr].length;
-		(*nr)++;
-		offset = 0;
+		done += extent_sges(dom, &map->extent[at], in, len - done, sge, max, nr);
 	}
 	return done;
 }

@@ -184,7 +184,7 @@ int rtgt_pool_post_all(struct rtgt_pool *pool, struct ib_qp *qp);
 
 /* ------------------------------------------------------------------- mem.c */
 
-#define RTGT_REGION_MAX		SZ_1G
+#define RTGT_REGION_MAX		(16ULL * SZ_1G)
 
 /* rtgt_spec.fill: a byte value, or one of these */
 #define RTGT_FILL_COUNTER	256
@@ -236,22 +236,51 @@ ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, lo
 
 /* ---------------------------------------------------------------- region.c */
 
+/*
+ * The largest MR: rxe keeps 16 bytes for each page of one, in one piece, and for
+ * 1 GiB that is as much as the allocator gives.
+ */
+#define RTGT_EXTENT_MAX		SZ_1G
+
+/* of a region */
+#define RTGT_MAX_EXTENTS	16384
+
 /**
- * struct rtgt_map - a memory registered in a domain
- * @mem: the memory, a counted reference
- * @mr: registered with the rkey in @mr->rkey
+ * struct rtgt_extent - a part of a memory, registered
+ * @mr: with the rkey in @mr->rkey; a peer reaches it at @mr->iova
  * @sgt: DMA mapping
- * @iova: the address a peer uses, chosen at random
- * @access: RTGT_ACCESS_*
  * @dead: the rkey is invalid, by a remote invalidation or a rotation under way
+ */
+struct rtgt_extent {
+	struct ib_mr *mr;
+	struct sg_table sgt;
+	bool dead;
+};
+
+/**
+ * struct rtgt_map - a region in a domain: a memory and the extents that cover it
+ * @mem: the memory, a counted reference
+ * @access: RTGT_ACCESS_*
+ * @entry_size: bytes of a page-list entry
+ * @entries: of all extents together
+ * @extent_size: bytes of each extent but the last, a multiple of @entry_size
+ * @nr: number of extents
+ * @extent: the extents, in the order of what they cover
+ * @dma_ns: how long it took to map all of them for DMA
+ * @mr_ns: how long to allocate the MRs and write their page lists
+ * @reg_ns: how long until the device had registered them
  */
 struct rtgt_map {
 	struct rtgt_mem *mem;
-	struct ib_mr *mr;
-	struct sg_table sgt;
-	u64 iova;
 	u32 access;
-	bool dead;
+	u32 entry_size;
+	u32 entries;
+	u64 extent_size;
+	unsigned int nr;
+	struct rtgt_extent *extent;
+	u64 dma_ns;
+	u64 mr_ns;
+	u64 reg_ns;
 };
 
 /**
@@ -260,8 +289,9 @@ struct rtgt_map {
  * @ibdev: the device; whoever holds a reference is a rtgt_dev_user
  * @pd: QPs that shall reach the regions are created here
  * @reg: posts the registrations
- * @lock: one rotation at a time
- * @pool: with an SRQ, the receives of all connections in @pd
+ * @lock: rkeys change under it
+ * @pool: with an SRQ, the receives of all connections in @pd; set under @lock
+ * @mr_max: bytes of the largest MR, 0 for no limit
  * @nr: number of regions
  * @map: the regions, in the order of their index on the wire
  */
@@ -270,15 +300,27 @@ struct rtgt_domain {
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
 	struct rtgt_regqp *reg;
-	struct mutex lock;	/* one rotation at a time */
+	struct mutex lock;	/* every rkey, @pool */
 	struct rtgt_pool *pool;
+	u64 mr_max;
 	unsigned int nr;
 	struct rtgt_map map[RTGT_MAX_REGIONS];
 };
 
+/* What a capability of the region's first extent says. */
+static inline u32 rtgt_map_access(const struct rtgt_map *map)
+{
+	return map->access | (map->nr > 1 ? RTGT_ACCESS_MORE : 0);
+}
+
+static inline u64 rtgt_extent_len(const struct rtgt_map *map, unsigned int i)
+{
+	return min_t(u64, map->extent_size, map->mem->size - i * map->extent_size);
+}
+
 struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stats __percpu *stats,
 				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
-				       unsigned int nr);
+				       unsigned int nr, u64 mr_max);
 void rtgt_domain_put(struct rtgt_domain *dom);
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, bool only_dead);
 int rtgt_domain_revive(struct rtgt_domain *dom);
@@ -486,6 +528,7 @@ enum rtgt_port_state {
  * @max_conns: connections at a time
  * @recv_size: bytes of a receive
  * @recv_depth: receives of a connection
+ * @mr_max: bytes of the largest MR; 0 for what the device takes
  */
 struct rtgt_port_cfg {
 	struct sockaddr_storage addr;
@@ -497,6 +540,7 @@ struct rtgt_port_cfg {
 	u32 max_conns;
 	u32 recv_size;
 	u32 recv_depth;
+	u64 mr_max;
 };
 
 /**
@@ -551,6 +595,9 @@ bool rtgt_port_enabled(struct rtgt_port *port);
 struct rtgt_domain *rtgt_port_domain_get(struct rtgt_port *port, struct ib_device *ibdev);
 int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn);
 struct rtgt_conn *rtgt_port_endpoint(struct rtgt_port *port, struct ib_device *ibdev);
+int rtgt_port_domains(struct rtgt_port *port, u32 id,
+		      int (*fn)(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn,
+				void *arg), void *arg);
 int rtgt_port_revoke(struct rtgt_port *port, u32 id);
 void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn);
 const char *rtgt_port_state_name(enum rtgt_port_state state);

@@ -78,10 +78,12 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 	if (!dom->nr)
 		return 0;
 	for (i = 0; i < dom->nr; i++) {
-		welcome.region[i].addr = dom->map[i].iova;
-		welcome.region[i].len = dom->map[i].mem->size;
-		welcome.region[i].rkey = dom->map[i].mr->rkey;
-		welcome.region[i].access = dom->map[i].access;
+		const struct rtgt_map *map = &dom->map[i];
+
+		welcome.region[i].addr = map->extent[0].mr->iova;
+		welcome.region[i].len = rtgt_extent_len(map, 0);
+		welcome.region[i].rkey = map->extent[0].mr->rkey;
+		welcome.region[i].access = rtgt_map_access(map);
 	}
 	return rtgt_encode_rep(priv, size, &welcome);
 }

@@ -78,6 +78,7 @@ defaults() {
 		max_conns 1024
 		recv_size 4096
 		recv_depth 16
+		mr_max 0
 		idle_ms 0
 		enable 0
 		state disabled
@@ -94,7 +95,7 @@ busy_attributes() {
 	DIR=$CONFIGFS/ports/$PORT
 	REGION=$DIR/regions/mem
 	for pair in addr=192.0.2.99 port=1 service=sink transport=uc scope=private srq=1 max_conns=1 recv_size=64 \
-		recv_depth=1 idle_ms=1 size=1 access=read fill=0x11; do
+		recv_depth=1 idle_ms=1 mr_max=4096 size=1 access=read fill=0x11; do
 		BEFORE=$(show "$(attr "${pair%=*}")")
 		fails_with "Device or resource busy" attr_set "$(attr "${pair%=*}")" "${pair#*=}"
 		same "${pair%=*} of an enabled port" "$(show "$(attr "${pair%=*}")")" "$BEFORE"
@@ -245,9 +246,11 @@ tcase recv_size "recv_size takes 64 bytes to 2 MiB, with suffix" attribute recv_
 	invalid "" big -64 64x 1KK range 0 63 2097153 1G
 tcase recv_depth "recv_depth takes 1 to 4096" attribute recv_depth 1=1 4096=4096 9=9 invalid "" deep -1 range 0 4097
 tcase idle_ms "idle_ms takes 0 to a day" attribute idle_ms 1=1 86400000=86400000 0=0 invalid "" never -1 range 86400001
+tcase mr_max "mr_max takes 0 and whole pages up to 1 GiB, with suffix" attribute mr_max 4096=4096 1M=1048576 1G=1073741824 12K=12288 0=0 \
+	invalid "" all -1 1 4095 4097 1Mx range 1073741825 1073745920 2G
 tcase enable "enable takes 0 and 1" attribute enable 0=0 invalid "" maybe 2
-tcase size "a region's size takes 1 byte to 1 GiB, with suffix" attribute size 1=1 64K=65536 3M=3145728 1G=1073741824 4097=4097 \
-	invalid "" huge -1 4096x range 0 1073741825 2G 16384G
+tcase size "a region's size takes 1 byte to 16 GiB, with suffix" attribute size 1=1 64K=65536 3M=3145728 16G=17179869184 4097=4097 \
+	invalid "" huge -1 4096x range 0 17179869185 17G 16384G
 tcase access "a region's access takes each right and lists of them" attribute access read=read write=write atomic=atomic \
 	read,write,atomic=read,write,atomic write,read=read,write invalid "" all read,, READ read+write "read, write"
 tcase fill "a region's fill takes zero, counter and a byte" attribute fill counter=counter 0xa5=0xa5 0xff=0xff zero=zero \

@@ -97,7 +97,7 @@ tcase short "a SEND shorter than its head is a length error with tag 0" answered
 tcase version-0 "a SEND of version 0 is a version error" answered version 7 msg_version=0
 tcase op-0 "a SEND of operation 0 is an op error" answered op 7 msg_op=0
 tcase op-imm "a SEND that is no request is an op error" answered op 7 msg_op=3
-tcase op-unknown "a SEND of the first unknown operation is an op error" answered op 7 msg_op=9
+tcase op-unknown "a SEND of the first unknown operation is an op error" answered op 7 msg_op=10
 tcase op-reply "a SEND that claims to be a reply is an op error" answered op 7 msg_op=0x81
 tcase len-less "a SEND that announces less than it brings is a length error" answered length 7 body=10 msg_len=9
 tcase len-huge "a SEND that announces 4 GiB is a length error" answered length 7 msg_len=0xffffffff

@@ -79,12 +79,12 @@ tracepoints() {
 	defer trace_off
 	target attr_set "$TRACING/events/rtgt/enable" 1
 	has "$(probe access op=imm imm=0x10000005 len=100)" wc=success
-	has "$(probe send msg_op=9)" status=op
+	has "$(probe send msg_op=10)" status=op
 	has "$(probe connect version=9)" reason=version
 	expect_no_connections
 	traced "rtgt_conn_state: conn=1 .*connecting -> live" "rtgt_conn_state: conn=1 .*live -> closing" \
 		"rtgt_wc: conn=1 .*recv status=SUCCESS .*byte_len=100" "rtgt_imm: conn=1 .*imm=0x10000005 byte_len=100" \
-		"rtgt_reply: conn=1 " "rtgt_cm_event: conn=2 .*ESTABLISHED" "rtgt_request: conn=2 .*op=9 tag=7 .*status=2" \
+		"rtgt_reply: conn=1 " "rtgt_cm_event: conn=2 .*ESTABLISHED" "rtgt_request: conn=2 .*op=10 tag=7 .*status=2" \
 		"rtgt_reject: dev=$RTGT_TARGET_DEV reason=version arg=1"
 }
 

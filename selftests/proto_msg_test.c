@@ -44,6 +44,12 @@ static const struct field xfer_fields[] = {
 	{ "addr", 40, 8, AT(addr), 8 },
 };
 
+static const struct field extents_fields[] = {
+	{ "region", 16, 4, AT(region), 4 },
+	{ "first", 20, 4, AT(offset), 8 },
+	{ "max", 24, 4, AT(count), 8 },
+};
+
 static const struct field withhold_fields[] = {
 	{ "ms", 16, 4, AT(ms), 4 },
 };
@@ -72,6 +78,7 @@ static const struct request {
 	[6] = { true, 24, range_fields, ARRAY_SIZE(range_fields) },
 	[7] = { true, 4, withhold_fields, ARRAY_SIZE(withhold_fields) },
 	[8] = { true },
+	[9] = { true, 16, extents_fields, ARRAY_SIZE(extents_fields) },
 };
 
 #define TAG	0xcafe0001

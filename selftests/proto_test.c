@@ -422,4 +422,28 @@ TEST_F(wire, region)
 	}
 }
 
+/* EXTENTS' reply: its head and each entry of a list, each field at each of its ends */
+TEST_F(wire, extents)
+{
+	static const struct { size_t at, bytes; } field[] = {
+		{ 0, 8 }, { 8, 4 }, { 12, 4 }, { 16, 8 }, { 24, 4 }, { 28, 8 },
+		{ 36, 8 }, { 44, 4 }, { 48, 8 },
+	};
+	unsigned char want[56], *buf;
+	u64 v[9];
+
+	for (size_t i = 0; i < ARRAY_SIZE(field) * EDGES; i++) {
+		memset(v, 0, sizeof(v));
+		v[i / EDGES] = edge(i % EDGES, field[i / EDGES].bytes);
+		memset(want, 0, sizeof(want));
+		put(want, field[i / EDGES].at, field[i / EDGES].bytes, v[i / EDGES]);
+		buf = exact(&self->block, want, sizeof(want));
+		memset(buf, 0xff, sizeof(want));
+		rtgt_encode_extents(buf, v[0], (u32)v[1], (u32)v[2]);
+		rtgt_encode_extent(buf, 1, v[6], (u32)v[7], v[8]);
+		rtgt_encode_extent(buf, 0, v[3], (u32)v[4], v[5]);
+		ASSERT_EQ(0, memcmp(want, buf, sizeof(want)));
+	}
+}
+
 TEST_HARNESS_MAIN

@@ -57,6 +57,11 @@ struct rtgt_cap {
 #define RTGT_ACCESS_WRITE	(1U << 1)
 #define RTGT_ACCESS_ATOMIC	(1U << 2)
 #define RTGT_ACCESS_FLUSH	(1U << 3)
+/*
+ * Not an access: the region is larger than what this capability reaches.  It is
+ * covered by several, of which this is the first; RTGT_MSG_EXTENTS tells the rest.
+ */
+#define RTGT_ACCESS_MORE	(1U << 31)
 
 /**
  * struct rtgt_req - CM REQ private data of an initiator that knows rtgt
@@ -77,7 +82,7 @@ struct rtgt_req {
 
 /**
  * struct rtgt_region - a further region in the REP
- * @cap: its capability
+ * @cap: its capability, or with RTGT_ACCESS_MORE that of its first extent
  * @access: RTGT_ACCESS_*
  */
 struct rtgt_region {
@@ -90,8 +95,8 @@ struct rtgt_region {
 
 /**
  * struct rtgt_rep - CM REP private data: the capability first
- * @cap: region 0.  A client that knows only address and rkey, or address, rkey
- *	 and length, reads no further
+ * @cap: region 0, or with RTGT_ACCESS_MORE its first extent.  A client that knows
+ *	 only address and rkey, or address, rkey and length, reads no further
  * @magic: RTGT_MAGIC
  * @version: RTGT_VERSION
  * @size: bytes of this structure as the target knows it; to a datagram client it
@@ -173,10 +178,14 @@ struct rtgt_rej {
  * @RTGT_MSG_REVOKE: invalidate a region's rkey and make a new one; body struct
  *		     rtgt_range (only the region counts), answered by struct
  *		     rtgt_region.  Of a shared region only after a remote
- *		     invalidation has killed the rkey already
+ *		     invalidation has killed the rkey already.  A region of several
+ *		     extents has as many rkeys: those of a private one are all new
+ *		     afterwards, of a shared one those that were dead
  * @RTGT_MSG_WITHHOLD: answer, but post this message's receive again only after a
  *		       time; body struct rtgt_withhold
  * @RTGT_MSG_DISCONNECT: the target disconnects; there is no answer
+ * @RTGT_MSG_EXTENTS: the capabilities of a region that one does not cover; body
+ *		      struct rtgt_extents_query, answered by struct rtgt_extents
  * @RTGT_MSG_REPLY: set in the op of a reply
  */
 enum rtgt_op {
@@ -188,6 +197,7 @@ enum rtgt_op {
 	RTGT_MSG_REVOKE		= 6,
 	RTGT_MSG_WITHHOLD	= 7,
 	RTGT_MSG_DISCONNECT	= 8,
+	RTGT_MSG_EXTENTS	= 9,
 	RTGT_MSG_REPLY		= 0x80,
 };
 
@@ -199,7 +209,7 @@ enum rtgt_op {
  * @RTGT_ST_LENGTH: shorter than its header, or than its operation needs, or
  *		    @len disagrees with what arrived
  * @RTGT_ST_REGION: no such region
- * @RTGT_ST_RANGE: not inside the region
+ * @RTGT_ST_RANGE: not inside the region, or no such extent
  * @RTGT_ST_SHARED: the region is shared with other connections
  * @RTGT_ST_DEPTH: the connection agreed on no READ towards the initiator
  *		   (responder_resources in its REQ is 0)
@@ -289,6 +299,36 @@ struct rtgt_xfer {
  */
 struct rtgt_withhold {
 	__be32 ms;
+} RTGT_PACKED;
+
+/**
+ * struct rtgt_extents_query - body of RTGT_MSG_EXTENTS
+ * @region: index of the region, as in the REP
+ * @first: which extent to begin with, counted from 0
+ * @max: how many capabilities the initiator has room for; 0 asks for the numbers
+ *	 only
+ * @rsvd: 0
+ */
+struct rtgt_extents_query {
+	__be32 region;
+	__be32 first;
+	__be32 max;
+	__be32 rsvd;
+} RTGT_PACKED;
+
+/**
+ * struct rtgt_extents - body of the reply to RTGT_MSG_EXTENTS
+ * @size: bytes of the region, which are those of all its extents
+ * @total: extents of the region; they cover it in their order, without a gap
+ * @nr: capabilities that follow: those of extents @first, @first + 1, ...; as many as
+ *	@max and the port's recv_size allow, at least one if @max is not 0
+ * @cap: the capabilities; the access is the region's
+ */
+struct rtgt_extents {
+	__be64 size;
+	__be32 total;
+	__be32 nr;
+	struct rtgt_cap cap[];
 } RTGT_PACKED;
 
 /**
