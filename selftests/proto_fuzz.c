@@ -91,6 +91,10 @@ static size_t write_request(uint8_t *buf, const struct rtgt_request *rq)
 		rtgt_wire_xfer(body, rq->region, rq->offset, rq->count, rq->addr, rq->rkey);
 		len = sizeof(struct rtgt_xfer);
 		break;
+	case RTGT_MSG_EXTENTS:
+		rtgt_wire_query(body, rq->region, (u32)rq->offset, (u32)rq->count);
+		len = sizeof(struct rtgt_extents_query);
+		break;
 	case RTGT_MSG_WITHHOLD:
 		CHECK(rq->ms <= RTGT_WITHHOLD_MAX_MS);
 		put(body, 0, 4, rq->ms);
@@ -124,6 +128,8 @@ static void fuzz_msg(uint8_t *data, size_t size)
 	put(data, 12, 4, 0);
 	if (rq.op == RTGT_MSG_CHECKSUM || rq.op == RTGT_MSG_REVOKE)
 		put(data, 20, 4, 0);
+	if (rq.op == RTGT_MSG_EXTENTS)
+		put(data, 28, 4, 0);
 	len = write_request(again, &rq);
 	CHECK(!memcmp(data, again, len));
 }
@@ -197,6 +203,17 @@ static void fuzz_reply(const uint8_t *data, size_t size)
 	rq.tag = reply.tag;
 	rtgt_encode_reply(head, &rq, reply.status, reply.len, reply.arg);
 	CHECK(!memcmp(head, data, HEAD));
+	if (reply.op != RTGT_MSG_EXTENTS || reply.status != RTGT_OK)
+		reply.nr = 0;
+	for (u32 i = 0; i < reply.nr; i++) {
+		const struct rtgt_mem mem = rtgt_wire_extent(&reply, i, 0);
+		uint8_t cap[20];
+
+		put(cap, 0, 8, mem.addr);
+		put(cap, 8, 4, mem.rkey);
+		put(cap, 12, 8, mem.len);
+		CHECK(!memcmp(cap, data + HEAD + 16 + i * sizeof(cap), sizeof(cap)));
+	}
 	CHECK(rtgt_status_str(reply.status)[0]);
 }
 

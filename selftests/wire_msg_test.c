@@ -43,6 +43,7 @@ TEST_F(wire, requests)
 		union {
 			struct rtgt_range range;
 			struct rtgt_xfer xfer;
+			struct rtgt_extents_query query;
 		};
 	} RTGT_PACKED m;
 
@@ -66,6 +67,12 @@ TEST_F(wire, requests)
 		ASSERT_EQ(~wide, rq.count);
 		ASSERT_EQ(wide ^ 0xff, rq.addr);
 		ASSERT_EQ(~word, rq.rkey);
+		rtgt_wire_msg(&m.head, RTGT_MSG_EXTENTS, word, sizeof(m.query));
+		rtgt_wire_query(&m.query, word, ~word, word ^ 0xff);
+		ASSERT_EQ(RTGT_OK, rtgt_decode_msg(&m, HEAD + 16, &rq));
+		ASSERT_EQ(word, rq.region);
+		ASSERT_EQ(~word, rq.offset);
+		ASSERT_EQ(word ^ 0xff, rq.count);
 	}
 }
 
@@ -115,6 +122,12 @@ static const struct field region_fields[] = {
 	{ "access", 36, 4, AT(mem.access), 4 },
 };
 
+/* Without the number of entries, which must be there: see extents */
+static const struct field extents_fields[] = {
+	{ "size", 16, 8, AT(size), 8 },
+	{ "total", 24, 4, AT(total), 4 },
+};
+
 /* The bodies a reply needs; those of all other operations are taken as they are */
 static const struct {
 	size_t need;
@@ -124,6 +137,7 @@ static const struct {
 	[2] = { 16, crc_fields, ARRAY_SIZE(crc_fields) },
 	[3] = { 4, ack_fields, ARRAY_SIZE(ack_fields) },
 	[6] = { 24, region_fields, ARRAY_SIZE(region_fields) },
+	[9] = { 16, extents_fields, ARRAY_SIZE(extents_fields) },
 };
 
 #define REPLY_MAX	(HEAD + 25)
@@ -191,6 +205,46 @@ TEST_F(wire, reply_body)
 			ASSERT_EQ(RTGT_ST_FAILED, reply.status);
 			ASSERT_EQ(0, reply.covered);
 		}
+	}
+}
+
+/* Reply: a list of extents has all the entries it says, and each is read where it lies */
+TEST_F(wire, reply_extents)
+{
+	unsigned char msg[HEAD + 16 + 3 * 20];
+	struct rtgt_reply reply;
+	struct rtgt_mem mem;
+
+	for (size_t body = 16; body <= sizeof(msg) - HEAD; body++) {
+		for (u32 i = 0; i < MANY; i++) {
+			u32 nr = many(i, 4);
+			int ret;
+
+			memset(msg, 0, sizeof(msg));
+			put(msg, 0, 1, RTGT_VERSION);
+			put(msg, 1, 1, 0x89);
+			put(msg, 8, 4, body);
+			put(msg, 28, 4, nr);
+			ret = decode_reply(&self->block, msg, HEAD + body, &reply, &self->err);
+			ASSERT_TRUE(nr * 20ull > body - 16 ? told(&self->err, ret) : !ret) {
+				TH_LOG("%u entries in %zu bytes: %d", nr, body, ret);
+			}
+			ASSERT_TRUE(ret || reply.nr == nr);
+		}
+	}
+	put(msg, 28, 4, 3);
+	for (u32 i = 0; i < 3 * EDGES; i++) {
+		size_t at = 32 + i / EDGES * 20;
+
+		put(msg, at, 8, edge(i % EDGES, 8));
+		put(msg, at + 8, 4, edge(i % EDGES, 4));
+		put(msg, at + 12, 8, ~edge(i % EDGES, 8));
+		ASSERT_EQ(0, decode_reply(&self->block, msg, sizeof(msg), &reply, &self->err));
+		mem = rtgt_wire_extent(&reply, i / EDGES, 7);
+		ASSERT_EQ(edge(i % EDGES, 8), mem.addr);
+		ASSERT_EQ(edge(i % EDGES, 4), mem.rkey);
+		ASSERT_EQ(~edge(i % EDGES, 8), mem.len);
+		ASSERT_EQ(7, mem.access);
 	}
 }
 

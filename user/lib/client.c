@@ -19,6 +19,9 @@
 /* The bodies of requests and replies other than an echo fit into this */
 #define SMALL_BODY	64
 
+/* Replies that list extents need not be larger, however large they may be */
+#define LIST_BODY	65536u
+
 /* One operation: a request, perhaps a message, and its answer */
 #define DEPTH		4
 
@@ -47,6 +50,17 @@ static void log_peer(const struct rtgt_client *c)
 	}
 }
 
+/* Bytes a reply's body may have */
+static uint32_t reply_body(const struct rtgt_client *c, uint32_t body)
+{
+	uint32_t list = c->peer.recv_size - (uint32_t)sizeof(struct rtgt_msg);
+
+	for (uint32_t i = 0; i < c->peer.nr_regions; i++)
+		if (c->peer.region[i].access & RTGT_ACCESS_MORE && body < list)
+			body = list < LIST_BODY ? list : LIST_BODY;
+	return body;
+}
+
 /* The message buffers wait for the REP: it says how large a SEND may be */
 static int make_messages(struct rtgt_client *c, uint32_t payload, struct rtgt_err *err)
 {
@@ -66,11 +80,13 @@ static int make_messages(struct rtgt_client *c, uint32_t payload, struct rtgt_er
 	if (c->payload > payload)
 		c->payload = payload;
 	body = c->payload > SMALL_BODY ? c->payload : SMALL_BODY;
-	body += sizeof(struct rtgt_msg);
-	ret = rtgt_mr_create(&c->tx, c->qp.pd, "request", body, 0, log, err);
+	ret = rtgt_mr_create(&c->tx, c->qp.pd, "request", sizeof(struct rtgt_msg) + body, 0, log,
+			     err);
 	if (ret)
 		return ret;
-	return rtgt_mr_create(&c->rx, c->qp.pd, "reply", c->head + body, IBV_ACCESS_LOCAL_WRITE,
+	body = reply_body(c, body);
+	return rtgt_mr_create(&c->rx, c->qp.pd, "reply",
+			      c->head + sizeof(struct rtgt_msg) + body, IBV_ACCESS_LOCAL_WRITE,
 			      log, err);
 }
 
@@ -93,6 +109,7 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 	int ret;
 
 	memset(c, 0, sizeof(*c));
+	c->depth = qp.send_depth;
 	c->head = param->cm.transport == RTGT_UD ? RTGT_GRH : 0;
 	c->sges = param->sges;
 	c->flags = param->flags;
@@ -112,6 +129,8 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 		log_peer(c);
 		ret = make_messages(c, param->payload, err);
 	}
+	if (!ret)
+		ret = rtgt_layout_init(c, err);
 	if (ret)
 		rtgt_client_close(c);
 	return ret;
@@ -124,6 +143,8 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 void rtgt_client_close(struct rtgt_client *c)
 {
 	rtgt_cm_disconnect(&c->cm);
+	for (unsigned int i = 0; i < RTGT_MAX_REGIONS; i++)
+		rtgt_layout_free(&c->layout[i]);
 	rtgt_mr_destroy(&c->tx);
 	rtgt_mr_destroy(&c->rx);
 	rtgt_qp_destroy(&c->qp);
@@ -244,31 +265,69 @@ static const char *rdma_name(enum ibv_wr_opcode opcode)
 	}
 }
 
-static int check_imm_reply(const struct rtgt_rdma *op, const struct rtgt_reply *reply,
-			   struct rtgt_err *err)
+/* @len: bytes of the work request that carried the immediate */
+static int check_imm_reply(const struct rtgt_rdma *op, uint32_t len,
+			   const struct rtgt_reply *reply, struct rtgt_err *err)
 {
 	if (reply->arg != op->imm)
 		return rtgt_fail(err, EPROTO, "the target got immediate 0x%08x, 0x%08x was sent",
 				 reply->arg, op->imm);
-	if (reply->covered != op->len)
+	if (reply->covered != len)
 		return rtgt_fail(err, EPROTO,
 				 "the target's completion tells %llu bytes, %u were written",
-				 (unsigned long long)reply->covered, op->len);
+				 (unsigned long long)reply->covered, len);
 	return 0;
 }
 
-static int post_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, uint64_t id, bool last,
-		     struct rtgt_err *err)
+/* The work request for what is left of @op behind its first @done bytes, within an extent */
+static struct rtgt_wr next_wr(const struct rtgt_client *c, const struct rtgt_rdma *op,
+			      uint32_t done)
 {
-	const struct rtgt_mem *mem = &c->peer.region[op->region];
-	const struct rtgt_wr wr = {
-		.id = id, .opcode = op->opcode, .mr = op->mr, .offset = op->local, .len = op->len,
-		.sges = op->sges, .gap = op->gap, .remote_addr = mem->addr + op->remote,
-		.rkey = mem->rkey, .imm = op->imm, .compare_add = op->compare_add,
-		.swap = op->swap, .flags = op->flags, .unsignaled = !last,
+	struct rtgt_wr wr = {
+		.opcode = op->opcode, .mr = op->mr, .offset = op->local, .all = op->len,
+		.at = done, .sges = op->sges, .gap = op->gap, .imm = op->imm,
+		.compare_add = op->compare_add, .swap = op->swap, .flags = op->flags,
 	};
 
-	return rtgt_qp_post(&c->qp, &wr, err);
+	wr.len = rtgt_layout_piece(c, op->region, op->remote + done, op->len - done,
+				   &wr.remote_addr, &wr.rkey);
+	/* the target is told when all is there */
+	if (op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && done + wr.len < op->len)
+		wr.opcode = IBV_WR_RDMA_WRITE;
+	return wr;
+}
+
+/*
+ * Post all, the last of them signaled, and wait for it; those a full send queue ends
+ * with are signaled and waited for too.  Returns in @last_len the bytes of the last.
+ */
+static int run_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigned int n,
+		     const char *what, uint32_t *last_len, struct rtgt_err *err)
+{
+	const uint64_t id = ++c->wr_id;
+	unsigned int posted = 0;
+	struct ibv_wc wc;
+	int ret = 0;
+
+	for (const struct rtgt_rdma *o = op; o < op + n; o++) {
+		uint32_t done = 0;
+
+		do {
+			struct rtgt_wr wr = next_wr(c, o, done);
+			bool last = o == op + n - 1 && done + wr.len == o->len;
+
+			wr.id = id;
+			wr.unsignaled = !last && ++posted % c->depth;
+			ret = rtgt_qp_post(&c->qp, &wr, err);
+			if (!ret && !wr.unsignaled)
+				ret = rtgt_client_wait(c, id, what, &wc, err);
+			if (ret)
+				return ret;
+			done += wr.len;
+			*last_len = wr.len;
+		} while (done < o->len);
+	}
+	return 0;
 }
 
 /**
@@ -283,7 +342,9 @@ static int post_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, uint64_t
  * order.  All have one id, so that the completion of one that failed is the first
  * to be seen.  If the last is a WRITE_WITH_IMM whose immediate asks for it
  * (RTGT_IMM_ACK), the target's answer is waited for, and the immediate and the
- * byte count in it are checked.
+ * byte count in it are checked.  Where operations cross from one extent into the
+ * next there may be more work requests than the send queue holds; then the rest
+ * is posted when those have completed.
  *
  * Return: 0, or a negative errno; -EIO with @err->wc_status for a failed
  * completion.
@@ -294,9 +355,9 @@ int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigne
 	const struct rtgt_rdma *last = &op[n - 1];
 	bool answered = last->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && c->peer.rtgt &&
 			rtgt_imm_op(last->imm) == RTGT_IMM_ACK;
-	uint64_t start, id, recv = 0;
 	struct rtgt_reply reply;
-	struct ibv_wc wc;
+	uint64_t start, recv = 0;
+	uint32_t last_len;
 	char what[64];
 	int ret = 0;
 
@@ -305,13 +366,9 @@ int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigne
 		ret = rtgt_client_expect(c, &recv, err);
 	if (ret)
 		return ret;
-	id = ++c->wr_id;
 	snprintf(what, sizeof(what), "%s of %u bytes", rdma_name(last->opcode), last->len);
 	start = rtgt_now_ns();
-	for (unsigned int i = 0; i < n && !ret; i++)
-		ret = post_rdma(c, &op[i], id, i == n - 1, err);
-	if (!ret)
-		ret = rtgt_client_wait(c, id, what, &wc, err);
+	ret = run_chain(c, op, n, what, &last_len, err);
 	if (ret)
 		return ret;
 	took->completion = rtgt_now_ns() - start;
@@ -319,7 +376,7 @@ int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigne
 		return 0;
 	ret = rtgt_client_reply(c, recv, RTGT_MSG_IMM, &reply, err);
 	took->reply = rtgt_now_ns() - start;
-	return ret ? ret : check_imm_reply(last, &reply, err);
+	return ret ? ret : check_imm_reply(last, last_len, &reply, err);
 }
 
 /**

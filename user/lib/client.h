@@ -37,10 +37,24 @@ struct rtgt_client_param {
 };
 
 /**
+ * struct rtgt_layout - a region and the extents that cover it
+ * @size: bytes; 0 when the target did not say
+ * @nr: number of extents
+ * @extent: in the order of what they cover; NULL when there is one, the peer's region
+ */
+struct rtgt_layout {
+	uint64_t size;
+	uint32_t nr;
+	struct rtgt_mem *extent;
+};
+
+/**
  * struct rtgt_client - a connected initiator
  * @cm: the connection
  * @qp: its queue pair; @qp.pd takes the caller's registrations
- * @peer: what the target said
+ * @peer: what the target said in its REP
+ * @layout: its regions, whole
+ * @depth: work requests the send queue holds
  * @payload: bytes of the largest echo this connection can do
  * @head: bytes in front of a message in @rx: the address header of a datagram
  * @sges: pieces of a SEND
@@ -56,6 +70,8 @@ struct rtgt_client {
 	struct rtgt_cm cm;
 	struct rtgt_qp qp;
 	struct rtgt_peer peer;
+	struct rtgt_layout layout[RTGT_MAX_REGIONS];
+	unsigned int depth;
 	uint32_t payload;
 	uint32_t head;
 	unsigned int sges;
@@ -72,7 +88,8 @@ struct rtgt_client {
  * struct rtgt_rdma - a one-sided operation
  * @opcode: a one-sided one of struct rtgt_wr
  * @region: index in rtgt_client.peer
- * @remote: first byte, counted from the region's beginning
+ * @remote: first byte, counted from the region's beginning; where the range crosses
+ *	    from one extent into the next, it becomes several work requests
  * @mr: local buffer, registered in rtgt_client.qp.pd
  * @local: first byte, counted from @mr->buf
  * @len: bytes; 8 of an atomic
@@ -152,6 +169,7 @@ int rtgt_client_echo(struct rtgt_client *c, const struct rtgt_echo *echo, struct
 int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct rtgt_took *took,
 		     struct rtgt_err *err);
 int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *err);
+int rtgt_client_extents(struct rtgt_client *c, uint32_t region, struct rtgt_err *err);
 int rtgt_client_checksum(struct rtgt_client *c, uint32_t region, uint64_t offset, uint64_t len,
 			 uint32_t *crc, struct rtgt_err *err);
 
@@ -161,6 +179,12 @@ int rtgt_client_wait(struct rtgt_client *c, uint64_t id, const char *what, struc
 int rtgt_client_expect(struct rtgt_client *c, uint64_t *id, struct rtgt_err *err);
 int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op,
 		      struct rtgt_reply *reply, struct rtgt_err *err);
+
+/* extents.c */
+int rtgt_layout_init(struct rtgt_client *c, struct rtgt_err *err);
+void rtgt_layout_free(struct rtgt_layout *layout);
+uint32_t rtgt_layout_piece(const struct rtgt_client *c, uint32_t region, uint64_t remote,
+			   uint32_t len, uint64_t *addr, uint32_t *rkey);
 
 /* Where an echo's bytes go out from, and where they come back to */
 static inline uint8_t *rtgt_client_tx(const struct rtgt_client *c)

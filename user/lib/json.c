@@ -144,14 +144,16 @@ struct json_object *rtgt_json_facts(const struct rtgt_facts *f)
 	return o;
 }
 
-static struct json_object *json_region(const struct rtgt_mem *mem, uint32_t index)
+static struct json_object *json_region(const struct rtgt_client *c, uint32_t index)
 {
+	const struct rtgt_mem *mem = &c->peer.region[index];
 	struct json_object *o = json_object_new_object();
 
 	rtgt_json_int(o, "index", index);
 	rtgt_json_hex(o, "addr", mem->addr);
 	rtgt_json_hex(o, "rkey", mem->rkey);
-	rtgt_json_int(o, "len", (int64_t)mem->len);
+	rtgt_json_int(o, "len", (int64_t)c->layout[index].size);
+	rtgt_json_int(o, "extents", c->layout[index].nr);
 	json_object_object_add(o, "access", rtgt_json_access(mem->access));
 	return o;
 }
@@ -180,7 +182,7 @@ struct json_object *rtgt_json_client(const struct rtgt_client *c)
 		rtgt_json_bool(o, "private", p->features & RTGT_F_PRIVATE);
 	}
 	for (uint32_t i = 0; i < p->nr_regions; i++)
-		json_object_array_add(regions, json_region(&p->region[i], i));
+		json_object_array_add(regions, json_region(c, i));
 	json_object_object_add(o, "regions", regions);
 	rtgt_json_us(times, "address", c->cm.step_ns[RTGT_CM_ADDR]);
 	rtgt_json_us(times, "route", c->cm.step_ns[RTGT_CM_ROUTE]);

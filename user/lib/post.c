@@ -78,16 +78,23 @@ static void log_wr(const struct rtgt_log *log, const struct rtgt_wr *wr, unsigne
 static int fill_sges(const struct rtgt_wr *wr, bool copied, struct ibv_sge *sge)
 {
 	unsigned int n = wr->sges ? wr->sges : 1;
+	uint32_t all = wr->all ? wr->all : wr->len;
 	int nr = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		uint32_t at, len = rtgt_piece(wr->len, n, i, &at);
+		uint32_t at, end = rtgt_piece(all, n, i, &at);
 
-		if (!len)
+		/* what this request has of the piece */
+		end += at;
+		if (at < wr->at)
+			at = wr->at;
+		if (end > wr->at + wr->len)
+			end = wr->at + wr->len;
+		if (at >= end)
 			continue;
 		sge[nr++] = (struct ibv_sge) {
 			.addr = (uintptr_t)wr->mr->buf + wr->offset + at + i * wr->gap,
-			.length = len,
+			.length = end - at,
 			/* of inline data the post makes a copy: it must do without a key */
 			.lkey = copied ? 0 : wr->mr->mr->lkey,
 		};

@@ -88,6 +88,9 @@ struct rtgt_qp {
  * @len: bytes; 0 makes a request without a scatter-gather entry
  * @sges: pieces the local bytes are cut into by rtgt_piece(); 0 is 1
  * @gap: bytes between each two pieces
+ * @all: of a request that is a part of a larger range, the bytes of that: it is the
+ *	 range that lies at @offset and is cut into pieces; otherwise 0
+ * @at: the request's first byte in it
  * @remote_addr: for what is one-sided
  * @rkey: likewise; for SEND_WITH_INV the key to invalidate
  * @imm: for the opcodes with an immediate, host order
@@ -104,6 +107,8 @@ struct rtgt_wr {
 	uint32_t len;
 	unsigned int sges;
 	uint32_t gap;
+	uint32_t all;
+	uint32_t at;
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint32_t imm;

@@ -6,6 +6,7 @@
  * rtgt_client.rx, behind the address header if it is a datagram.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
@@ -129,8 +130,128 @@ int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct
 	return ask_small(c, move->op, &xfer, sizeof(xfer), &reply, took, err);
 }
 
+/* More extents than this are no answer but an attempt on our memory */
+#define MANY_EXTENTS	(1u << 20)
+
+/* The layout as far as the first reply tells it; and what is wrong with that */
+static int start_layout(struct rtgt_layout *layout, const struct rtgt_reply *reply)
+{
+	if (!reply->total || reply->total > MANY_EXTENTS)
+		return -EPROTO;
+	layout->size = reply->size;
+	layout->nr = reply->total;
+	layout->extent = calloc(reply->total, sizeof(*layout->extent));
+	return layout->extent ? 0 : -ENOMEM;
+}
+
+/* Take what a reply lists into the layout, from extent @at on; 0, or what is wrong */
+static int take_extents(struct rtgt_layout *layout, uint32_t at, uint32_t access,
+			const struct rtgt_reply *reply)
+{
+	if (!reply->nr || reply->total != layout->nr || reply->nr > layout->nr - at)
+		return -EPROTO;
+	for (uint32_t i = 0; i < reply->nr; i++) {
+		layout->extent[at + i] = rtgt_wire_extent(reply, i, access);
+		if (!layout->extent[at + i].len)
+			return -EPROTO;
+	}
+	return 0;
+}
+
+static int check_layout(const struct rtgt_layout *layout)
+{
+	uint64_t left = layout->size;
+
+	for (uint32_t i = 0; i < layout->nr; i++) {
+		if (layout->extent[i].len > left)
+			return -EPROTO;
+		left -= layout->extent[i].len;
+	}
+	return left ? -EPROTO : 0;
+}
+
+static int ask_layout(struct rtgt_client *c, uint32_t region, struct rtgt_layout *layout,
+		      struct rtgt_err *err)
+{
+	const size_t heads = c->head + sizeof(struct rtgt_msg) + sizeof(struct rtgt_extents);
+	const uint32_t max = (uint32_t)((c->rx.len - heads) / sizeof(struct rtgt_cap));
+	struct rtgt_extents_query query;
+	struct rtgt_reply reply;
+	struct rtgt_took took;
+	uint32_t at = 0;
+	int ret;
+
+	do {
+		rtgt_wire_query(&query, region, at, max);
+		ret = ask_small(c, RTGT_MSG_EXTENTS, &query, sizeof(query), &reply, &took, err);
+		if (ret)
+			return ret;
+		if (!at)
+			ret = start_layout(layout, &reply);
+		if (!ret)
+			ret = take_extents(layout, at, c->peer.region[region].access, &reply);
+		at += reply.nr;
+	} while (!ret && at < layout->nr);
+	if (!ret)
+		ret = check_layout(layout);
+	if (ret)
+		return rtgt_fail(err, -ret, "the target's extents of region %u make no sense: %u of %u, %llu bytes",
+				 region, at, reply.total, (unsigned long long)reply.size);
+	return 0;
+}
+
 /**
- * rtgt_client_revoke() - let the target give a region a new key
+ * rtgt_client_extents() - learn a region's extents, anew if they are known
+ * @c: open; @c->layout is brought up to date
+ * @region: index in @c->peer
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_extents(struct rtgt_client *c, uint32_t region, struct rtgt_err *err)
+{
+	const struct rtgt_log *log = c->cm.param.log;
+	struct rtgt_layout layout = { };
+	int ret = ask_layout(c, region, &layout, err);
+
+	if (ret) {
+		rtgt_layout_free(&layout);
+		return ret;
+	}
+	rtgt_layout_free(&c->layout[region]);
+	c->layout[region] = layout;
+	rtgt_log(log, "rep", "region %u: %llu bytes in %u extents", region,
+		 (unsigned long long)layout.size, layout.nr);
+	for (uint32_t i = 0; i < layout.nr; i++)
+		rtgt_log(log, "rep", "region %u extent %u: remote addr 0x%llx rkey 0x%x len %llu",
+			 region, i, (unsigned long long)layout.extent[i].addr,
+			 layout.extent[i].rkey, (unsigned long long)layout.extent[i].len);
+	return 0;
+}
+
+/* Of several keys, those that were dead are new: any of them */
+static int renew_extents(struct rtgt_client *c, uint32_t region, struct rtgt_err *err)
+{
+	struct rtgt_layout *now = &c->layout[region], old = *now;
+	bool changed = false;
+	int ret;
+
+	now->extent = NULL;
+	ret = rtgt_client_extents(c, region, err);
+	if (ret)
+		*now = old;
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < now->nr && !changed; i++)
+		changed = i >= old.nr || now->extent[i].rkey != old.extent[i].rkey;
+	rtgt_layout_free(&old);
+	if (!changed)
+		return rtgt_fail(err, EPROTO, "the target's new rkeys are all the old ones");
+	return 0;
+}
+
+/**
+ * rtgt_client_revoke() - let the target give a region a new key, or new keys
  * @c: open; @c->peer is brought up to date
  * @region: index in @c->peer
  * @err: says what is wrong
@@ -151,6 +272,10 @@ int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *
 	ret = ask_small(c, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, &took, err);
 	if (ret)
 		return ret;
+	if (c->layout[region].extent) {
+		c->peer.region[region] = reply.mem;
+		return renew_extents(c, region, err);
+	}
 	if (reply.mem.rkey == old)
 		return rtgt_fail(err, EPROTO, "the target's new rkey is the old one, 0x%x", old);
 	c->peer.region[region] = reply.mem;

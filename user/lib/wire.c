@@ -188,6 +188,53 @@ void rtgt_wire_xfer(struct rtgt_xfer *xfer, uint32_t region, uint64_t offset, ui
 	};
 }
 
+/**
+ * rtgt_wire_query() - the body of RTGT_MSG_EXTENTS
+ * @query: filled
+ * @region: index, as in struct rtgt_peer
+ * @first: first extent wanted
+ * @max: extents the reply's buffer has room for
+ */
+void rtgt_wire_query(struct rtgt_extents_query *query, uint32_t region, uint32_t first,
+		     uint32_t max)
+{
+	*query = (struct rtgt_extents_query) {
+		.region = htobe32(region),
+		.first = htobe32(first),
+		.max = htobe32(max),
+	};
+}
+
+static int decode_extents(struct rtgt_reply *reply)
+{
+	struct rtgt_extents extents;
+
+	if (reply->len < sizeof(extents))
+		return -EPROTO;
+	memcpy(&extents, reply->body, sizeof(extents));
+	reply->size = be64toh(extents.size);
+	reply->total = be32toh(extents.total);
+	reply->nr = be32toh(extents.nr);
+	return reply->nr > (reply->len - sizeof(extents)) / sizeof(struct rtgt_cap) ? -EPROTO : 0;
+}
+
+/**
+ * rtgt_wire_extent() - an entry of a list of extents
+ * @reply: to RTGT_MSG_EXTENTS
+ * @i: place in its list, below @reply->nr
+ * @access: of the region
+ *
+ * Return: the extent.
+ */
+struct rtgt_mem rtgt_wire_extent(const struct rtgt_reply *reply, uint32_t i, uint32_t access)
+{
+	struct rtgt_cap cap;
+
+	memcpy(&cap, (const char *)reply->body + offsetof(struct rtgt_extents, cap) +
+	       i * sizeof(cap), sizeof(cap));
+	return decode_cap(&cap, htobe32(access));
+}
+
 static int decode_body(struct rtgt_reply *reply)
 {
 	struct rtgt_region region;
@@ -216,6 +263,8 @@ static int decode_body(struct rtgt_reply *reply)
 		memcpy(&region, reply->body, sizeof(region));
 		reply->mem = decode_cap(&region.cap, region.access);
 		return 0;
+	case RTGT_MSG_EXTENTS:
+		return decode_extents(reply);
 	default:
 		return 0;
 	}
@@ -280,7 +329,7 @@ const char *rtgt_status_str(uint16_t status)
 	case RTGT_ST_REGION:
 		return "no such region";
 	case RTGT_ST_RANGE:
-		return "not inside the region";
+		return "not inside the region, or no such extent";
 	case RTGT_ST_SHARED:
 		return "the region is shared with other connections";
 	case RTGT_ST_DEPTH:

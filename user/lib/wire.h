@@ -17,7 +17,8 @@
  * @addr: goes into a work request as it is
  * @len: bytes; 0 when the target did not say
  * @rkey: goes into a work request as it is
- * @access: RTGT_ACCESS_*; of a plain target not known, so READ and WRITE are assumed
+ * @access: RTGT_ACCESS_*; of a plain target not known, so READ and WRITE are assumed.
+ *	    With RTGT_ACCESS_MORE this is a region's first extent
  */
 struct rtgt_mem {
 	uint64_t addr;
@@ -72,6 +73,9 @@ struct rtgt_refusal {
  * @crc: of RTGT_MSG_CHECKSUM
  * @covered: bytes @crc covers, or of RTGT_MSG_IMM the bytes the WRITE carried
  * @mem: the region's new capability, of RTGT_MSG_REVOKE
+ * @size: bytes of the region, of RTGT_MSG_EXTENTS
+ * @total: its extents, likewise
+ * @nr: how many are in the body, likewise: rtgt_wire_extent() reads them
  */
 struct rtgt_reply {
 	uint8_t op;
@@ -83,6 +87,9 @@ struct rtgt_reply {
 	uint32_t crc;
 	uint64_t covered;
 	struct rtgt_mem mem;
+	uint64_t size;
+	uint32_t total;
+	uint32_t nr;
 };
 
 void rtgt_wire_req(struct rtgt_req *req);
@@ -92,7 +99,10 @@ void rtgt_wire_msg(struct rtgt_msg *msg, enum rtgt_op op, uint32_t tag, uint32_t
 void rtgt_wire_range(struct rtgt_range *range, uint32_t region, uint64_t offset, uint64_t len);
 void rtgt_wire_xfer(struct rtgt_xfer *xfer, uint32_t region, uint64_t offset, uint64_t len,
 		    uint64_t addr, uint32_t rkey);
+void rtgt_wire_query(struct rtgt_extents_query *query, uint32_t region, uint32_t first,
+		     uint32_t max);
 int rtgt_wire_reply(struct rtgt_reply *reply, const void *data, size_t len, struct rtgt_err *err);
+struct rtgt_mem rtgt_wire_extent(const struct rtgt_reply *reply, uint32_t i, uint32_t access);
 
 const char *rtgt_status_str(uint16_t status);
 int rtgt_refusal_str(const struct rtgt_refusal *refusal, char *buf, size_t size);

@@ -28,11 +28,12 @@ const struct attr port_attrs[] = {
 	{ "recv_size", true, "64 to 2097152 bytes, K and M taken" },
 	{ "recv_depth", true, "1 to 4096" },
 	{ "idle_ms", true, "0 to 86400000 milliseconds, 0 for never" },
+	{ "mr_max", true, "whole pages up to 1G bytes, K, M and G taken, 0 for no limit" },
 	{ }
 };
 
 const struct attr region_attrs[] = {
-	{ "size", true, "1 to 1G bytes, K, M and G taken" },
+	{ "size", true, "1 to 16G bytes, K, M and G taken" },
 	{ "access", false, "one or more of read,write,atomic,flush with commas between" },
 	{ "fill", false, "zero, counter, or a byte as 0xNN" },
 	{ }
@@ -247,6 +248,9 @@ static int fail_enable(const struct object *port, int code)
 			      port->name, port->name);
 	case ENOMEM:
 		return failed("port %s: no memory for its regions: smaller ones (rtgt region show)",
+			      port->name);
+	case E2BIG:
+		return failed("port %s: a region needs too many registrations: see dmesg, or make mr_max larger",
 			      port->name);
 	case EOPNOTSUPP:
 		return failed("port %s: the device lacks what it needs: see dmesg, and rtgt show",

@@ -55,29 +55,6 @@ static int by_index(const void *a, const void *b)
 	return strverscmp(model_str(x, "name"), model_str(y, "name"));
 }
 
-static struct json_object *read_regions(const char *port_dir)
-{
-	struct json_object *all = json_object_new_array();
-	char dir[TREE_PATH], path[TREE_PATH];
-	char **names;
-
-	tree_path(dir, port_dir, "regions");
-	tree_list(dir, &names);
-	for (char **n = names; n && *n; n++) {
-		struct json_object *r = json_object_new_object();
-
-		json_object_object_add(r, "name", json_object_new_string(*n));
-		if (!tree_path(path, dir, "%s", *n)) {
-			add_attr(r, path, "index", true);
-			add_attrs(r, path, region_attrs);
-		}
-		json_object_array_add(all, r);
-	}
-	tree_list_free(names);
-	json_object_array_sort(all, by_index);
-	return all;
-}
-
 /* The whole of a debugfs file; NULL when it is not there or not for us */
 static char *read_live(const char *port, const char *file)
 {
@@ -115,7 +92,7 @@ static struct json_object *read_counters(const char *port)
 }
 
 /* Words of key=value */
-static struct json_object *parse_connection(char *line)
+static struct json_object *parse_words(char *line)
 {
 	struct json_object *c = json_object_new_object();
 	char *save, *value;
@@ -130,18 +107,63 @@ static struct json_object *parse_connection(char *line)
 	return c;
 }
 
-static struct json_object *read_connections(const char *port)
+/* An object for each line of such words */
+static struct json_object *read_lines(const char *port, const char *file)
 {
 	struct json_object *all;
-	char *text = read_live(port, "connections");
+	char *text = read_live(port, file);
 	char *save;
 
 	if (!text)
 		return NULL;
 	all = json_object_new_array();
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		json_object_array_add(all, parse_connection(line));
+		json_object_array_add(all, parse_words(line));
 	free(text);
+	return all;
+}
+
+/* Give each registration to its region */
+static void add_registrations(const char *port, const char *name, struct json_object *region)
+{
+	struct json_object *all = read_lines(port, "registrations"), *mine;
+
+	if (!all)
+		return;
+	mine = json_object_new_array();
+	for (size_t i = 0; i < json_object_array_length(all); i++) {
+		struct json_object *r = json_object_array_get_idx(all, i);
+
+		if (strcmp(model_str(r, "region"), name))
+			continue;
+		json_object_object_del(r, "region");
+		json_object_array_add(mine, json_object_get(r));
+	}
+	json_object_put(all);
+	json_object_object_add(region, "registrations", mine);
+}
+
+static struct json_object *read_regions(const char *port, const char *port_dir)
+{
+	struct json_object *all = json_object_new_array();
+	char dir[TREE_PATH], path[TREE_PATH];
+	char **names;
+
+	tree_path(dir, port_dir, "regions");
+	tree_list(dir, &names);
+	for (char **n = names; n && *n; n++) {
+		struct json_object *r = json_object_new_object();
+
+		json_object_object_add(r, "name", json_object_new_string(*n));
+		if (!tree_path(path, dir, "%s", *n)) {
+			add_attr(r, path, "index", true);
+			add_attrs(r, path, region_attrs);
+			add_registrations(port, *n, r);
+		}
+		json_object_array_add(all, r);
+	}
+	tree_list_free(names);
+	json_object_array_sort(all, by_index);
 	return all;
 }
 
@@ -155,10 +177,10 @@ static struct json_object *read_port(const char *name, bool live)
 		return p;
 	add_attr(p, dir, "state", false);
 	add_attrs(p, dir, port_attrs);
-	json_object_object_add(p, "regions", read_regions(dir));
+	json_object_object_add(p, "regions", read_regions(name, dir));
 	if (!live)
 		return p;
-	connections = read_connections(name);
+	connections = read_lines(name, "connections");
 	counters = read_counters(name);
 	if (connections)
 		json_object_object_add(p, "connections", connections);

@@ -217,7 +217,7 @@ static int choose_region(struct ping *p, struct rtgt_err *err)
 		return rtgt_fail(err, ENOENT, "no region %u: the port has %u, counted from 0",
 				 p->region, peer->nr_regions);
 	p->mem = &peer->region[p->region];
-	p->region_len = p->mem->len;
+	p->region_len = p->client.layout[p->region].size;
 	if (!p->region_len)
 		p->region_len = p->sweep ? PLAIN_LEN : ping_largest(p);
 	return 0;

@@ -19,7 +19,8 @@ static bool table(const struct ping *p)
 void ping_out_head(const struct ping *p, const struct rtgt_facts *f)
 {
 	const struct rtgt_peer *peer = &p->client.peer;
-	char access[32];
+	const uint32_t extents = p->client.layout[p->region].nr;
+	char access[32], several[32] = "";
 
 	if (!table(p))
 		return;
@@ -29,13 +30,16 @@ void ping_out_head(const struct ping *p, const struct rtgt_facts *f)
 	       rtgt_transport_str(p->transport), f->path_mtu,
 	       f->same_machine ? "one machine" : "two machines", f->kernel,
 	       p->poll ? "polling" : "completion events");
+	if (extents > 1)
+		snprintf(several, sizeof(several), " in %u extents", extents);
 	if (p->flags & IBV_SEND_INLINE)
 		printf("inline up to %u bytes\n", p->client.qp.max_inline);
 	if (p->transport == RTGT_UD)
 		printf("endpoint %u: SENDs of up to %u bytes\n", peer->conn_id, peer->recv_size);
 	else if (peer->rtgt)
-		printf("connection %u, region %u of %u: %llu bytes, access %s\n", peer->conn_id,
-		       p->region, peer->nr_regions, (unsigned long long)p->mem->len, access);
+		printf("connection %u, region %u of %u: %llu bytes%s, access %s\n", peer->conn_id,
+		       p->region, peer->nr_regions, (unsigned long long)p->region_len, several,
+		       access);
 	else if (p->mem->len)
 		printf("a plain capability: %llu bytes, access not told\n",
 		       (unsigned long long)p->mem->len);

@@ -34,6 +34,8 @@ static const char help[] =
 "  recv_size 4096      bytes of the largest SEND taken, 64 to 2M (K, M)\n"
 "  recv_depth 16       SENDs held at a time, 1 to 4096\n"
 "  idle_ms 0           close a connection that sent nothing for so long; 0: never\n"
+"  mr_max 0            bytes of the largest memory registration, whole pages; 0: what the\n"
+"                      device takes.  A larger region is covered by several\n"
 "\n"
 "A port of service rtgt needs a region (rtgt region add) before it can be enabled.\n"
 "Example:\n"

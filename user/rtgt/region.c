@@ -16,7 +16,7 @@ static const char help[] =
 "  rtgt region show [PORT]                     list regions\n"
 "\n"
 "Keys, with the module's defaults:\n"
-"  size 4096           bytes, 1 to 1G (K, M, G)\n"
+"  size 4096           bytes, 1 to 16G (K, M, G)\n"
 "  access read,write   what a peer may do: read, write, atomic, and flush where the device\n"
 "                      can, with commas between\n"
 "  fill zero           what it holds at first: zero, counter (32-bit words holding\n"

@@ -83,6 +83,14 @@ static struct json_object *flatten(struct json_object *ports)
 	return all;
 }
 
+/* A region's registration on the first device, or for the first connection; NULL without one */
+static struct json_object *registration(struct json_object *region)
+{
+	struct json_object *all = model_get(region, "registrations");
+
+	return length(all) ? json_object_array_get_idx(all, 0) : NULL;
+}
+
 /* The table of rtgt region show */
 int show_regions(const struct tool *tool, const char *only)
 {
@@ -93,16 +101,36 @@ int show_regions(const struct tool *tool, const char *only)
 	json_object_put(ports);
 	if (tool->json)
 		return print_document(tool, all);
-	printf("%-24s %5s %10s  %-23s %s\n", "REGION", "INDEX", "SIZE", "ACCESS", "FILL");
+	printf("%-24s %5s %11s %7s  %-23s %s\n", "REGION", "INDEX", "SIZE", "EXTENTS", "ACCESS",
+	       "FILL");
 	for (size_t i = 0; i < length(all); i++) {
 		struct json_object *r = json_object_array_get_idx(all, i);
 
 		snprintf(name, sizeof(name), "%s/%s", model_str(r, "port"), model_str(r, "name"));
-		printf("%-24s %5s %10s  %-23s %s\n", name, model_str(r, "index"),
-		       model_str(r, "size"), model_str(r, "access"), model_str(r, "fill"));
+		printf("%-24s %5s %11s %7s  %-23s %s\n", name, model_str(r, "index"),
+		       model_str(r, "size"), model_str(registration(r), "extents"),
+		       model_str(r, "access"), model_str(r, "fill"));
 	}
 	json_object_put(all);
 	return EXIT_OK;
+}
+
+static double ms(struct json_object *from, const char *key)
+{
+	struct json_object *value = model_get(from, key);
+
+	return value ? (double)json_object_get_int64(value) / 1e6 : 0;
+}
+
+/* What a region cost: of a private port, for the first connection */
+static void print_registration(struct json_object *r)
+{
+	if (!r)
+		return;
+	printf("              on %s: extents %s, entries %s of %s bytes; ms: allocate %.3f, fill %.3f, map %.3f, register %.3f\n",
+	       model_str(r, "dev"), model_str(r, "extents"), model_str(r, "entries"),
+	       model_str(r, "entry_size"), ms(r, "alloc_ns"), ms(r, "fill_ns"),
+	       ms(r, "dma_ns") + ms(r, "mr_ns"), ms(r, "reg_ns"));
 }
 
 static void print_connections(struct json_object *all)
@@ -144,15 +172,16 @@ static void print_port(struct json_object *p)
 	printf("port %s %s %s, service %s, transport %s, scope %s\n", model_str(p, "name"),
 	       model_str(p, "state"), address(p, where, sizeof(where)), model_str(p, "service"),
 	       model_str(p, "transport"), model_str(p, "scope"));
-	printf("  limits      max_conns %s, recv_size %s, recv_depth %s, srq %s, idle_ms %s\n",
+	printf("  limits      max_conns %s, recv_size %s, recv_depth %s, srq %s, idle_ms %s, mr_max %s\n",
 	       model_str(p, "max_conns"), model_str(p, "recv_size"), model_str(p, "recv_depth"),
-	       model_str(p, "srq"), model_str(p, "idle_ms"));
+	       model_str(p, "srq"), model_str(p, "idle_ms"), model_str(p, "mr_max"));
 	for (size_t i = 0; i < length(regions); i++) {
 		struct json_object *r = json_object_array_get_idx(regions, i);
 
 		printf("  region %s    %s: %s bytes, access %s, fill %s\n", model_str(r, "index"),
 		       model_str(r, "name"), model_str(r, "size"), model_str(r, "access"),
 		       model_str(r, "fill"));
+		print_registration(registration(r));
 	}
 	print_connections(model_get(p, "connections"));
 	counters = model_get(p, "counters");
