@@ -65,6 +65,11 @@ tolerate_log() { # EXTENDED-REGEX
 	echo "$1" >>"$WORK/tolerate"
 }
 
+# What stands before the result of a case that passes: figures, say.
+tell_reader() { # LINE...
+	printf '%s\n' "$@" >>"$WORK/told"
+}
+
 defer() { # CMD...
 	local cmd
 	printf -v cmd '%q ' "$@"

@@ -38,9 +38,10 @@ PROGRAM=${PROGRAM%.sh}
 . "$HERE/fixtures.sh"
 
 CASES=()
-declare -A CASE_DESC CASE_TIERS CASE_LIMIT CASE_CMD
+declare -A CASE_DESC CASE_TIERS CASE_LIMIT CASE_CMD CASE_LONG
 TIERS="fast wire"
 LIMIT=30
+LONG=
 TIMED_OUT=124
 
 # With a case's name, what stands in the kernel log where it begins
@@ -59,6 +60,7 @@ tcase() { # NAME DESCRIPTION FUNCTION [ARG...]
 	CASE_DESC[$name]=$2
 	CASE_TIERS[$name]=$TIERS
 	CASE_LIMIT[$name]=$LIMIT
+	CASE_LONG[$name]=$LONG
 	shift 2
 	printf -v "CASE_CMD[$name]" '%q ' "$@"
 }
@@ -73,6 +75,12 @@ limit() { # SECONDS
 	LIMIT=$1
 }
 
+# The cases that follow take minutes: they run only when they are asked for by name,
+# which no glob is, and are listed with that mark.
+long() {
+	LONG="[long] "
+}
+
 # --- running --------------------------------------------------------------------
 
 # In this program's tier, chosen by the arguments or by RTGT_CASES (run.sh):
@@ -81,10 +89,10 @@ selected() { # NAME PATTERN...
 	local name=$1 pattern
 	[[ " ${CASE_TIERS[$name]} " == *" $RTGT_TIER "* ]] || return
 	shift
-	(($#)) || return 0
+	(($#)) || [[ ${CASE_LONG[$name]} ]] || return 0
 	for pattern; do
 		# shellcheck disable=SC2053 # a glob is what it is
-		[[ $name == $pattern ]] && return
+		[[ $name == "$pattern" || (-z ${CASE_LONG[$name]} && $name == $pattern) ]] && return
 	done
 	return 1
 }
@@ -93,7 +101,7 @@ list_cases() {
 	local name t
 	for name in "${CASES[@]}"; do
 		for t in ${CASE_TIERS[$name]}; do
-			echo "$t $PROGRAM.$name ${CASE_DESC[$name]}"
+			echo "$t $PROGRAM.$name ${CASE_LONG[$name]}${CASE_DESC[$name]}"
 		done
 	done
 }
@@ -155,6 +163,7 @@ run_case() { # NAME INDEX NEXT-MARKER
 	local -a why=()
 
 	: >"$WORK/tolerate"
+	: >"$WORK/told"
 	bounded "${CASE_LIMIT[$name]}" case_body "$name" "$2" >"$WORK/log" 2>&1
 	rc=$?
 	case $rc in
@@ -176,6 +185,7 @@ run_case() { # NAME INDEX NEXT-MARKER
 		report __ktap_test ok "$name: ${CASE_DESC[$name]}" "SKIP $(<"$WORK/skip")"
 		((++KTAP_CNT_SKIP))
 	else
+		indent <"$WORK/told"
 		report ktap_test_pass "$name: ${CASE_DESC[$name]}"
 	fi
 	[[ -z ${RTGT_TIMES:-} ]] || echo "# $name took $(((${EPOCHREALTIME/./} - ${began/./}) / 1000)) ms"

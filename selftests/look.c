@@ -248,15 +248,22 @@ struct bytes {
 	uint64_t len;
 };
 
-static struct bytes read_file(const char *file)
+static int open_file(const char *file)
 {
-	struct bytes b = { NULL, 0 };
 	int fd = open(file, O_RDONLY);
-	size_t room = 1 << 16;
-	ssize_t n;
 
 	if (fd < 0)
 		give_up(file);
+	return fd;
+}
+
+static struct bytes read_file(const char *file)
+{
+	struct bytes b = { NULL, 0 };
+	int fd = open_file(file);
+	size_t room = 1 << 16;
+	ssize_t n;
+
 	do {
 		if (!b.data || b.len == room) {
 			room *= 2;
@@ -282,18 +289,71 @@ static struct bytes part(struct bytes b, uint64_t offset, uint64_t len, const ch
 	return (struct bytes) { b.data + offset, len };
 }
 
-static int filled(struct bytes all, uint64_t offset, uint64_t len, unsigned int byte,
-		  const char *file)
-{
-	struct bytes b = part(all, offset, len, file);
+/* The bytes of a file, a piece at a time: it may be larger than the memory there is */
+struct stream {
+	const char *file;
+	int fd;
+	uint64_t at, left;
+	uint8_t buf[1 << 16];
+};
 
-	for (uint64_t i = 0; i < b.len; i++) {
-		if (b.data[i] == byte)
+/* A part of it, or with UINT64_MAX the rest; a part that is not there whole is an error */
+static struct stream *open_stream(const char *file, uint64_t offset, uint64_t len)
+{
+	static struct stream s;
+
+	s.file = file;
+	s.fd = open_file(file);
+	s.at = offset;
+	s.left = len;
+	return &s;
+}
+
+/* How many bytes are in the buffer now, 0 at the end */
+static size_t next_piece(struct stream *s)
+{
+	ssize_t n = pread(s->fd, s->buf, s->left < sizeof(s->buf) ? s->left : sizeof(s->buf),
+			  (off_t)s->at);
+
+	if (n < 0)
+		give_up(s->file);
+	errno = ERANGE;
+	if (!n && s->left && s->left != UINT64_MAX)
+		give_up(s->file);
+	s->at += (uint64_t)n;
+	s->left -= s->left == UINT64_MAX ? 0 : (uint64_t)n;
+	return (size_t)n;
+}
+
+static int print_crc(struct stream *s)
+{
+	uint32_t crc = 0;
+
+	for (size_t n; (n = next_piece(s));)
+		crc = crc32(crc, s->buf, n);
+	printf("%u\n", crc);
+	return 0;
+}
+
+/* Are they all @byte? 0 or, told, 1; they are at @offset in the file */
+static int all_are(const uint8_t *b, uint64_t n, uint64_t offset, unsigned int byte,
+		   const char *file)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		if (b[i] == byte)
 			continue;
 		printf("%s: byte %llu is 0x%02x and not 0x%02x\n", file,
-		       (unsigned long long)(offset + i), b.data[i], byte);
+		       (unsigned long long)(offset + i), b[i], byte);
 		return 1;
 	}
+	return 0;
+}
+
+static int filled(struct stream *s, unsigned int byte)
+{
+	for (size_t n; (n = next_piece(s));)
+		if (all_are(s->buf, n, s->at - n, byte, s->file))
+			return 1;
 	return 0;
 }
 
@@ -307,8 +367,8 @@ static int holds(const char *file, uint64_t offset, uint64_t len, uint32_t crc, 
 		       (unsigned long long)len, (unsigned long long)offset, got, crc);
 		return 1;
 	}
-	return filled(all, 0, offset, byte, file) ||
-	       filled(all, offset + len, all.len - offset - len, byte, file);
+	return all_are(all.data, offset, 0, byte, file) ||
+	       all_are(b.data + len, all.len - offset - len, offset + len, byte, file);
 }
 
 static uint64_t number(const char *text)
@@ -327,8 +387,6 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
 	struct rules rules;
-	struct bytes b;
-	uint64_t at;
 
 	if (!strcmp(what, "log") && argc >= 4) {
 		read_rules(&rules, argv[3], argc > 4 ? argv[4] : "");
@@ -338,16 +396,12 @@ int main(int argc, char **argv)
 		return look_log(argv[2], NULL);
 	if (!strcmp(what, "resources"))
 		return look_resources(argv + 2, argc - 2);
-	if (!strcmp(what, "crc")) {
-		b = read_file(argv[2]);
-		at = argc > 3 ? number(argv[3]) : 0;
-		b = part(b, at, argc > 4 ? number(argv[4]) : b.len - at, argv[2]);
-		printf("%u\n", crc32(0, b.data, b.len));
-		return 0;
-	}
+	if (!strcmp(what, "crc"))
+		return print_crc(open_stream(argv[2], argc > 3 ? number(argv[3]) : 0,
+					     argc > 4 ? number(argv[4]) : UINT64_MAX));
 	if (!strcmp(what, "filled") && argc == 6)
-		return filled(read_file(argv[2]), number(argv[3]), number(argv[4]),
-			      (unsigned int)number(argv[5]), argv[2]);
+		return filled(open_stream(argv[2], number(argv[3]), number(argv[4])),
+			      (unsigned int)number(argv[5]));
 	if (!strcmp(what, "holds") && argc == 7)
 		return holds(argv[2], number(argv[3]), number(argv[4]), (uint32_t)number(argv[5]),
 			     (unsigned int)number(argv[6]));

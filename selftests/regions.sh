@@ -121,7 +121,7 @@ refilled() {
 large() { # SIZE
 	local at text
 	target_port region mem "size=$1" fill=counter
-	for at in $(($1 - 5000)) $(((1 << 21) - 2500)); do
+	for at in 0 $(((1 << 21) - 2500)) $(($1 / 2 - 2500)) $(($1 - 5000)); do
 		text=$(probe access op=write "offset=$at" len=5000 "seed=$at")
 		has "$text" wc=success
 		same "CRC-32 at $at" "$(target look crc "$(data_of mem)" "$at" 5000)" "$(value_of "$text" crc)"
@@ -130,10 +130,314 @@ large() { # SIZE
 	has "$(probe access op=write "offset=$(($1 - 4999))" len=5000)" wc=rem-access
 }
 
+# --- regions of several extents -------------------------------------------------------
+
+# A region of 4 MiB in as many extents, and what a client learns about it: EXTENTS.
+MIB=1048576
+extents_port() { # [ATTR=VALUE...]
+	target_port "$@" mr_max=1M region mem size=4M fill=0x5a
+	EXTENTS=$(probe extents)
+	has "$EXTENTS" extents=4 size=$((4 * MIB)) len0=$MIB len1=$MIB len2=$MIB len3=$MIB
+}
+
+# A raw operation on an extent, wherever its key and address say.
+raw() { # WC KEY-OF ADDRESS-OF OFFSET LENGTH [KEY=VALUE...]
+	has "$(probe access op=write "rkey=$(value_of "$EXTENTS" "rkey$2")" "addr=$(value_of "$EXTENTS" "addr$3")" \
+		"offset=$4" "len=$5" "${@:6}")" "wc=$1"
+}
+
+# The REP tells the first one and that there are more; each has a key; what is
+# written across their borders is in one piece at the target.
+extents() {
+	local i text
+	extents_port
+	has "$(probe connect)" len0=$MIB access0=$((1 << 31 | 3))
+	for i in 0 1 2 3; do
+		value_of "$EXTENTS" "rkey$i"
+	done >"$WORK/rkeys"
+	same "different rkeys" "$(sort -u "$WORK/rkeys" | wc -l)" 4
+	text=$(probe bulk offset=1000 bytes=$((4 * MIB - 2000)) len=700000)
+	has "$text" same_there=1 same_here=1
+	same "CRC-32 at the target" "$(target look crc "$(data_of mem)" 1000 $((4 * MIB - 2000)))" "$(value_of "$text" crc)"
+	target look filled "$(data_of mem)" 0 1000 0x5a
+	target look filled "$(data_of mem)" $((4 * MIB - 1000)) 1000 0x5a
+	expect_counters registrations=4
+	text=$(target first_line "$DEBUGFS/ports/$PORT/registrations")
+	has "$text" region=mem "dev=$RTGT_TARGET_DEV" bytes=$((4 * MIB)) extents=4 extent_size=$MIB entries=1024 entry_size=4096
+	for i in alloc dma mr reg; do
+		(($(value_of "$text" "${i}_ns") > 0)) || fail "no ${i}_ns in: $text"
+	done
+}
+
+# Each key reaches its own extent, to the byte.
+extent_borders() {
+	tolerate_log "non-flush error status"
+	extents_port
+	raw success 0 0 $((MIB - 1)) 1
+	raw success 1 1 0 $MIB
+	raw rem-access 0 0 $((MIB - 1)) 2
+	raw rem-access 0 0 $MIB 1
+	raw rem-access 1 1 -1 1
+	raw rem-access 3 3 $((MIB - 8)) 9
+	raw rem-access 0 1 0 8
+	raw rem-access 1 0 0 8
+	raw rem-access 0 0 $((MIB - 1)) 2 op=read
+	target look filled "$(data_of mem)" 0 $((MIB - 1)) 0x5a
+	target look filled "$(data_of mem)" $((2 * MIB)) $((2 * MIB)) 0x5a
+}
+
+# The last extent is what is left, and a reply with room for one capability tells
+# them one by one.
+extent_rest() {
+	target_port recv_size=64 mr_max=8K region mem size=41001
+	EXTENTS=$(probe extents)
+	has "$EXTENTS" extents=6 size=41001 len0=8192 len4=8192 len5=41
+	has "$(probe bulk)" bytes=41001 same_there=1 same_here=1
+	tolerate_log "non-flush error status"
+	raw success 5 5 0 41
+	raw rem-access 5 5 1 41
+}
+
+# Every operation of the tool, each of them across borders.
+extents_ping() {
+	extents_port
+	rtgt ping -o write,read,write-imm,pull,push -S 3M -C 1 --sge 5 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" \
+		"$RTGT_TARGET_ADDR" >"$WORK/ping" || fail "rtgt ping: $(<"$WORK/ping")"
+	[[ $(<"$WORK/ping") == *" in 4 extents,"*"5 operations, $((15 * MIB)) bytes verified"* ]] || fail "$(<"$WORK/ping")"
+}
+
+# A copy for each client in extents of its own.
+extents_private() {
+	local id
+	extents_port scope=private
+	background victim probe extents wait=1
+	said victim len3=
+	EXTENTS=$(<"$WORK/victim.out")
+	id=$(target connections "$PORT" | sed 's/^id=\([0-9]*\) .*/\1/')
+	tolerate_log "non-flush error status"
+	raw rem-access 1 1 0 8
+	has "$(probe bulk len=$MIB)" same_there=1 same_here=1
+	target look filled "$DEBUGFS/ports/$PORT/conns/$id/mem/data" 0 $((4 * MIB)) 0x5a
+	has "$(target first_line "$DEBUGFS/ports/$PORT/registrations")" region=mem "conn=$id" extents=4
+	finish victim
+	expect_no_connections
+	target test ! -e "$DEBUGFS/ports/$PORT/conns/$id"
+	expect_counters registrations=16
+}
+
+# A client kills the key of one extent: the others live, and who comes next finds a
+# new one in its place.
+extent_invalidated() {
+	local i before
+	extents_port
+	before=$EXTENTS
+	has "$(probe access op=send-inv "rkey=$(value_of "$before" rkey2)")" wc=success
+	expect_counters invalidations=1
+	EXTENTS=$(probe extents)
+	for i in 0 1 3; do
+		same "rkey $i" "$(value_of "$EXTENTS" "rkey$i")" "$(value_of "$before" "rkey$i")"
+	done
+	raw success 2 2 0 8
+	raw success 3 3 0 8
+	EXTENTS=$before
+	tolerate_log "non-flush error status"
+	raw rem-access 2 2 0 8
+}
+
+# The client of a private port asks for new keys, an administrator makes them for all.
+extents_revoked() {
+	local i text
+	extents_port scope=private
+	text=$(probe extents revoke=1)
+	has "$text" new_extents=4
+	for i in 0 1 2 3; do
+		[[ $(value_of "$text" "rkey$i") != "$(value_of "$text" "new_rkey$i")" ]] || fail "rkey $i is the old one: $text"
+		same "address $i" "$(value_of "$text" "new_addr$i")" "$(value_of "$text" "addr$i")"
+	done
+	expect_counters rotations=4
+	extents_port
+	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
+	expect_counters rotations=4
+	tolerate_log "non-flush error status"
+	raw rem-access 0 0 0 8
+	raw rem-access 3 3 0 8
+	EXTENTS=$(probe extents)
+	raw success 3 3 0 8
+}
+
+# Requests for extents that are not there are told so, and the connection goes on.
+query() { # STATUS REGION FIRST MAX [WORD...]
+	has "$(probe send msg_op=9 body=16 "region=$2" "offset=$3" "count=$4")" "status=$1" alive=1 "${@:5}"
+}
+
+extents_asked() {
+	extents_port
+	query ok 0 0 2 extents=4 size=$((4 * MIB)) listed=2 len=56
+	query ok 0 3 2 extents=4 listed=1 len=36
+	query ok 0 0 0 extents=4 listed=0 len=16
+	query range 0 4 1 len=0
+	query range 0 0xffffffff 0xffffffff len=0
+	query region 1 0 1 len=0
+	query region 0xffffffff 0 1 len=0
+	has "$(probe send msg_op=9 body=15)" status=length alive=1
+	expect_counters malformed=5
+	target_port
+	query ok 0 0 2 extents=1 size=4096 listed=1
+}
+
+# MiB a region can have on the target's machine.
+available() {
+	local text kib
+	text=$(target cat /proc/meminfo)
+	read -r kib text <<<"${text#*MemAvailable:}"
+	echo $((kib * 7 / 8 / 1024))
+}
+
+need_memory() { # MIB
+	(($(available) > $1)) || skip "a region of $1 MiB needs more memory than is free"
+}
+
+# What PORT's region is made of; only where the memory is in pieces as large as they
+# can be.
+unfragmented() { # KEY=VALUE...
+	local text
+	text=$(target first_line "$DEBUGFS/ports/$PORT/registrations")
+	(($(value_of "$text" chunk_size) == 2 * MIB)) || skip "the memory is fragmented: $text"
+	has "$text" "$@"
+}
+
+# mr_max is what it says, down to a page and up to the whole region.
+mr_max() { # VALUE EXTENTS ENTRIES ENTRY-SIZE
+	target_port "mr_max=$1" region mem size=64M
+	unfragmented "extents=$2" "entries=$3" "entry_size=$4"
+}
+
+# Enabling PORT fails with an error, and the log says why.
+refused() { # ERROR LOG
+	tolerate_log "rtgt: .*$2"
+	tolerate_log "rtgt: .*cannot listen on"
+	fails_with "$1" target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	target look since "$MARK$CASE" >"$WORK/log"
+	grep -q "rtgt: .*$2" "$WORK/log" || fail "the log does not say \"$2\" but: $(<"$WORK/log")"
+	same "state" "$(target first_line "$CONFIGFS/ports/$PORT/state")" disabled
+}
+
+too_many() {
+	target_port enable=0 mr_max=4K region mem size=$((16384 * 4096 + 1))
+	refused "Argument list too long" "region mem cannot be registered .67108865 bytes in MRs of 4096, 16384 at most"
+}
+
+# Told before anything is tried: nobody is killed for it.
+no_memory() {
+	(($(available) < 16384)) || skip "this machine has memory for the largest region"
+	target_port enable=0 region mem size=16G
+	refused "Cannot allocate memory" "region mem: no memory for its 17179869184 bytes"
+}
+
+# --- a gibibyte -------------------------------------------------------------------------
+
+# Registered whole in one MR; written and read back at its ends and in the middle.
+gib() {
+	local at
+	need_memory 1024
+	target_port region mem size=1G
+	for at in 0 512 1023; do
+		has "$(probe bulk "offset=$((at * MIB))" bytes=$MIB len=65536)" same_there=1 same_here=1
+	done
+	has "$(probe connect)" len0=$((1024 * MIB)) access0=3
+	unfragmented extents=1 extent_size=$((1024 * MIB)) entries=512 entry_size=$((2 * MIB))
+	tolerate_log "non-flush error status"
+	has "$(probe access op=write offset=$((1024 * MIB - 7)) len=8)" wc=rem-access
+	expect_counters registrations=1
+}
+
+# With chunks of EXTENT/512 at most, one MR reaches no more than that: the region has
+# several, and they hold what is written.
+in_small_chunks() { # MIB
+	local text entry
+	text=$(target first_line "$DEBUGFS/ports/$PORT/registrations")
+	entry=$(value_of "$text" entry_size)
+	((entry < 65536)) || fail "the memory is in large chunks: $text"
+	has "$text" extent_size=$((512 * entry)) extents=$(($1 * MIB / 512 / entry)) entries=$(($1 * MIB / entry))
+	# in such memory the client, too, has small buffers only
+	has "$(probe bulk offset=$((($1 - 1) * MIB - 1000)) bytes=$MIB len=32768 depth=2)" same_there=1 same_here=1
+}
+
+# The memory in crumbs, for all the machine.
+fragmented() {
+	need_memory 1024
+	background crumbs "$HERE/fragment" 64 256
+	wait_until 120 grep -q ready=1 "$WORK/crumbs.out" || fail "$(<"$WORK/crumbs.err")"
+	target_port region mem size=160M
+	in_small_chunks 160
+	finish crumbs
+}
+
+# --- allocations that fail -------------------------------------------------------------
+
+# From here on, for what this shell does itself.
+fault_injection() {
+	local fault
+	for fault in failslab fail_page_alloc; do
+		[[ -d /sys/kernel/debug/$fault ]] || skip "the kernel injects no faults ($fault)"
+		attr_set "/sys/kernel/debug/$fault/ignore-gfp-wait" N
+		attr_set "/sys/kernel/debug/$fault/verbose" 0
+		attr_set "/sys/kernel/debug/$fault/task-filter" Y
+		attr_set "/sys/kernel/debug/$fault/times" -1
+	done
+}
+
+# No allocation of 16 pages or more succeeds.
+small_chunks() {
+	local dir=/sys/kernel/debug/fail_page_alloc
+	fault_injection
+	target_port enable=0 region mem size=48M
+	attr_set "$dir/min-order" 4
+	defer attr_set "$dir/probability" 0
+	attr_set "$dir/probability" 100
+	attr_set "/proc/$BASHPID/make-it-fail" 1
+	attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	attr_set "/proc/$BASHPID/make-it-fail" 0
+	in_small_chunks 48
+}
+
+# The first, the second and so on to the last allocation that enabling a port makes
+# fails: it is refused or got along without, and nothing of it is left (which is seen
+# when the case ends).
+each_fails() {
+	local n=0 left=0 refused=0
+	fault_injection
+	target_port enable=0 mr_max=1M region mem size=3M region two size=100
+	tolerate_log "rtgt: .*(cannot be registered|no memory for its|cannot listen on)"
+	while ((left == 0)); do
+		attr_set "/proc/$BASHPID/fail-nth" $((++n))
+		{ echo 1 >"$CONFIGFS/ports/$PORT/enable"; } 2>/dev/null || ((++refused))
+		read -r left <"/proc/$BASHPID/fail-nth"
+		echo 0 >"/proc/$BASHPID/fail-nth"
+		echo 0 >"$CONFIGFS/ports/$PORT/enable"
+	done
+	((refused > 10)) || fail "only $refused of $n allocations were missed"
+	attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	has "$(probe bulk len=$MIB)" bytes=$((3 * MIB)) same_there=1 same_here=1
+	tell_reader "$((n - 1)) allocations, without $refused of them it was refused"
+}
+
+# All of it, with bytes that are nowhere twice.
+whole() { # [ATTR=VALUE...]
+	local text
+	need_memory 1024
+	target_port "$@" region mem size=1G
+	text=$(probe bulk len=$MIB timeout=120)
+	has "$text" bytes=$((1024 * MIB)) same_there=1 same_here=1
+	same "CRC-32 at the target" "$(target look crc "$(data_of mem)")" "$(value_of "$text" crc)"
+	tell_reader "${text//$'\n'/ }" "$(target first_line "$DEBUGFS/ports/$PORT/registrations")"
+}
+
 tcase fill-counter "a region is filled with little-endian words that count" filled counter 10002
 tcase above-page "a region of 4097 bytes ends there" odd_size 4097
 tcase shared "clients of a shared port see one memory, registered once" shared
 tcase private "clients of a private port have a copy each, gone with them" private
+tcase extents "4 MiB in four extents are one region to a client that knows" extents
 tcase private-key "a private connection's key is refused to any other" private_key
 
 tier fast
@@ -144,5 +448,28 @@ tcase below-page "a region of 4095 bytes ends there" odd_size 4095
 tcase six "six regions are six memories with six keys" six
 tcase refilled "a port that is enabled again has new memory" refilled
 tcase large "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
+tcase extent-borders "an extent's key reaches it to the byte, and no other" extent_borders
+tcase extent-rest "the last extent ends with the region; extents are told one by one" extent_rest
+tcase extents-ping "operations across extents are verified at both ends" extents_ping
+tcase extents-private "private copies have extents of their own, gone with them" extents_private
+tcase extent-invalidated "a client kills one extent's key: a new one takes its place, the others stay" extent_invalidated
+tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
+tcase extents-asked "requests for extents are answered, or refused, as specified" extents_asked
+tcase mr-max-0 "without mr_max 64 MiB are one MR" mr_max 0 1 32 2097152
+tcase mr-max-2M "with mr_max 2M 64 MiB are MRs of single pages" mr_max 2M 32 16384 4096
+tcase mr-max-odd "mr_max of five pages is held to the page" mr_max 20K 3277 16384 4096
+tcase mr-max-48M "mr_max of 48M leaves 16 MiB to the second" mr_max 48M 2 32 2097152
+tcase too-many "more registrations than there may be are refused with E2BIG, and the log says why" too_many
+tcase no-memory "more memory than there is is refused with ENOMEM, and the log says why" no_memory
+tcase gib "1 GiB is registered in one MR and reached to the last byte" gib
+tcase small-chunks "where only small pieces of memory are to be had, several MRs cover a region" small_chunks
+limit 120
+tcase each-fails "whichever allocation fails, enabling a port leaves nothing behind" each_fails
+
+long
+limit 280
+tcase fragmented "the same, with the machine's memory in crumbs" fragmented
+tcase whole-1g "1 GiB written whole, read back whole, verified at both ends" whole
+tcase whole-1g-extents "the same in extents of 2 MiB" whole mr_max=2M
 
 tmain "$@"

@@ -3,7 +3,8 @@
 #
 # run.sh [--tier fast|wire] [--list] [PATTERN...]: run the suite on this machine.
 #
-# PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.
+# PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.  What
+# is listed as [long] takes minutes and runs only when PATTERN is its very name.
 # Prints KTAP: a plan and a result per program, the program's own KTAP before it
 # behind "# ".  Exits 0 only when every program said so.
 #
@@ -28,7 +29,7 @@ give_up() {
 }
 
 usage() {
-	sed -n '4,7{s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+	sed -n '4,8{s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
 }
 
 # The programs in the order they run: the Makefile's.
@@ -72,6 +73,14 @@ matching() { # PATTERN...
 				break
 			fi
 		done
+	done
+}
+
+# Lines of it that are to be run: a [long] case only by its own name.
+runnable() { # PATTERN...
+	local tier id rest
+	while read -r tier id rest; do
+		[[ $rest != "[long] "* || " $* " == *" $id "* ]] && echo "$tier $id $rest"
 	done
 }
 
@@ -154,8 +163,8 @@ if ((list)); then
 fi
 
 defaults
-chosen=$(list_all | matching "$@" | sed -n "s/^$RTGT_TIER \([^ ]*\) .*/\1/p")
-[[ -n $chosen ]] || give_up "no case of tier $RTGT_TIER matches: $* (run.sh --list shows them all)"
+chosen=$(list_all | matching "$@" | runnable "$@" | sed -n "s/^$RTGT_TIER \([^ ]*\) .*/\1/p")
+[[ -n $chosen ]] || give_up "no case of tier $RTGT_TIER matches: $* (run.sh --list shows them all; a [long] one wants its full name)"
 export RTGT_CASES=${chosen//$'\n'/ }
 
 # A shell program picks its cases from RTGT_CASES, a C program gets kselftest's

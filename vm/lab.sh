@@ -115,7 +115,7 @@ lab_start() {
 	mkfifo "$LAB_RUN/$name.monitor.in" "$LAB_RUN/$name.monitor.out"
 	args+=(
 		-name "rtgt-$name" -nodefaults -no-user-config -display none -no-reboot
-		-machine pc -smp 1 -m 1024
+		-machine pc -smp 1 -m 2048
 		-kernel "$LAB_BOOT/vmlinuz" -initrd "$LAB_RUN/initrd" -append "${words[*]}"
 		-drive "if=none,id=root,format=raw,readonly=on,file=$(lab_q "$LAB_ROOT")"
 		-device "virtio-blk-pci,drive=root"

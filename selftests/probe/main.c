@@ -27,6 +27,9 @@ static const struct {
 	{ "race", cmd_race },
 	{ "hold", cmd_hold },
 	{ "traffic", cmd_traffic },
+	/* large.c */
+	{ "extents", cmd_extents },
+	{ "bulk", cmd_bulk },
 };
 
 static const struct {
@@ -41,6 +44,7 @@ static const struct {
 	NUMBER(cut), NUMBER(count), NUMBER(threads), NUMBER(timeout),
 	NUMBER(compare), NUMBER(swap), NUMBER(reads), NUMBER(holds), NUMBER(rnr_retry),
 	NUMBER(withhold), NUMBER(revoke), NUMBER(neighbour), NUMBER(other),
+	NUMBER(wait), NUMBER(bytes), NUMBER(depth),
 #undef NUMBER
 };
 
@@ -49,7 +53,7 @@ static const struct option defaults = {
 	.op = "write", .len = 64, .seed = 1, .count = 1, .threads = 1, .timeout = 10,
 	.magic = -1, .version = -1, .size = -1, .key_of = -1, .reads = -1, .holds = -1,
 	.rnr_retry = -1, .msg_version = RTGT_VERSION, .msg_op = RTGT_MSG_ECHO, .msg_len = -1,
-	.tag = 7, .cut = -1,
+	.tag = 7, .cut = -1, .depth = 8,
 };
 
 static int parse(struct option *o, char *arg)

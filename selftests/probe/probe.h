@@ -30,7 +30,7 @@ struct option {
 	long long msg_version, msg_op, tag, msg_len, body, cut, count;
 	long long threads, timeout, show;
 	long long compare, swap, reads, holds, rnr_retry, withhold, revoke;
-	long long neighbour, other;
+	long long neighbour, other, wait, bytes, depth;
 };
 
 struct link {
@@ -62,6 +62,8 @@ int cmd_send(const struct option *o);
 int cmd_race(const struct option *o);
 int cmd_hold(const struct option *o);
 int cmd_traffic(const struct option *o);
+int cmd_extents(const struct option *o);
+int cmd_bulk(const struct option *o);
 
 /* say.c */
 int complain(const char *what, const struct rtgt_err *err);

@@ -12,6 +12,7 @@
 size_t make_msg(const struct link *l, const struct option *o)
 {
 	struct rtgt_msg *msg = (void *)l->buf.buf;
+	struct rtgt_extents_query query;
 	struct rtgt_range range;
 	size_t len = sizeof(*msg) + (size_t)o->body;
 
@@ -20,6 +21,11 @@ size_t make_msg(const struct link *l, const struct option *o)
 		rtgt_wire_range(&range, (uint32_t)o->region, (uint64_t)o->offset,
 				(uint64_t)o->count);
 		memcpy(msg + 1, &range, sizeof(range));
+	}
+	if (o->msg_op == RTGT_MSG_EXTENTS && (size_t)o->body >= sizeof(query)) {
+		rtgt_wire_query(&query, (uint32_t)o->region, (uint32_t)o->offset,
+				(uint32_t)o->count);
+		memcpy(msg + 1, &query, sizeof(query));
 	}
 	rtgt_wire_msg(msg, (enum rtgt_op)o->msg_op, (uint32_t)o->tag, (uint32_t)o->body);
 	msg->version = (uint8_t)o->msg_version;
@@ -82,6 +88,9 @@ void print_reply(const struct rtgt_reply *r, const struct option *o)
 	printf("status=%s op=%u tag=%u len=%u", status_name(r->status), r->op, r->tag, r->len);
 	if (r->op == RTGT_MSG_CHECKSUM && r->status == RTGT_OK)
 		printf(" crc=%u covered=%llu", r->crc, (unsigned long long)r->covered);
+	if (r->op == RTGT_MSG_EXTENTS && r->status == RTGT_OK)
+		printf(" extents=%u size=%llu listed=%u", r->total, (unsigned long long)r->size,
+		       r->nr);
 	if (r->op == RTGT_MSG_ECHO && r->status == RTGT_OK)
 		printf(" same=%d", r->len == o->body &&
 		       !rtgt_pattern_verify(r->body, r->len, (uint64_t)o->seed, &diff));
