@@ -6,6 +6,7 @@
  *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,recv_size,
  *                 recv_depth,idle_ms,mr_max,enable,state,revoke}
  *   ports/<port>/regions/<region>/{index,size,access,fill}
+ *   initiators/                    (configfs_initiator.c)
  *
  * Every store parses first, then takes rtgt_port.config, refuses with -EBUSY
  * while the port is enabled, and changes the value: a store that fails has
@@ -23,6 +24,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
+#include "initiator.h"
 #include "rtgt.h"
 
 #define RTGT_RECV_SIZE_MIN	64
@@ -625,6 +627,7 @@ static const struct config_item_type ports_type = {
 };
 
 static struct config_group rtgt_ports_group;
+static struct config_group rtgt_initiators_group;
 
 /* ------------------------------------------------------------------ the subsystem */
 
@@ -672,6 +675,8 @@ int rtgt_configfs_init(void)
 	config_group_init(&rtgt_subsys.su_group);
 	config_group_init_type_name(&rtgt_ports_group, "ports", &ports_type);
 	configfs_add_default_group(&rtgt_ports_group, &rtgt_subsys.su_group);
+	config_group_init_type_name(&rtgt_initiators_group, "initiators", &rtgt_initiators_type);
+	configfs_add_default_group(&rtgt_initiators_group, &rtgt_subsys.su_group);
 	return configfs_register_subsystem(&rtgt_subsys);
 }
 

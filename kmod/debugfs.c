@@ -7,6 +7,7 @@
  *   ports/<port>/registrations               one line a region and domain, what it cost
  *   ports/<port>/regions/<region>/data       the memory of a shared port
  *   ports/<port>/conns/<id>/<region>/data    of a private connection
+ *   initiators/<name>/samples                times in ns, in rising order (initiator.c)
  *
  * The files show what they find when they are read and hold nothing back: a file
  * is removed before what it shows is freed, and debugfs waits for its readers.
@@ -115,7 +116,10 @@ void rtgt_debugfs_port(struct rtgt_port *port)
  */
 void rtgt_debugfs_init(void)
 {
-	rtgt_debugfs_ports = debugfs_create_dir("ports", debugfs_create_dir("rtgt", NULL));
+	struct dentry *top = debugfs_create_dir("rtgt", NULL);
+
+	rtgt_debugfs_ports = debugfs_create_dir("ports", top);
+	rtgt_debugfs_initiators = debugfs_create_dir("initiators", top);
 }
 
 /**

@@ -20,6 +20,7 @@
 
 struct workqueue_struct *rtgt_wq;
 struct dentry *rtgt_debugfs_ports;
+struct dentry *rtgt_debugfs_initiators;
 
 struct rtgt_devs rtgt_devs = {
 	.lock = __MUTEX_INITIALIZER(rtgt_devs.lock),

@@ -90,4 +90,11 @@ bool rtgt_range_ok(u64 offset, u64 len, u64 size);
 const char *rtgt_rej_name(u32 reason);
 const char *rtgt_status_name(u32 status);
 
+/* proto_client.c, in the kernel only */
+void rtgt_encode_req(struct rtgt_req *req);
+int rtgt_decode_rep(const void *buf, size_t len, struct rtgt_welcome *welcome);
+void rtgt_encode_msg(void *buf, u32 op, u32 tag, u32 len);
+void rtgt_encode_range(void *buf, u32 region, u64 offset, u64 len);
+int rtgt_decode_reply(const void *buf, size_t len, u32 op, u32 body, u32 *tag);
+
 #endif /* _RTGT_PROTO_H */

@@ -61,6 +61,7 @@ extern struct ib_client rtgt_client;
 extern struct workqueue_struct *rtgt_wq;
 extern struct rtgt_devs rtgt_devs;
 extern struct dentry *rtgt_debugfs_ports;
+extern struct dentry *rtgt_debugfs_initiators;
 
 /* ---------------------------------------------------------------- device.c */
 

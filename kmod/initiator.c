@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's initiator: connects to a target, does one operation many times and
+ * keeps how long each took.
+ *
+ * A run is a work item that goes straight through: resolve, connect, make the lanes
+ * (lane.c), let them run, verify, and take everything down again in one place,
+ * however far it came.  The connection manager and the completions only note what
+ * happened and wake it.  It waits for nothing longer than timeout_ms without
+ * progress, so a target that is silent is an error and not a hang; a stop, and the
+ * removal of the device, end every wait at once.
+ *
+ * What went wrong is one line in rtgt_initiator.why.  What a target can do to us is
+ * not printed.
+ */
+#include <linux/debugfs.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "initiator.h"
+
+/* for the verification and for the drain */
+#define RUN_MORE_WRS		3
+
+static const char *const state_names[] = {
+	[RTGT_INI_IDLE] = "idle",
+	[RTGT_INI_CONNECTING] = "connecting",
+	[RTGT_INI_RUNNING] = "running",
+	[RTGT_INI_DONE] = "done",
+	[RTGT_INI_FAILED] = "failed",
+	[RTGT_INI_STOPPED] = "stopped",
+};
+
+/**
+ * rtgt_ini_state_name() - as one word
+ * @state: state
+ *
+ * Return: a constant string.
+ */
+const char *rtgt_ini_state_name(enum rtgt_ini_state state)
+{
+	return state_names[state];
+}
+
+static void set_state(struct rtgt_initiator *ini, enum rtgt_ini_state state)
+{
+	mutex_lock(&ini->lock);
+	ini->state = state;
+	mutex_unlock(&ini->lock);
+}
+
+/* Note why the run ends; the first reason stays. */
+static __printf(3, 4) int fail(struct rtgt_run *run, int err, const char *fmt, ...)
+{
+	struct rtgt_initiator *ini = run->ini;
+	va_list args;
+
+	mutex_lock(&ini->lock);
+	if (!ini->why[0]) {
+		va_start(args, fmt);
+		vscnprintf(ini->why, sizeof(ini->why), fmt, args);
+		va_end(args);
+	}
+	mutex_unlock(&ini->lock);
+	return err;
+}
+
+/* ------------------------------------------------------------------- connecting */
+
+/* What a REP says to one who knows address, rkey and perhaps length only. */
+static void take_plain(struct rtgt_run *run, const struct rtgt_cap *cap, size_t len)
+{
+	memset(&run->peer, 0, sizeof(run->peer));
+	if (len < sizeof(*cap))
+		return;
+	run->peer.nr = 1;
+	run->peer.region[0].addr = be64_to_cpu(cap->addr);
+	run->peer.region[0].rkey = be32_to_cpu(cap->rkey);
+	run->peer.region[0].len = be64_to_cpu(cap->len);
+	run->peer.region[0].access = RTGT_ACCESS_READ | RTGT_ACCESS_WRITE | RTGT_ACCESS_ATOMIC;
+}
+
+static int run_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+{
+	struct rtgt_run *run = id->context;
+	const struct rdma_conn_param *conn = &ev->param.conn;
+	u32 arg;
+
+	switch (ev->event) {
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		return 0;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		WRITE_ONCE(run->gone, true);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		run->known = !rtgt_decode_rep(conn->private_data, conn->private_data_len,
+					      &run->peer);
+		if (!run->known)
+			take_plain(run, conn->private_data, conn->private_data_len);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		if (rtgt_decode_rej(conn->private_data, conn->private_data_len, &run->reject, &arg))
+			run->reject = 0;
+		break;
+	default:
+		break;
+	}
+	run->event = ev->event;
+	run->status = ev->status;
+	/* pairs with run_come(): the event and its status are there when this is */
+	smp_store_release(&run->come, true);
+	wake_up(&run->ini->wake);
+	return 0;
+}
+
+static bool run_come(struct rtgt_run *run)
+{
+	/* pairs with run_event() */
+	return smp_load_acquire(&run->come);
+}
+
+/* Wait for the event that ends a step of connecting, and time the step. */
+static int run_step(struct rtgt_run *run, enum rtgt_ini_step step, enum rdma_cm_event_type want,
+		    const char *what, u64 start)
+{
+	struct rtgt_initiator *ini = run->ini;
+	bool come;
+
+	wait_event_timeout(ini->wake, run_come(run) || READ_ONCE(ini->stop),
+			   msecs_to_jiffies(run->cfg.timeout_ms));
+	come = run_come(run);
+	run->step_ns[step] = ktime_get_ns() - start;
+	if (READ_ONCE(ini->stop))
+		return -EINTR;
+	if (!come)
+		return fail(run, -ETIMEDOUT, "%s: nothing within %u ms", what,
+			    run->cfg.timeout_ms);
+	run->come = false;
+	if (run->event == want)
+		return 0;
+	if (run->event == RDMA_CM_EVENT_REJECTED && run->reject)
+		return fail(run, -ECONNREFUSED, "%s: refused by the target: %s", what,
+			    rtgt_rej_name(run->reject));
+	if (run->event == RDMA_CM_EVENT_REJECTED)
+		return fail(run, -ECONNREFUSED, "%s: refused: %s", what,
+			    rdma_reject_msg(run->id, run->status));
+	return fail(run, -EIO, "%s: %s (%d)", what, rdma_event_msg(run->event), run->status);
+}
+
+static int run_resolve(struct rtgt_run *run)
+{
+	struct rtgt_ini_cfg *cfg = &run->cfg;
+	struct sockaddr *source = cfg->source.ss_family ? (struct sockaddr *)&cfg->source : NULL;
+	u64 start = ktime_get_ns();
+	int ret;
+
+	run->id = rdma_create_id(run->ini->net, run_event, run, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(run->id)) {
+		ret = PTR_ERR(run->id);
+		run->id = NULL;
+		return fail(run, ret, "no connection id: %d", ret);
+	}
+	ret = rdma_resolve_addr(run->id, source, (struct sockaddr *)&cfg->addr, cfg->timeout_ms);
+	if (ret)
+		return fail(run, ret, "resolving the address: %d: no route over an RDMA device",
+			    ret);
+	ret = run_step(run, RTGT_STEP_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, "resolving the address",
+		       start);
+	if (ret)
+		return ret;
+	start = ktime_get_ns();
+	ret = rdma_resolve_route(run->id, cfg->timeout_ms);
+	if (ret)
+		return fail(run, ret, "resolving the route: %d", ret);
+	return run_step(run, RTGT_STEP_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, "resolving the route",
+			start);
+}
+
+static void run_gone(struct rtgt_dev_user *user)
+{
+	struct rtgt_run *run = container_of(user, struct rtgt_run, user);
+
+	WRITE_ONCE(run->gone, true);
+	wake_up(&run->ini->wake);
+}
+
+static int run_create_qp(struct rtgt_run *run)
+{
+	struct ib_device *ibdev = run->id->device;
+	u32 recvs = run->cfg.depth + RUN_MORE_WRS;
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = {
+			.max_send_wr = rtgt_lanes_send_depth(&run->cfg) + RUN_MORE_WRS,
+			.max_recv_wr = recvs,
+			.max_send_sge = min_t(u32, RTGT_LANE_SGES, ibdev->attrs.max_send_sge),
+			.max_recv_sge = 1,
+		},
+	};
+	u64 start = ktime_get_ns();
+	int ret, cqes = init.cap.max_send_wr + recvs;
+
+	ret = rtgt_dev_attach(ibdev, &run->user);
+	if (ret)
+		return fail(run, ret, "the device is being removed");
+	run->attached = true;
+	run->pd = ib_alloc_pd(ibdev, 0);
+	if (IS_ERR(run->pd)) {
+		ret = PTR_ERR(run->pd);
+		run->pd = NULL;
+		return fail(run, ret, "no protection domain: %d", ret);
+	}
+	if (run->cfg.poll == IB_POLL_DIRECT)
+		run->cq = ib_alloc_cq(ibdev, run, cqes, 0, IB_POLL_DIRECT);
+	else
+		run->cq = ib_alloc_cq_any(ibdev, run, cqes, run->cfg.poll);
+	if (IS_ERR(run->cq)) {
+		ret = PTR_ERR(run->cq);
+		run->cq = NULL;
+		return fail(run, ret, "no completion queue of %d entries: %d", cqes, ret);
+	}
+	init.send_cq = run->cq;
+	init.recv_cq = run->cq;
+	ret = rdma_create_qp(run->id, run->pd, &init);
+	if (ret)
+		return fail(run, ret, "no queue pair: %d", ret);
+	strscpy(run->ini->result.dev, dev_name(&ibdev->dev), sizeof(run->ini->result.dev));
+	run->step_ns[RTGT_STEP_QP] = ktime_get_ns() - start;
+	return 0;
+}
+
+static int run_connect(struct rtgt_run *run)
+{
+	struct rtgt_req req;
+	struct rdma_conn_param param = {
+		.private_data = &req,
+		.private_data_len = sizeof(req),
+		.initiator_depth = min_t(u32, run->cfg.depth,
+					 run->id->device->attrs.max_qp_init_rd_atom),
+		.retry_count = 7,
+		.rnr_retry_count = 7,
+	};
+	u64 start = ktime_get_ns();
+	int ret;
+
+	rtgt_encode_req(&req);
+	ret = rdma_connect(run->id, &param);
+	if (ret)
+		return fail(run, ret, "connecting: %d", ret);
+	return run_step(run, RTGT_STEP_CONNECT, RDMA_CM_EVENT_ESTABLISHED, "connecting", start);
+}
+
+/* Can what was asked for be done with what the target offers? */
+static int run_check(struct rtgt_run *run)
+{
+	static const u32 needs[] = {
+		[RTGT_INI_WRITE] = RTGT_ACCESS_WRITE,
+		[RTGT_INI_READ] = RTGT_ACCESS_READ,
+		[RTGT_INI_WRITE_IMM] = RTGT_ACCESS_WRITE,
+		[RTGT_INI_CAS] = RTGT_ACCESS_ATOMIC,
+		[RTGT_INI_FAA] = RTGT_ACCESS_ATOMIC,
+		[RTGT_INI_SEND] = 0,
+	};
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
+	const struct rtgt_welcome *peer = &run->peer;
+
+	if (rtgt_op_is_answered(cfg->op)) {
+		if (!run->known)
+			return fail(run, -EPROTO, "not with a target that does not speak rtgt");
+		if (cfg->depth > peer->recv_depth)
+			return fail(run, -EINVAL, "depth %u: the target's recv_depth is %u",
+				    cfg->depth, peer->recv_depth);
+	}
+	if (cfg->op == RTGT_INI_SEND) {
+		if (cfg->size + sizeof(struct rtgt_msg) > peer->recv_size)
+			return fail(run, -EMSGSIZE, "size %u, head %zu: above recv_size %u",
+				    cfg->size, sizeof(struct rtgt_msg), peer->recv_size);
+		return 0;
+	}
+	if (cfg->region >= peer->nr)
+		return fail(run, -EINVAL, "region %u: the target has %u", cfg->region, peer->nr);
+	if ((peer->region[cfg->region].access & needs[cfg->op]) != needs[cfg->op])
+		return fail(run, -EACCES, "region %u does not grant it (access)", cfg->region);
+	if (cfg->size > peer->region[cfg->region].len)
+		return fail(run, -ERANGE, "size %u: region %u has %llu bytes", cfg->size,
+			    cfg->region, peer->region[cfg->region].len);
+	return 0;
+}
+
+/* ----------------------------------------------------------------------- running */
+
+/* Shall the wait for operations end?  Nothing here may sleep. */
+static bool run_ends(struct rtgt_run *run, struct completion *done)
+{
+	return completion_done(done) || READ_ONCE(run->failed) || READ_ONCE(run->gone) ||
+	       READ_ONCE(run->ini->stop);
+}
+
+/**
+ * rtgt_run_wait() - wait for operations under way
+ * @run: connected
+ * @done: is completed when they have ended well
+ *
+ * Polls the completion queue where that is the run's own business.  May sleep.
+ *
+ * Return: 0; -EINTR when stopped, -EIO when an operation failed, -ECONNRESET when the
+ * connection is gone, -ETIMEDOUT without progress.  The reason is noted.
+ */
+int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
+{
+	unsigned long patience = msecs_to_jiffies(run->cfg.timeout_ms);
+	unsigned long end = jiffies + patience;
+	u32 progress = READ_ONCE(run->progress), now;
+
+	while (!run_ends(run, done)) {
+		if (run->cfg.poll == IB_POLL_DIRECT) {
+			ib_process_cq_direct(run->cq, -1);
+			cond_resched();
+		} else {
+			wait_event_timeout(run->ini->wake, run_ends(run, done), patience);
+		}
+		now = READ_ONCE(run->progress);
+		if (now != progress)
+			end = jiffies + patience;
+		else if (time_after(jiffies, end) && !run_ends(run, done))
+			return fail(run, -ETIMEDOUT, "no completion within %u ms",
+				    run->cfg.timeout_ms);
+		progress = now;
+	}
+	if (READ_ONCE(run->failed) > 0)
+		return fail(run, -EIO, "an operation ended with \"%s\"",
+			    ib_wc_status_msg(run->failed));
+	if (READ_ONCE(run->failed))
+		return fail(run, -EIO, "an answer, or a value, is not what it should be");
+	if (completion_done(done))
+		return 0;
+	if (READ_ONCE(run->ini->stop))
+		return -EINTR;
+	return fail(run, -ECONNRESET, "the target closed the connection, or the device goes");
+}
+
+static int run_operations(struct rtgt_run *run)
+{
+	int ret;
+
+	run->total = run->cfg.warmup + run->cfg.iters;
+	run->sample = kvcalloc(run->cfg.iters, sizeof(*run->sample), GFP_KERNEL);
+	ret = run->sample ? rtgt_lanes_create(run) : -ENOMEM;
+	if (ret)
+		return fail(run, ret, "no memory for %u operations of %u bytes: %d",
+			    run->cfg.depth, run->cfg.size, ret);
+	set_state(run->ini, RTGT_INI_RUNNING);
+	rtgt_lanes_start(run);
+	return rtgt_run_wait(run, &run->all_done);
+}
+
+static int compare(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* What was measured becomes the initiator's; a run that failed leaves no figures. */
+static void run_publish(struct rtgt_run *run, int ret, u64 verified)
+{
+	struct rtgt_initiator *ini = run->ini;
+	struct rtgt_ini_result *r = &ini->result;
+
+	if (!ret)
+		sort(run->sample, run->cfg.iters, sizeof(*run->sample), compare, NULL);
+	mutex_lock(&ini->lock);
+	r->cfg = run->cfg;
+	r->done = ret ? 0 : run->cfg.iters;
+	r->elapsed_ns = run->end - run->begin;
+	r->verified = verified;
+	memcpy(r->step_ns, run->step_ns, sizeof(r->step_ns));
+	kvfree(r->sample);
+	r->sample = ret ? NULL : run->sample;
+	if (ret)
+		kvfree(run->sample);
+	ini->state = ret == -EINTR ? RTGT_INI_STOPPED : ret ? RTGT_INI_FAILED : RTGT_INI_DONE;
+	mutex_unlock(&ini->lock);
+}
+
+/* The one way down.  The QP is drained: no completion comes any more. */
+static void run_end(struct rtgt_run *run)
+{
+	if (run->id && run->id->qp) {
+		rdma_disconnect(run->id);
+		ib_drain_qp(run->id->qp);
+	}
+	rtgt_lanes_destroy(run);
+	if (run->id && run->id->qp)
+		rdma_destroy_qp(run->id);
+	if (run->cq)
+		ib_free_cq(run->cq);
+	if (run->pd)
+		ib_dealloc_pd(run->pd);
+	if (run->attached)
+		rtgt_dev_detach(&run->user);
+	if (run->id)
+		rdma_destroy_id(run->id);
+}
+
+static int run_all(struct rtgt_run *run, u64 *verified)
+{
+	int ret;
+
+	ret = run_resolve(run);
+	if (!ret)
+		ret = run_create_qp(run);
+	if (!ret)
+		ret = run_connect(run);
+	if (!ret)
+		ret = run_check(run);
+	if (!ret)
+		ret = run_operations(run);
+	if (ret)
+		return ret;
+	ret = rtgt_lanes_verify(run, verified);
+	if (ret == -EILSEQ)
+		return fail(run, ret, "verification: the two ends hold different bytes");
+	return ret ? fail(run, ret, "verification: %d", ret) : 0;
+}
+
+static void run_work(struct work_struct *work)
+{
+	struct rtgt_initiator *ini = container_of(work, struct rtgt_initiator, work);
+	struct rtgt_run *run = kzalloc(sizeof(*run), GFP_KERNEL);
+	u64 verified = 0;
+	int ret;
+
+	if (run) {
+		run->ini = ini;
+		run->cfg = ini->cfg;
+		if (rtgt_op_is_atomic(run->cfg.op))
+			run->cfg.size = sizeof(u64);
+		run->user.gone = run_gone;
+		init_completion(&run->all_done);
+		ret = run_all(run, &verified);
+		run_end(run);
+		run_publish(run, ret, verified);
+		kfree(run);
+	} else {
+		set_state(ini, RTGT_INI_FAILED);
+	}
+	put_net(ini->net);
+	/* pairs with rtgt_initiator_busy(): all of the run is done */
+	smp_store_release(&ini->busy, false);
+	wake_up(&ini->wake);
+}
+
+/**
+ * rtgt_initiator_busy() - is a run under way?
+ * @ini: initiator
+ *
+ * Any context.
+ *
+ * Return: true if one is.
+ */
+bool rtgt_initiator_busy(struct rtgt_initiator *ini)
+{
+	/* pairs with run_work() */
+	return smp_load_acquire(&ini->busy);
+}
+
+/**
+ * rtgt_initiator_start() - begin a run
+ * @ini: initiator; the caller holds @ini->config
+ * @net: network namespace in which to look for the target
+ *
+ * Return: 0; -EBUSY when one is under way, -EDESTADDRREQ without an address.
+ */
+int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net)
+{
+	if (rtgt_initiator_busy(ini))
+		return -EBUSY;
+	if (!ini->cfg.addr.ss_family)
+		return -EDESTADDRREQ;
+	mutex_lock(&ini->lock);
+	ini->state = RTGT_INI_CONNECTING;
+	ini->why[0] = '\0';
+	mutex_unlock(&ini->lock);
+	ini->net = get_net(net);
+	ini->stop = false;
+	ini->busy = true;
+	queue_work(rtgt_wq, &ini->work);
+	return 0;
+}
+
+/**
+ * rtgt_initiator_stop() - end a run
+ * @ini: initiator; the caller holds @ini->config, or nobody else has it any more
+ *
+ * May sleep.  No run is under way when it returns.
+ */
+void rtgt_initiator_stop(struct rtgt_initiator *ini)
+{
+	WRITE_ONCE(ini->stop, true);
+	wake_up(&ini->wake);
+	flush_work(&ini->work);
+}
+
+/* --------------------------------------------------------------- debugfs: samples */
+
+static void *samples_at(struct rtgt_initiator *ini, loff_t pos)
+{
+	return pos < ini->result.done ? &ini->result.sample[pos] : NULL;
+}
+
+static void *samples_start(struct seq_file *m, loff_t *pos)
+{
+	struct rtgt_initiator *ini = m->private;
+
+	mutex_lock(&ini->lock);
+	return samples_at(ini, *pos);
+}
+
+static void *samples_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	return samples_at(m->private, ++*pos);
+}
+
+static void samples_stop(struct seq_file *m, void *v)
+{
+	struct rtgt_initiator *ini = m->private;
+
+	mutex_unlock(&ini->lock);
+}
+
+static int samples_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "%u\n", *(u32 *)v);
+	return 0;
+}
+
+static const struct seq_operations samples_sops = {
+	.start = samples_start,
+	.next = samples_next,
+	.stop = samples_stop,
+	.show = samples_show,
+};
+
+DEFINE_SEQ_ATTRIBUTE(samples);
+
+/**
+ * rtgt_initiator_create() - make one, idle
+ * @name: of its directory
+ *
+ * Return: to be destroyed by rtgt_initiator_destroy(), or NULL without memory.
+ */
+struct rtgt_initiator *rtgt_initiator_create(const char *name)
+{
+	struct rtgt_initiator *ini = kzalloc(sizeof(*ini), GFP_KERNEL);
+
+	if (!ini)
+		return NULL;
+	strscpy(ini->name, name, sizeof(ini->name));
+	mutex_init(&ini->config);
+	mutex_init(&ini->lock);
+	init_waitqueue_head(&ini->wake);
+	INIT_WORK(&ini->work, run_work);
+	ini->cfg = (struct rtgt_ini_cfg){
+		.op = RTGT_INI_SEND,
+		.poll = IB_POLL_SOFTIRQ,
+		.size = 64,
+		.iters = 1000,
+		.warmup = 100,
+		.depth = 1,
+		.timeout_ms = 10000,
+	};
+	ini->debugfs = debugfs_create_dir(name, rtgt_debugfs_initiators);
+	debugfs_create_file("samples", 0400, ini->debugfs, ini, &samples_fops);
+	return ini;
+}
+
+/**
+ * rtgt_initiator_destroy() - end its run and free it
+ * @ini: initiator
+ *
+ * May sleep.
+ */
+void rtgt_initiator_destroy(struct rtgt_initiator *ini)
+{
+	rtgt_initiator_stop(ini);
+	debugfs_remove_recursive(ini->debugfs);
+	kvfree(ini->result.sample);
+	kfree(ini);
+}
