@@ -17,6 +17,7 @@ static const char help[] =
 "  region    add, set, delete and show the memory a port exposes\n"
 "  show      everything: ports, regions, connections, counters\n"
 "  ping      every RDMA operation to a target, every byte verified\n"
+"  lat       latency of single operations, from user space and from the kernel\n"
 "\n"
 "Options:\n"
 "  -j, --json      results as JSON\n"
@@ -31,6 +32,7 @@ static const struct command commands[] = {
 	{ "region", cmd_region },
 	{ "show", cmd_show },
 	{ "ping", cmd_ping },
+	{ "lat", cmd_lat },
 	{ }
 };
 

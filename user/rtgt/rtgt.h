@@ -34,6 +34,7 @@ struct command {
 	int (*run)(const struct tool *tool, int argc, char **argv);
 };
 
+int cmd_lat(const struct tool *tool, int argc, char **argv);
 int cmd_ping(const struct tool *tool, int argc, char **argv);
 int cmd_port(const struct tool *tool, int argc, char **argv);
 int cmd_region(const struct tool *tool, int argc, char **argv);
