@@ -16,6 +16,9 @@ help:
 #:   T=PATTERN       only these: program or program.case, globs allowed
 #:   LOCAL=1         on this machine, no guests: fast tier, as root
 #: make check-list   all tests, a line each
+#: make bench        latencies and bandwidth in virtual time, beside perftest's
+#:   RUNS=3          so many boots
+#: make bench-compare  what became slower than selftests/bench-baseline
 #: make shell        the same two guests, for you
 #: make lint         the checks of the source; silent when fine
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
@@ -32,6 +35,12 @@ check: $(if $(LOCAL),,build)
 
 check-list: build
 	@vm/check --list
+
+bench: build
+	@vm/bench
+
+bench-compare:
+	@vm/bench compare
 
 shell: build
 	@vm/shell
@@ -51,4 +60,4 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/rtgt"
 
-.PHONY: help demo check check-list shell lint fuzz build clean distclean
+.PHONY: help demo check check-list bench bench-compare shell lint fuzz build clean distclean

@@ -107,6 +107,10 @@ lab_start() {
 		args=(-accel kvm -cpu host)
 	else
 		args=(-accel "tcg,thread=multi" -cpu max)
+		# The guest's clock counts instructions, 2 ns each: figures do not
+		# depend on what else the machine does.
+		[[ ! ${LAB_VIRTUAL:-} ]] ||
+			args=(-accel "tcg,thread=single" -icount "shift=1,sleep=off" -cpu max)
 		# Translated code is found by its virtual address: with each program at
 		# an address of its own, every exec would be translated anew (5 times
 		# slower).

@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# initiator.sh: the kernel's own initiator, and rtgt lat, which compares it with user
+# space.
+#
+# The initiator runs on the client's machine, so the module is loaded there too.
+
+. "${0%/*}/lib.sh"
+
+# An initiator on this machine, INI, aimed at PORT; what is given is set.
+initiator() { # [ATTR=VALUE...]
+	local word
+	if [[ -n $RTGT_PEER ]]; then
+		defer module_unload
+		module_load
+	fi
+	INI=$CONFIGFS/initiators/$CASE
+	defer rmdir "$INI"
+	mkdir "$INI"
+	for word in "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "source=$RTGT_CLIENT_ADDR" "$@"; do
+		attr_set "$INI/${word%%=*}" "${word#*=}"
+	done
+}
+
+# Run it to its end; RESULT is "key=value" words.
+run() { # [ATTR=VALUE...]
+	local word key value
+	for word; do
+		attr_set "$INI/${word%%=*}" "${word#*=}"
+	done
+	attr_set "$INI/run" 1
+	attr_set "$INI/run" wait
+	RESULT=
+	while read -r key value; do
+		RESULT+="$key=$value "
+	done <"$INI/result"
+}
+
+# One operation, each way to take its completions, one and several at a time.
+operation() { # OP SIZE VERIFIED-PER-DEPTH... of depth 1 and 4
+	local op=$1 size=$2 poll
+	target_port recv_depth=8 recv_size=8192 region mem size=64K access=read,write,atomic
+	initiator "op=$op" "size=$size" iters=50 warmup=5
+	for poll in softirq workqueue direct; do
+		run "poll=$poll" depth=1
+		has "$RESULT" state=done "op=$op" "poll=$poll" ops=50 "verified=$3"
+	done
+	run poll=softirq depth=4
+	has "$RESULT" state=done depth=4 ops=50 "verified=$4"
+	same "samples" "$(wc -l <"$DEBUGFS/initiators/$CASE/samples")" 50
+	sort -nc "$DEBUGFS/initiators/$CASE/samples"
+	expect_counters conns_established=4 conns_closed=4 qp_errors=0 malformed=0
+	expect_no_connections
+}
+
+# Each byte of the region, one operation behind the other.
+walks() {
+	target_port region mem size=1M fill=0x00
+	initiator op=write size=64K walk=1 iters=16 warmup=0 depth=3
+	run
+	has "$RESULT" state=done "bytes=$((1 << 20))" "verified=$((1 << 20))"
+	fails_with "byte" target look filled "$(data_of mem)" 0 65536 0
+}
+
+# What cannot be is one line, not a hang, and leaves nothing.
+fails() { # TEXT PORT-ATTRIBUTES -- INITIATOR-ATTRIBUTES
+	local text=$1 word
+	local -a port=()
+	shift
+	while [[ $1 != -- ]]; do
+		port+=("$1")
+		shift
+	done
+	shift
+	target_port "${port[@]}"
+	initiator "$@"
+	run
+	has "$RESULT" state=failed
+	[[ $RESULT == *"$text"* ]] || fail "wanted an error with \"$text\": $RESULT"
+	same "samples of a run that failed" "$(<"$DEBUGFS/initiators/$CASE/samples")" ""
+	tolerate_log "non-flush error status"
+}
+
+nobody() {
+	target_port
+	initiator
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	run
+	has "$RESULT" state=failed
+	[[ $RESULT == *"error=connecting: refused: invalid service ID"* ]] || fail "$RESULT"
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	run
+	has "$RESULT" state=done
+}
+
+running() {
+	[[ $(<"$INI/state") == running ]]
+}
+
+# A run that would take minutes.
+endless() {
+	target_port
+	initiator iters=1000000 op=write
+	attr_set "$INI/run" 1
+	wait_until 10 running || fail "it does not run: $(<"$INI/result")"
+}
+
+stopped() {
+	endless
+	attr_set "$INI/run" 0
+	same "state" "$(<"$INI/state")" stopped
+	same "run" "$(<"$INI/run")" 0
+	expect_no_connections
+	run iters=10
+	has "$RESULT" state=done ops=10
+}
+
+busy() {
+	local attr
+	endless
+	for attr in addr=192.0.2.77 port=1 source=192.0.2.78 op=read poll=direct size=1 iters=1 warmup=0 \
+		depth=2 region=1 walk=1 timeout_ms=5 run=1; do
+		fails_with "busy" attr_set "$INI/${attr%%=*}" "${attr#*=}"
+	done
+	attr_set "$INI/run" 0
+}
+
+removed() {
+	endless
+	rmdir "$INI"
+	expect_no_connections
+	mkdir "$INI"
+}
+
+port_goes() {
+	endless
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	attr_set "$INI/run" wait
+	same "state" "$(<"$INI/state")" failed
+	tolerate_log "non-flush error status"
+}
+
+device_goes() {
+	endless
+	rdma link del "$RTGT_CLIENT_DEV"
+	attr_set "$INI/run" wait
+	same "state" "$(<"$INI/state")" failed
+	"$HERE/topology.sh" up
+	run iters=10
+	has "$RESULT" state=done
+	expect_no_connections
+}
+
+refused_values() {
+	local pair
+	target_port
+	initiator
+	for pair in addr=nonsense addr=192.0.2.1:5 port=0 port=65536 source=x op=frob poll=never size=0 size=17M \
+		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 region=6 walk=maybe timeout_ms=0 run=2; do
+		fails_with "was refused" attr_set "$INI/${pair%%=*}" "${pair#*=}"
+	done
+	run
+	has "$RESULT" state=done
+	rmdir "$INI"
+	mkdir "$INI"
+	fails_with "estination address" attr_set "$INI/run" 1
+}
+
+# One command, kernel and user side by side; the JSON's schema is a promise.
+lat() {
+	local json
+	target_port recv_size=8192 region mem size=64K access=read,write,atomic
+	initiator
+	json=$(rtgt -j lat -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" --from user,kernel -C 20 -W 2 -S 1,4K \
+		-o write,read,send,write-imm,cas,faa "$RTGT_TARGET_ADDR")
+	same "schema" "$(jq -r .schema <<<"$json")" rtgt-lat-1
+	same "rows" "$(jq -r '.results | length' <<<"$json")" 20
+	same "rows that lack something" "$(jq -c '[.results[] | select(.skipped or .count != 20 or .verified_bytes == 0 or
+		.us.min > .us.p50 or .us.p50 > .us.p99 or .us.p99 > .us.max or
+		([.histogram[].count] | add) != 20 or .trip != "full")]' <<<"$json")" "[]"
+	same "facts" "$(jq -r '.facts | has("kernel", "device", "topology", "path_mtu", "cpus")' <<<"$json" | sort -u)" true
+	same "left in configfs" "$(cd "$CONFIGFS/initiators" && echo *)" "$CASE"
+}
+
+lat_says_why() {
+	target_port recv_size=1K region mem size=64K access=read
+	initiator
+	rtgt lat -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" --from user -C 5 -o write,send,read -S 2K "$RTGT_TARGET_ADDR" >"$WORK/lat"
+	grep -q "^user *write *2048 skipped: .*does not grant" "$WORK/lat" || fail "$(<"$WORK/lat")"
+	grep -q "^user *send *2048 skipped: .*recv_size" "$WORK/lat" || fail "$(<"$WORK/lat")"
+	grep -q "^user *read *2048 *5 full" "$WORK/lat" || fail "$(<"$WORK/lat")"
+	fails_with "nothing listens" rtgt lat -p 1 -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	fails_with "no \"frob\"" rtgt lat --from frob "$RTGT_TARGET_ADDR"
+}
+
+tcase write "kernel WRITE: all ways to complete, verified" operation write 3000 3000 12000
+tcase send "kernel SEND and its echo: all ways to complete, verified" operation send 3000 6000 6000
+tcase lat "rtgt lat compares user and kernel, operation by operation" lat
+
+tier fast
+tcase read "kernel READ: all ways to complete, verified" operation read 3000 3000 3000
+tcase write-imm "kernel WRITE_WITH_IMM: all ways to complete, verified" operation write-imm 3000 3000 12000
+tcase cas "kernel COMPARE_AND_SWAP: all ways to complete, verified" operation cas 8 440 440
+tcase faa "kernel FETCH_AND_ADD: all ways to complete, verified" operation faa 8 440 440
+tcase walk "the kernel WRITEs a whole region, verified" walks
+tcase nobody "nobody listens: the reason is told, and the next run works" nobody
+tcase no-region "a region the target has not" fails "the target has 1" -- region=3 op=write
+tcase no-access "a region that does not grant it" fails "does not grant" region mem access=read -- op=write
+tcase too-large "more bytes than the region has" fails "has 4096 bytes" -- op=write size=4097
+tcase recv-size "a SEND larger than the target's receives" fails "recv_size" recv_size=64 -- size=49
+tcase recv-depth "more SENDs than the target has receives" fails "recv_depth" recv_depth=2 -- depth=3
+tcase stop "a run can be stopped" stopped
+tcase busy "nothing changes under a run" busy
+tcase rmdir "rmdir stops the run" removed
+tcase port-goes "the target disappears" port_goes
+tcase device-goes "the client's device disappears" device_goes
+tcase refused "values that make no sense are refused" refused_values
+tcase lat-why "rtgt lat says what cannot be, and why" lat_says_why
+
+tmain "$@"
