@@ -298,6 +298,12 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 	while (!n) {
 		uint64_t now = rtgt_now_ns();
 
+		/* the news may have come while an earlier completion was waited for */
+		if (!ended && q->cm->ended) {
+			ended = rtgt_cm_check(q->cm, &why);
+			if (end > now + GRACE_MS * 1000000u)
+				end = now + GRACE_MS * 1000000u;
+		}
 		if (now >= end && ended) {
 			*err = why;
 			return ended;
@@ -315,11 +321,8 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 			n = sleep_cq(q, wc, (int)((end - now) / 1000000u) + 1, err);
 		else
 			n = spin_cq(q, wc, err);
-		if (n || ended)
-			continue;
-		ended = rtgt_cm_check(q->cm, &why);
-		if (ended && end > now + GRACE_MS * 1000000u)
-			end = now + GRACE_MS * 1000000u;
+		if (!n && !ended)
+			rtgt_cm_check(q->cm, &why);
 	}
 	if (n < 0)
 		return n;
