@@ -378,7 +378,8 @@ enum rtgt_conn_state {
 
 /**
  * struct rtgt_conn - a connection
- * @ref: the teardown holds one until all is released; a reader may hold more
+ * @ref: the teardown holds one until all is released; each of @busy and a reader
+ *	 hold more
  * @port_entry: in rtgt_port.conns, under rtgt_port.lock
  * @port: the port that accepted it; outlives it
  * @user: hold on the device

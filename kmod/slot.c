@@ -34,44 +34,61 @@ static struct ib_device *slot_ibdev(const struct rtgt_slot *slot)
 	return slot->pool->pd->device;
 }
 
-/* The slot leaves the connection's hands. */
-static void slot_home(struct rtgt_slot *slot)
+/*
+ * The slot leaves the connection's hands, in two steps: when it is not busy any
+ * more, but still the caller's; and when it is where it goes.  The connection may
+ * be gone after the second.
+ */
+static bool slot_leave(struct rtgt_slot *slot)
 {
-	struct rtgt_conn *conn = slot->conn;
+	bool busy = slot->busy;
 
-	if (!slot->busy)
-		return;
 	slot->busy = false;
-	if (atomic_dec_and_test(&conn->busy))
-		wake_up(&conn->quiet);
+	return busy;
 }
 
-/* The reply went wrong; a slot of an SRQ serves others, the rest ends with the QP. */
+static void slot_left(struct rtgt_conn *conn, bool busy)
+{
+	if (!busy)
+		return;
+	if (atomic_dec_and_test(&conn->busy))
+		wake_up(&conn->quiet);
+	rtgt_conn_put(conn);
+}
+
+/* A transfer went wrong; a slot of an SRQ serves others, the rest ends with the QP. */
 static void slot_lost(struct rtgt_slot *slot)
 {
-	slot_home(slot);
+	struct rtgt_conn *conn = slot->conn;
+	bool busy = slot_leave(slot);
+
+	slot->later_ms = 0;
 	if (slot->pool->srq)
 		rtgt_pool_post(slot, NULL);
+	slot_left(conn, busy);
 }
 
 /**
  * rtgt_slot_repost() - receive again
  * @slot: the caller owns it; the device does afterwards
  *
- * Any context.
+ * Any context.  The connection of an SRQ's slot may be gone, if nothing was under
+ * way for it.
  */
 void rtgt_slot_repost(struct rtgt_slot *slot)
 {
-	if (slot->later_ms) {
-		/* the teardown cancels it */
-		slot_home(slot);
-		mod_delayed_work(rtgt_wq, &slot->later, msecs_to_jiffies(slot->later_ms));
-		slot->later_ms = 0;
-		return;
-	}
-	slot_home(slot);
-	if (rtgt_pool_post(slot, slot->conn->qp) && !slot->pool->srq)
-		rtgt_conn_close(slot->conn, "a receive could not be posted");
+	struct rtgt_conn *conn = slot->conn;
+	bool busy = slot_leave(slot);
+	u32 ms = slot->later_ms;
+
+	slot->later_ms = 0;
+	if (ms)	/* the teardown cancels it, unless it is an SRQ's */
+		mod_delayed_work(rtgt_wq, &slot->later, msecs_to_jiffies(ms));
+	else if (slot->pool->srq)
+		rtgt_pool_post(slot, NULL);
+	else if (rtgt_pool_post(slot, conn->qp))
+		rtgt_conn_close(conn, "a receive could not be posted");
+	slot_left(conn, busy);
 }
 
 static void slot_later(struct work_struct *work)
@@ -152,6 +169,7 @@ void rtgt_slot_defer(struct rtgt_slot *slot, void (*then)(struct rtgt_slot *slot
 	if (!slot->busy) {
 		slot->busy = true;
 		atomic_inc(&slot->conn->busy);
+		kref_get(&slot->conn->ref);
 	}
 	queue_work(rtgt_wq, &slot->work);
 }
@@ -267,6 +285,8 @@ static void slot_recv_failed(struct rtgt_slot *slot, struct ib_wc *wc)
 		rtgt_count(conn->port->stats, RTGT_RECV_FLUSHED, 1);
 	rtgt_conn_fail(conn, wc->status == IB_WC_WR_FLUSH_ERR ?
 		       "the device refused what the peer did" : ib_wc_status_msg(wc->status));
+	if (slot->pool->srq)
+		rtgt_pool_post(slot, NULL);
 }
 
 static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
