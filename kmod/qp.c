@@ -17,6 +17,9 @@
 #include "rtgt.h"
 #include "trace.h"
 
+/* IB_MTU_4096 in bytes */
+#define RTGT_MTU_MAX	4096
+
 static void qp_event(struct ib_event *ev, void *context)
 {
 	struct rtgt_conn *conn = context;
@@ -40,11 +43,18 @@ static void qp_event(struct ib_event *ev, void *context)
 	}
 }
 
-/* Own receives, unless the domain has an SRQ: then the first who comes makes that. */
+/*
+ * Own receives, unless the domain has an SRQ: then the first who comes makes that.
+ * Those of a datagram endpoint hold the largest packet there is, because a device
+ * may take its QP down for one that is too long (rxe before 6.12), and it serves
+ * others; slot.c drops what is longer than it shall be.
+ */
 static int qp_create_pool(struct rtgt_conn *conn)
 {
 	struct rtgt_domain *dom = conn->domain;
-	u32 head = conn->transport == RTGT_UD ? sizeof(struct ib_grh) : 0;
+	bool ud = conn->transport == RTGT_UD;
+	u32 size = ud ? max_t(u32, conn->recv_size, RTGT_MTU_MAX) : conn->recv_size;
+	u32 head = ud ? sizeof(struct ib_grh) : 0;
 	bool srq = conn->port->cfg.srq;
 	struct rtgt_pool *pool;
 	int ret = 0;
@@ -52,7 +62,7 @@ static int qp_create_pool(struct rtgt_conn *conn)
 	mutex_lock(&dom->lock);
 	pool = dom->pool;
 	if (!pool) {
-		pool = rtgt_pool_create(dom->pd, conn->nr_slots, conn->recv_size, head, srq,
+		pool = rtgt_pool_create(dom->pd, conn->nr_slots, size, head, srq,
 					rtgt_slot_init);
 		if (IS_ERR(pool)) {
 			ret = PTR_ERR(pool);

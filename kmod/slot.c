@@ -302,6 +302,12 @@ static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	WRITE_ONCE(conn->active, jiffies);
+	/* the device itself refuses a peer that is connected */
+	if (conn->transport == RTGT_UD && wc->byte_len > conn->recv_size + slot->pool->head) {
+		rtgt_count(stats, RTGT_MALFORMED, 1);
+		rtgt_slot_repost(slot);
+		return;
+	}
 	ib_dma_sync_single_for_cpu(slot_ibdev(slot), slot->dma, slot->pool->size,
 				   DMA_BIDIRECTIONAL);
 	if (wc->wc_flags & IB_WC_WITH_IMM) {
