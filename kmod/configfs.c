@@ -138,7 +138,16 @@ static int addr_parse(const char *page, struct rtgt_port_cfg *cfg)
 	return ret;
 }
 
-RTGT_PORT_ATTR(addr, "%pISc", &cfg->addr);
+static ssize_t rtgt_port_addr_show(struct config_item *item, char *page)
+{
+	return rtgt_show_addr(page, &to_port_item(item)->port->cfg.addr);
+}
+
+static ssize_t rtgt_port_addr_store(struct config_item *item, const char *page, size_t count)
+{
+	return port_store(item, page, count, addr_parse);
+}
+CONFIGFS_ATTR(rtgt_port_, addr);
 
 static int port_parse(const char *page, struct rtgt_port_cfg *cfg)
 {

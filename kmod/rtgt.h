@@ -621,6 +621,7 @@ int rtgt_parse_fill(const char *page, u16 *out);
 int rtgt_parse_addr(const char *word, struct sockaddr_storage *addr);
 ssize_t rtgt_show_access(char *page, u32 access);
 ssize_t rtgt_show_fill(char *page, u16 fill);
+ssize_t rtgt_show_addr(char *page, const struct sockaddr_storage *addr);
 
 /* -------------------------------------------------------------- configfs.c */
 

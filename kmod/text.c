@@ -207,3 +207,19 @@ int rtgt_parse_addr(const char *word, struct sockaddr_storage *addr)
 	return inet_pton_with_scope(current->nsproxy->net_ns, AF_INET6, word, NULL, addr) ?
 	       -EINVAL : 0;
 }
+
+/**
+ * rtgt_show_addr() - the other way round
+ * @page: a page
+ * @addr: IPv4 or IPv6; of a link-local one the interface is told by its number
+ *
+ * Return: bytes written.
+ */
+ssize_t rtgt_show_addr(char *page, const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+
+	if (addr->ss_family == AF_INET6 && sin6->sin6_scope_id)
+		return sysfs_emit(page, "%pISc%%%u\n", addr, sin6->sin6_scope_id);
+	return sysfs_emit(page, "%pISc\n", addr);
+}
