@@ -90,10 +90,12 @@ defaults() {
 	fast)
 		export RTGT_PEER=
 		export RTGT_TARGET_ADDR=${RTGT_TARGET_ADDR:-198.51.100.1} RTGT_CLIENT_ADDR=${RTGT_CLIENT_ADDR:-198.51.100.2}
+		export RTGT_TARGET_ADDR6=${RTGT_TARGET_ADDR6:-2001:db8::1} RTGT_CLIENT_ADDR6=${RTGT_CLIENT_ADDR6:-2001:db8::2}
 		export RTGT_TARGET_DEV=rxe_t RTGT_CLIENT_DEV=rxe_c RTGT_TARGET_NETDEV=va
 		;;
 	wire)
 		: "${RTGT_PEER:?the wire tier needs RTGT_PEER, a way to the target}"
+		export RTGT_TARGET_ADDR6=${RTGT_TARGET_ADDR6:-} RTGT_CLIENT_ADDR6=${RTGT_CLIENT_ADDR6:-}
 		export RTGT_PEER RTGT_TARGET_ADDR RTGT_CLIENT_ADDR RTGT_TARGET_DEV RTGT_CLIENT_DEV RTGT_TARGET_NETDEV
 		;;
 	*)
@@ -120,7 +122,10 @@ set_up() {
 		"$HERE/topology.sh" up || give_up "the two devices could not be set up (topology.sh said why)"
 	else
 		# as topology.sh does: let rdma_cm find the neighbour resolved
-		ping -q -c 1 -W 10 "$RTGT_TARGET_ADDR" >&2 || give_up "$RTGT_TARGET_ADDR does not answer a ping"
+		local addr
+		for addr in "$RTGT_TARGET_ADDR" $RTGT_TARGET_ADDR6; do
+			ping -q -c 1 -W 10 "$addr" >&2 || give_up "$addr does not answer a ping"
+		done
 	fi
 	target test -d /sys/module/rtgt || loaded=1
 	target module_load || give_up "the module could not be loaded; build it and set RTGT_KO to its path"

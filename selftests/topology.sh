@@ -5,6 +5,7 @@
 #
 #	  target                                 client
 #	  198.51.100.1                           198.51.100.2
+#	  2001:db8::1                            2001:db8::2
 #	+-------+   +----+      veth      +----+   +-------+
 #	| rxe_t |---| va |================| vb |---| rxe_c |
 #	+-------+   +----+                +----+   +-------+
@@ -18,6 +19,10 @@
 # the other's MAC from the start: on a veth the answer to an ARP request can be
 # there before rdma_cm waits for it, and then it waits until it times out.
 #
+# Of IPv6, where there is any, the same; but when rdma_cm asks whether a peer can be
+# behind the device its request came through, it names the device and not who asks,
+# which for IPv6 takes rules of its own.
+#
 # "up" notes what it finds in a file before it changes anything, and "down" goes
 # by that file, so that sysctls, rules and modules are again as they were, also
 # after an "up" that was interrupted.  Both can be repeated.
@@ -27,6 +32,8 @@ set -eu
 NOTES=/run/rtgt-topology
 TARGET=${RTGT_TARGET_ADDR:-198.51.100.1}
 CLIENT=${RTGT_CLIENT_ADDR:-198.51.100.2}
+TARGET6=${RTGT_TARGET_ADDR6:-2001:db8::1}
+CLIENT6=${RTGT_CLIENT_ADDR6:-2001:db8::2}
 TABLE_TARGET=7471
 TABLE_CLIENT=7472
 SYSCTLS=(all/rp_filter)
@@ -38,8 +45,12 @@ have_netdev() {
 	[[ -e /sys/class/net/$1 ]]
 }
 
-have_rule() { # PREFERENCE
-	[[ -n $(ip rule show pref "$1") ]]
+have_ipv6() {
+	[[ -e /proc/sys/net/ipv6/conf/all/disable_ipv6 && $(</proc/sys/net/ipv6/conf/all/disable_ipv6) == 0 ]]
+}
+
+have_rule() { # FAMILY PREFERENCE
+	[[ -n $(ip "$1" rule show pref "$2") ]]
 }
 
 note() {
@@ -53,12 +64,44 @@ note() {
 		for name in "${SYSCTLS[@]}"; do
 			echo "sysctl $name $(<"/proc/sys/net/ipv4/conf/$name")"
 		done
-		! have_rule 0 || echo "rule 0"
+		! have_rule -4 0 || echo "rule -4 0"
+		! have_ipv6 || ! have_rule -6 0 || echo "rule -6 0"
 		for name in rdma_ucm rdma_rxe veth; do
 			[[ -e /sys/module/$name ]] || echo "module $name"
 		done
 	} >"$NOTES.new"
 	mv "$NOTES.new" "$NOTES"
+}
+
+# Each address is reached through the other's device.
+rules() { # FAMILY TARGET CLIENT
+	have_rule "$1" 10 || ip "$1" rule add pref 10 lookup local
+	! have_rule "$1" 0 || ip "$1" rule del pref 0
+	have_rule "$1" 5 || ip "$1" -batch - <<-END
+		rule add pref 5 to $2 iif lo lookup $TABLE_TARGET
+		rule add pref 5 to $3 iif lo lookup $TABLE_CLIENT
+	END
+	ip "$1" -batch - <<-END
+		neigh replace $2 lladdr $(</sys/class/net/va/address) dev vb nud permanent
+		neigh replace $3 lladdr $(</sys/class/net/vb/address) dev va nud permanent
+		route replace $2 dev vb src $3 table $TABLE_TARGET
+		route replace $3 dev va src $2 table $TABLE_CLIENT
+	END
+}
+
+# nodad: an address is to be usable at once
+up6() {
+	ip -6 -batch - <<-END
+		addr replace $TARGET6/64 dev va nodad
+		addr replace $CLIENT6/64 dev vb nodad
+	END
+	have_rule -6 5 || ip -6 -batch - <<-END
+		rule add pref 5 to $TARGET6 oif vb lookup $TABLE_TARGET
+		rule add pref 5 to $CLIENT6 oif va lookup $TABLE_CLIENT
+		rule add pref 5 to $TARGET6 iif lo lookup $TABLE_TARGET
+		rule add pref 5 to $CLIENT6 iif lo lookup $TABLE_CLIENT
+	END
+	rules -6 "$TARGET6" "$CLIENT6"
 }
 
 up() {
@@ -75,31 +118,25 @@ up() {
 	ip addr replace "$CLIENT/24" dev vb
 	ip link set va up
 	ip link set vb up
-	ip neigh replace "$TARGET" lladdr "$(</sys/class/net/va/address)" dev vb nud permanent
-	ip neigh replace "$CLIENT" lladdr "$(</sys/class/net/vb/address)" dev va nud permanent
-
-	have_rule 10 || ip rule add pref 10 lookup local
-	! have_rule 0 || ip rule del pref 0
-	have_rule 5 || {
-		ip rule add pref 5 to "$TARGET" iif lo lookup "$TABLE_TARGET"
-		ip rule add pref 5 to "$CLIENT" iif lo lookup "$TABLE_CLIENT"
-	}
-	ip route replace "$TARGET" dev vb src "$CLIENT" table "$TABLE_TARGET"
-	ip route replace "$CLIENT" dev va src "$TARGET" table "$TABLE_CLIENT"
+	rules -4 "$TARGET" "$CLIENT"
+	! have_ipv6 || up6
 	device_add rxe_t va
 	device_add rxe_c vb
 }
 
 down() {
-	local what name value
+	local what name value family
 	local -a modules=()
 	[[ -e $NOTES ]] || return 0
-	if grep -qx "rule 0" "$NOTES"; then
-		have_rule 0 || ip rule add pref 0 lookup local
-		! have_rule 10 || ip rule del pref 10 lookup local
-	fi
-	while have_rule 5; do
-		ip rule del pref 5
+	for family in -4 -6; do
+		[[ $family == -4 ]] || have_ipv6 || continue
+		if grep -qx -e "rule $family 0" "$NOTES"; then
+			have_rule "$family" 0 || ip "$family" rule add pref 0 lookup local
+			! have_rule "$family" 10 || ip "$family" rule del pref 10 lookup local
+		fi
+		while have_rule "$family" 5; do
+			ip "$family" rule del pref 5
+		done
 	done
 	! have_netdev va || ip link del va
 	while read -r what name value; do
