@@ -8,6 +8,7 @@
  *	revoke=1	the region's rkey is rotated first, and the old one used
  *	reads=0		no READ or atomic was agreed on; it is posted all the same
  *	withhold=N	the target's next N receives are not there
+ *	ms=N		for so long; 10 s if not told
  *	rnr_retry=N	so many retries when there is none
  *	neighbour=1	another connection looks on, see neighbour.c
  *	other=1		address and key are those the neighbour was given
@@ -88,7 +89,7 @@ static int save(const struct link *l, const struct option *o)
 /* What must have happened before the operation */
 static int prepare(struct link *l, const struct option *o, struct rtgt_err *err)
 {
-	const struct rtgt_withhold withhold = { .ms = htobe32(RTGT_WITHHOLD_MAX_MS) };
+	const struct rtgt_withhold withhold = { .ms = htobe32((uint32_t)o->ms) };
 	struct rtgt_range range;
 	struct rtgt_reply reply;
 	int ret = 0;

@@ -43,9 +43,27 @@ void close_link(struct link *l)
 	rtgt_cm_close(&l->cm);
 }
 
+/* What is in a receive before the message: a datagram's address header */
+static uint32_t head_of(const struct link *l)
+{
+	return l->cm.param.transport == RTGT_UD ? RTGT_GRH : 0;
+}
+
 static int post_recv(struct link *l, struct rtgt_err *err)
 {
 	return rtgt_qp_post_recv(&l->qp, RECV_ID, &l->recv, (uint32_t)l->recv.len, err);
+}
+
+/* What the REP says, or as much of it as a client that knows less would read */
+static int read_rep(struct link *l, const struct option *o, struct rtgt_err *err)
+{
+	size_t len = l->cm.rep_len;
+
+	if (o->blind)
+		return 0;
+	if (o->plain > 1 && (size_t)o->plain < len)
+		len = (size_t)o->plain;
+	return rtgt_wire_rep(&l->peer, l->cm.rep, len, err);
 }
 
 /* 0, or a negative errno; to be closed either way */
@@ -55,6 +73,7 @@ int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 		.host = o->host,
 		.service = o->port,
 		.source = o->source,
+		.transport = (enum rtgt_transport)o->transport,
 		.timeout_ms = (int)o->timeout * 1000,
 		.initiator_depth = o->reads ? 0 : RTGT_CM_NONE,
 		.responder_resources = o->holds ? 0 : RTGT_CM_NONE,
@@ -73,15 +92,15 @@ int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 		ret = rtgt_mr_create(&l->buf, l->qp.pd, "buffer", room, IBV_ACCESS_LOCAL_WRITE,
 				     NULL, err);
 	if (!ret)
-		ret = rtgt_mr_create(&l->recv, l->qp.pd, "receive", reply, IBV_ACCESS_LOCAL_WRITE,
-				     NULL, err);
+		ret = rtgt_mr_create(&l->recv, l->qp.pd, "receive", head_of(l) + reply,
+				     IBV_ACCESS_LOCAL_WRITE, NULL, err);
 	if (!ret)
 		ret = post_recv(l, err);
 	if (!ret)
 		ret = rtgt_cm_connect(&l->cm, data, make_req(o, data), err);
 	if (!ret)
-		ret = rtgt_wire_rep(&l->peer, l->cm.rep, l->cm.rep_len, err);
-	return ret;
+		ret = rtgt_qp_address(&l->qp, err);
+	return ret ? ret : read_rep(l, o, err);
 }
 
 static int to_state(struct link *l, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask,
@@ -182,7 +201,9 @@ int take_reply(struct link *l, struct rtgt_reply *reply, struct rtgt_err *err)
 	if (l->answer.status != IBV_WC_SUCCESS)
 		return rtgt_fail(err, EIO, "a receive ended with status %s",
 				 wc_name(l->answer.status));
-	if (rtgt_wire_reply(reply, l->recv.buf, l->answer.byte_len, err))
+	if (l->answer.byte_len < head_of(l))
+		return rtgt_fail(err, EPROTO, "a datagram without an address header");
+	if (rtgt_wire_reply(reply, l->recv.buf + head_of(l), l->answer.byte_len - head_of(l), err))
 		return -1;
 	return post_recv(l, err);
 }

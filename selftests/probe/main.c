@@ -23,6 +23,9 @@ static const struct {
 	{ "connect", cmd_connect },
 	{ "access", cmd_access },
 	{ "send", cmd_send },
+	{ "unheard", cmd_unheard },
+	{ "rping", cmd_rping },
+	{ "sync", cmd_sync },
 	/* many.c */
 	{ "race", cmd_race },
 	{ "hold", cmd_hold },
@@ -45,6 +48,7 @@ static const struct {
 	NUMBER(compare), NUMBER(swap), NUMBER(reads), NUMBER(holds), NUMBER(rnr_retry),
 	NUMBER(withhold), NUMBER(revoke), NUMBER(neighbour), NUMBER(other),
 	NUMBER(wait), NUMBER(bytes), NUMBER(depth),
+	NUMBER(blind), NUMBER(qkey_xor), NUMBER(sink), NUMBER(ms),
 #undef NUMBER
 };
 
@@ -53,8 +57,16 @@ static const struct option defaults = {
 	.op = "write", .len = 64, .seed = 1, .count = 1, .threads = 1, .timeout = 10,
 	.magic = -1, .version = -1, .size = -1, .key_of = -1, .reads = -1, .holds = -1,
 	.rnr_retry = -1, .msg_version = RTGT_VERSION, .msg_op = RTGT_MSG_ECHO, .msg_len = -1,
-	.tag = 7, .cut = -1, .depth = 8,
+	.tag = 7, .cut = -1, .depth = 8, .ms = RTGT_WITHHOLD_MAX_MS,
 };
+
+static int set_transport(struct option *o, const char *name)
+{
+	for (o->transport = RTGT_RC; o->transport <= RTGT_UD; o->transport++)
+		if (!strcmp(name, rtgt_transport_str((enum rtgt_transport)o->transport)))
+			return 0;
+	return -1;
+}
 
 static int parse(struct option *o, char *arg)
 {
@@ -69,6 +81,8 @@ static int parse(struct option *o, char *arg)
 		return o->op = value, 0;
 	if (!strcmp(arg, "file"))
 		return o->file = value, 0;
+	if (!strcmp(arg, "transport"))
+		return set_transport(o, value);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		if (strcmp(arg, numbers[i].name))
 			continue;

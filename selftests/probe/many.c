@@ -4,11 +4,13 @@
  *
  *	race	connect and WRITE at once, many times
  *	hold	keep connections open until stdin ends; each line on it asks for an
- *		echo over every connection
+ *		echo over every connection, one after the other, or, if it says
+ *		"burst", all at once
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "probe.h"
 
@@ -98,24 +100,58 @@ static int open_all(struct link *l, const struct option *o, int n)
 	return up;
 }
 
+/* Ask over every connection before the first answer is taken */
+static int burst(struct link *l, int n)
+{
+	struct rtgt_wr wr = {
+		.id = SEND_ID, .opcode = IBV_WR_SEND, .len = sizeof(struct rtgt_msg),
+	};
+	struct rtgt_reply reply;
+	struct rtgt_err err = {};
+	struct ibv_wc wc;
+	int alive = 0;
+
+	for (int i = 0; i < n; i++) {
+		rtgt_wire_msg((void *)l[i].buf.buf, RTGT_MSG_ECHO, (uint32_t)i, 0);
+		wr.mr = &l[i].buf;
+		if (!l[i].cm.connected || rtgt_qp_post(&l[i].qp, &wr, &err))
+			complain("burst", &err);
+	}
+	for (int i = 0; i < n; i++) {
+		if (!l[i].cm.connected)
+			continue;
+		if (wait_for(&l[i], SEND_ID, &wc, &err) || take_reply(&l[i], &reply, &err))
+			complain("burst", &err);
+		else
+			alive += wc.status == IBV_WC_SUCCESS && reply.status == RTGT_OK &&
+				 reply.tag == (uint32_t)i;
+	}
+	return alive;
+}
+
+static int echo_all(struct link *l, int n)
+{
+	int alive = 0;
+
+	for (int i = 0; i < n; i++)
+		alive += l[i].cm.connected && echo(&l[i], (uint32_t)i);
+	return alive;
+}
+
 int cmd_hold(const struct option *o)
 {
 	static struct link l[MAX_LINKS];
 	int n = o->count < MAX_LINKS ? (int)o->count : MAX_LINKS;
 	char line[16];
-	int alive;
 
 	printf("ready=%d\n", open_all(l, o, n));
 	for (int i = 0; o->show && i < n; i++)
 		print_rep(&l[i]);
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
-		alive = 0;
-		for (int i = 0; i < n; i++) {
+		for (int i = 0; i < n; i++)
 			l[i].watched = true;
-			alive += l[i].cm.connected && echo(&l[i], (uint32_t)i);
-		}
-		printf("alive=%d\n", alive);
+		printf("alive=%d\n", strcmp(line, "burst\n") ? echo_all(l, n) : burst(l, n));
 		fflush(stdout);
 	}
 	for (int i = 0; i < n; i++)

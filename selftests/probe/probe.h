@@ -31,6 +31,7 @@ struct option {
 	long long threads, timeout, show;
 	long long compare, swap, reads, holds, rnr_retry, withhold, revoke;
 	long long neighbour, other, wait, bytes, depth;
+	long long transport, blind, qkey_xor, sink, ms;
 };
 
 struct link {
@@ -59,6 +60,9 @@ struct neighbour {
 int cmd_connect(const struct option *o);
 int cmd_access(const struct option *o);
 int cmd_send(const struct option *o);
+int cmd_unheard(const struct option *o);
+int cmd_rping(const struct option *o);
+int cmd_sync(const struct option *o);
 int cmd_race(const struct option *o);
 int cmd_hold(const struct option *o);
 int cmd_traffic(const struct option *o);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * probe unheard: a message that is to get lost, and two echoes behind it.
+ *
+ * Over UC and UD nobody tells the sender that a message was dropped.  What tells
+ * it here are the echoes: all go the same way, so the answer that comes first, and
+ * takes the one receive there is, belongs to the first message that was heard.
+ * "behind" is how many of the echoes were not.  Beside what "send" takes:
+ *
+ *	qkey_xor=N	the first message's Q_Key is wrong in these bits
+ */
+#include <stdio.h>
+
+#include "probe.h"
+
+#define ECHO_TAG	4711
+
+static int post(struct link *l, size_t len, struct ibv_wc *wc, struct rtgt_err *err)
+{
+	const struct rtgt_wr wr = {
+		.id = SEND_ID, .opcode = IBV_WR_SEND, .mr = &l->buf, .len = (uint32_t)len,
+	};
+	int ret = rtgt_qp_post(&l->qp, &wr, err);
+
+	return ret ? ret : wait_for(l, SEND_ID, wc, err);
+}
+
+int cmd_unheard(const struct option *o)
+{
+	struct rtgt_msg *msg;
+	struct rtgt_reply reply;
+	struct rtgt_err err = {};
+	struct ibv_wc first, wc;
+	struct link l;
+	int ret;
+
+	ret = open_link(&l, o, &err);
+	if (!ret) {
+		l.cm.ud.qkey ^= (uint32_t)o->qkey_xor;
+		ret = post(&l, make_msg(&l, o), &first, &err);
+		l.cm.ud.qkey ^= (uint32_t)o->qkey_xor;
+	}
+	for (uint32_t i = 0; i < 2 && !ret; i++) {
+		msg = (void *)l.buf.buf;
+		rtgt_wire_msg(msg, RTGT_MSG_ECHO, ECHO_TAG + i, 0);
+		ret = post(&l, sizeof(*msg), &wc, &err);
+	}
+	if (!ret)
+		ret = take_reply(&l, &reply, &err);
+	if (ret)
+		complain("unheard", &err);
+	else
+		printf("wc=%s heard=%d behind=%d\n", wc_name(first.status), reply.tag < ECHO_TAG,
+		       reply.tag > ECHO_TAG);
+	close_link(&l);
+	return ret ? 1 : 0;
+}
