@@ -1,0 +1,436 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# transports.sh: ports that are not RC over IPv4 with receives of each connection's
+# own: UC, UD, SRQ, IPv6.
+#
+# Over UC and UD what is lost is lost, and nobody is told.  So that a case does not
+# have to wait for what shall not come, it sends something else behind it (probe
+# unheard), and the counters tell what the target got.
+
+. "${0%/*}/lib.sh"
+
+# Path MTU of the client's device in bytes; the device is asked once for all cases.
+path_mtu() {
+	if [[ ! -s $WORK/mtu ]]; then
+		ibv_devinfo -d "$RTGT_CLIENT_DEV" | awk '$1 == "active_mtu:" { print $2 }' >"$WORK/mtu"
+	fi
+	read -r MTU <"$WORK/mtu"
+}
+
+# rtgt ping against PORT; what it prints goes to $WORK/ping.
+ping_port() { # ARG...
+	rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$@" "$RTGT_TARGET_ADDR" >"$WORK/ping" 2>&1
+}
+
+# So many times each operation and size, all of it verified: BYTES, in all.
+ping_sizes() { # TRANSPORT OP,OP... COUNT SIZE...
+	local transport=$1 ops=$2 count=$3 size n=0 sizes
+	shift 3
+	printf -v sizes '%s,' "$@"
+	BYTES=0
+	for size; do
+		((BYTES += count * size, n += count))
+	done
+	size=${ops//[!,]/}
+	n=$((n * (${#size} + 1)))
+	ping_port --transport "$transport" -o "$ops" -C "$count" -S "${sizes%,}" || fail "rtgt ping: $(<"$WORK/ping")"
+	[[ $(<"$WORK/ping") == *"$n operations, $((BYTES * (${#size} + 1))) bytes verified at both ends"* ]] ||
+		fail "rtgt ping exits 0, but says: $(<"$WORK/ping")"
+}
+
+ping_refused() { # TEXT ARG...
+	fails_with "$1" rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "${@:2}" "$RTGT_TARGET_ADDR"
+}
+
+# Packets with this opcode (the first byte of the BTH) do not leave the client.  netem
+# tells the sender nothing, as a wire does; a filter that drops would.
+lose() { # OPCODE
+	local dev
+	dev=$(<"/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0")
+	need_command tc
+	defer tc qdisc del dev "$dev" root
+	tc -batch - <<-END || skip "the kernel has no netem, prio or u32"
+		qdisc add dev $dev root handle 1: prio
+		qdisc add dev $dev parent 1:3 netem loss 100%
+		filter add dev $dev parent 1: protocol ip u32 match u8 $1 0xff at 28 flowid 1:3
+	END
+}
+
+# --- UC -----------------------------------------------------------------------------
+
+UC_SEND_MIDDLE=0x21
+UC_WRITE_MIDDLE=0x27
+
+uc_write() {
+	path_mtu
+	target_port transport=uc region mem size=70000
+	ping_sizes uc write 3 0 1 $((MTU - 1)) "$MTU" $((MTU + 1)) 65536
+	expect_counters conns_established=1 conns_closed=1 imms=0 malformed=0 qp_errors=0
+}
+
+uc_write_imm() {
+	path_mtu
+	target_port transport=uc region mem size=70000
+	ping_sizes uc write-imm 3 0 1 $((MTU - 1)) "$MTU" $((MTU + 1)) 65536
+	expect_counters conns_established=1 conns_closed=1 imms=18 "imm_bytes=$BYTES" malformed=0 qp_errors=0
+}
+
+uc_send() {
+	path_mtu
+	target_port transport=uc recv_size=$((65536 + 16)) recv_depth=2
+	ping_sizes uc send 3 0 1 $((MTU - 17)) $((MTU - 16)) $((MTU - 15)) 65536
+	expect_counters conns_established=1 conns_closed=1 recv_msgs=18 "recv_bytes=$((18 * 16 + BYTES))" replies=18 \
+		malformed=0 qp_errors=0
+}
+
+uc_all() {
+	path_mtu
+	target_port transport=uc recv_size=$((65536 + 16)) recv_depth=2 region mem size=70000
+	ping_sizes uc write,write-imm,send,send-imm 3 0 "$MTU" 65536
+	expect_counters conns_established=1 conns_closed=1 imms=18 "imm_bytes=$BYTES" malformed=0 qp_errors=0
+}
+
+# rxe drops the message behind one that was not finished as well (do_class_d1e_error
+# ends in CLEANUP, although that may be the start of a good one); a device need not.
+uc_lost_send() {
+	local text heard
+	target_port transport=uc
+	lose $UC_SEND_MIDDLE
+	text=$(probe unheard transport=uc body=4000)
+	has "$text" wc=success heard=0
+	heard=$((2 - $(value_of "$text" behind)))
+	expect_counters "recv_msgs=$heard" "recv_bytes=$((16 * heard))" "replies=$heard" malformed=0 qp_errors=0
+	has "$(probe send transport=uc body=1000)" wc=success len=1000 same=1 alive=1
+	expect_counters "recv_msgs=$((heard + 2))" "replies=$((heard + 2))" conns_closed=2 qp_errors=0
+}
+
+# The first packet's bytes are there, the immediate is not.
+uc_lost_imm() {
+	path_mtu
+	target_port transport=uc region mem size=8192
+	lose $UC_WRITE_MIDDLE
+	has "$(probe access transport=uc op=imm imm=17 len=4000)" wc=success
+	has "$(probe access transport=uc op=imm imm=17 len=1000)" wc=success
+	expect_counters imms=1 imm_bytes=1000 conns_closed=2 qp_errors=0
+	target look filled "$(data_of mem)" "$MTU" $((8192 - MTU)) 0
+}
+
+# The tool says that it waits in vain, and ends.
+uc_lost_ping() {
+	target_port transport=uc
+	lose $UC_SEND_MIDDLE
+	ping_refused "a message was lost, and over uc nothing is repeated" --transport uc -o send -S 4000 -C 1 --timeout 1
+	expect_counters recv_msgs=0 conns_closed=1 qp_errors=0
+}
+
+# There is no NAK: the sender learns nothing, the memory keeps its bytes, the connection
+# goes on.
+uc_rkey() {
+	target_port transport=uc region mem size=4096 fill=0x77
+	background neighbour probe hold transport=uc
+	said neighbour ready=1
+	has "$(probe access transport=uc op=write rkey_xor=0x5000)" wc=success
+	has "$(probe access transport=uc op=imm imm=1 rkey_xor=0x5000)" wc=success
+	tell neighbour echo
+	said neighbour alive=1
+	expect_counters conns_accepted=3 conns_closed=2 imms=0 recv_msgs=1 qp_errors=0
+	target look filled "$(data_of mem)" 0 4096 0x77
+	finish neighbour
+}
+
+uc_no_such() {
+	local op
+	target_port transport=uc
+	for op in read cas faa pull; do
+		ping_refused "$op is not possible: transport uc does not have it" --transport uc -o "$op" -C 1
+	done
+	expect_counters conns_closed=4 qp_errors=0
+}
+
+# --- a client of another kind than the port -------------------------------------------
+
+mixed() { # PORT-TRANSPORT CLIENT-TRANSPORT
+	target_port "transport=$1"
+	ping_refused "nothing listens on $RTGT_TARGET_ADDR:$CM_PORT with transport $2" --transport "$2" -o send -C 1
+	expect_counters conns_accepted=0
+	ping_sizes "$1" send 1 64
+}
+
+# RC, but in the port space of the UC port, which rdma_cm keeps apart all the same.
+mixed_space() {
+	need_command ucmatose
+	target_port transport=uc
+	fails_with "RDMA_CM_EVENT_REJECTED, error: 28" ucmatose -P ib -s "$RTGT_TARGET_ADDR" -b "$RTGT_CLIENT_ADDR" \
+		-p "$CM_PORT" -C 0
+	expect_counters conns_accepted=0
+	ping_sizes uc send 1 64
+}
+
+# --- UD -----------------------------------------------------------------------------
+
+ud_send() {
+	path_mtu
+	target_port transport=ud
+	ping_sizes ud send,send-imm 3 0 1 $((MTU - 17)) $((MTU - 16))
+	expect_counters conns_accepted=1 conns_closed=0 recv_msgs=24 "recv_bytes=$((24 * 16 + 2 * BYTES))" imms=12 replies=24 \
+		malformed=0
+	[[ $(target connections "$PORT") == "id=1 state=live "* ]] || fail "connections: $(target connections "$PORT")"
+}
+
+ud_too_large() {
+	path_mtu
+	target_port transport=ud
+	ping_refused "a datagram is one packet of at most $MTU bytes, 16 of them header" --transport ud -o send -S $((MTU - 15))
+	expect_counters recv_msgs=0
+}
+
+# Dropped, as datagrams are, and what comes behind it is served.
+ud_dropped() { # MALFORMED PROBE-ARGUMENT...
+	target_port transport=ud recv_size=256 recv_depth=2
+	has "$(probe unheard transport=ud "${@:2}")" wc=success heard=0
+	expect_counters conns_accepted=1 recv_msgs=2 recv_bytes=32 replies=2 "malformed=$1" qp_errors=0
+	has "$(probe send transport=ud body=240)" wc=success len=240 same=1 alive=1
+	expect_counters conns_accepted=1 recv_msgs=4 replies=4 qp_errors=0
+}
+
+# What needs a connection is answered, with an error.
+ud_answered() { # STATUS PROBE-ARGUMENT...
+	target_port transport=ud
+	has "$(probe send transport=ud "${@:2}")" wc=success "status=$1" alive=1
+	expect_counters recv_msgs=2 replies=2 malformed=1
+}
+
+ud_many() {
+	target_port transport=ud recv_depth=64
+	background many probe hold transport=ud count=32
+	said many ready=32
+	tell many burst
+	said many alive=32
+	same connections "$(target connections "$PORT" | wc -l)" 1
+	expect_counters conns_accepted=1 recv_msgs=32 replies=32 malformed=0
+	finish many
+	expect_counters conns_accepted=1 conns_closed=0
+}
+
+# An endpoint for each device, and max_conns holds for those.
+ud_full() {
+	target_port addr=0.0.0.0 transport=ud max_conns=1
+	has "$(probe send transport=ud)" alive=1
+	fails_with "refused the address request (status 2)" rtgt ping --transport ud -o send -C 1 -p "$CM_PORT" \
+		-I "$RTGT_TARGET_ADDR" "$RTGT_CLIENT_ADDR"
+	expect_counters conns_accepted=1 rejects_full=1
+	has "$(probe send transport=ud)" alive=1
+}
+
+ud_disabled() {
+	target_port transport=ud
+	background holder probe hold transport=ud timeout=1
+	said holder ready=1
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	same connections "$(target connections "$PORT")" ""
+	ping_refused "nothing listens on" --transport ud -o send -C 1
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	ping_sizes ud send 1 64
+	tell holder echo
+	said holder alive=0
+	finish holder
+	expect_counters conns_accepted=2 conns_closed=1 recv_msgs=1
+}
+
+ud_version() {
+	target_port transport=ud
+	has "$(probe connect transport=ud version=2)" result=refused status=2
+	expect_counters rejects_version=1 conns_accepted=0
+}
+
+# --- SRQ ------------------------------------------------------------------------------
+
+# So many receives and no more: with one left a message finds it at once, with none it
+# does not.  They are gone for ten seconds, so this comes last.
+srq_has() { # RECEIVES
+	tolerate_log "non-flush error status"
+	has "$(probe access op=send "withhold=$(($1 - 1))" rnr_retry=0)" wc=success rnrs=0
+	has "$(probe access op=send withhold=1 rnr_retry=0)" wc=rnr-exceeded nak=rnr
+}
+
+# More connections than receives.
+srq_many() {
+	target_port srq=1 recv_depth=2
+	background many probe hold count=24
+	said many ready=24
+	tell many burst
+	said many alive=24
+	tell many burst
+	wait_until 10 counters_are recv_msgs=48 replies=48 || fail "$COUNTERS"
+	finish many
+	expect_counters conns_established=24 conns_closed=24 malformed=0 qp_errors=0
+	srq_has 2
+}
+
+# The target's receives are all withheld: the device says so, the client's repeats.
+# The second time who withheld them is gone before they are back.
+srq_rnr() {
+	target_port srq=1 recv_depth=3
+	has "$(probe access op=send withhold=3 ms=200)" wc=success nak=rnr status=ok
+	expect_counters recv_msgs=4 replies=4 qp_errors=0
+	has "$(probe access op=write withhold=3 ms=200)" wc=success
+	has "$(probe send)" alive=1
+	expect_counters conns_established=3 conns_closed=3 recv_msgs=9 replies=9 qp_errors=0
+	srq_has 3
+}
+
+# Clients that break in the middle of a receive of all.
+srq_broken() {
+	local i
+	target_port srq=1 recv_depth=3 recv_size=256 region mem fill=0x77
+	tolerate_log "non-flush error status|rxe_invalidate_mr:"
+	background neighbours probe hold count=4
+	said neighbours ready=4
+	for i in 1 2; do
+		probe access op=send body=241 >/dev/null
+		probe access op=imm imm=1 rkey_xor=0x5000 >/dev/null
+		probe access op=write rkey_xor=0x5000 >/dev/null
+	done
+	tell neighbours burst
+	said neighbours alive=4
+	expect_counters conns_accepted=10 conns_closed=6 recv_msgs=4 replies=4
+	srq_has 3
+	finish neighbours
+}
+
+# Other receives than a connection's own have other ways to go.
+srq_with() { # ATTR=VALUE OP,OP...
+	target_port srq=1 recv_depth=4 "$1"
+	[[ $1 == transport=* ]] || set -- "transport=rc" "$2"
+	ping_sizes "${1#*=}" "$2" 10 1 1000
+	expect_counters conns_accepted=1 malformed=0 qp_errors=0
+}
+
+# --- the device goes --------------------------------------------------------------------
+
+device_deleted() { # TRANSPORT ATTR=VALUE
+	defer "$HERE/topology.sh" up
+	target_port addr=0.0.0.0 "transport=$1" "$2"
+	background holder probe hold "transport=$1" count=3 timeout=1
+	said holder ready=3
+	tell holder burst
+	said holder alive=3
+	rdma link delete "$RTGT_TARGET_DEV"
+	wait_until 10 test ! -e "/sys/class/infiniband/$RTGT_TARGET_DEV" || fail "$RTGT_TARGET_DEV does not go"
+	same connections "$(connections "$PORT")" ""
+	finish holder
+	"$HERE/topology.sh" up
+	has "$(probe send "transport=$1")" alive=1
+}
+
+# --- IPv6 -----------------------------------------------------------------------------
+
+over_ipv6() {
+	[[ -n ${RTGT_TARGET_ADDR6:-} && -n $(ip -6 addr show to "${RTGT_CLIENT_ADDR6:-}") ]] ||
+		skip "the client's device has no IPv6 address"
+	RTGT_TARGET_ADDR=$RTGT_TARGET_ADDR6 RTGT_CLIENT_ADDR=$RTGT_CLIENT_ADDR6
+}
+
+ipv6() { # TRANSPORT OP,OP... SIZE...
+	over_ipv6
+	target_port "transport=$1"
+	ping_sizes "$1" "$2" 3 "${@:3}"
+	expect_counters conns_established=1 malformed=0 qp_errors=0
+	[[ $1 == ud ]] || expect_no_connections
+}
+
+ipv6_wildcard() {
+	over_ipv6
+	target_port addr=::
+	background holder probe hold
+	said holder ready=1
+	[[ $(target connections "$PORT") == *" peer=[$RTGT_CLIENT_ADDR]:"* ]] || fail "$(target connections "$PORT")"
+	finish holder
+	ping_sizes rc write 1 64
+}
+
+# Such an address is one with its interface; what is read back can be written again.
+ipv6_link_local() {
+	local va vb file
+	over_ipv6
+	va=$(link_local va) vb=$(link_local vb)
+	# as topology.sh does for the others
+	defer ip -6 neigh del "$va" dev vb
+	defer ip -6 neigh del "$vb" dev va
+	ip -6 neigh replace "$va" lladdr "$(</sys/class/net/va/address)" dev vb nud permanent
+	ip -6 neigh replace "$vb" lladdr "$(</sys/class/net/vb/address)" dev va nud permanent
+	target_port "addr=$va%va"
+	RTGT_TARGET_ADDR=$va%vb RTGT_CLIENT_ADDR=$vb%vb
+	ping_sizes rc write 1 64
+	file=$CONFIGFS/ports/$PORT/addr
+	same "addr" "$(<"$file")" "$va%$(</sys/class/net/va/ifindex)"
+	attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	attr_set "$file" "$(<"$file")"
+	attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	ping_sizes rc write 1 64
+}
+
+link_local() { # NETDEV
+	ip -6 -o addr show dev "$1" scope link | sed -n 's,.* inet6 \([^/]*\)/.*,\1,p'
+}
+
+ipv6_rping() {
+	over_ipv6
+	need_command rping
+	target_port service=rping
+	rping -c -a "$RTGT_TARGET_ADDR" -I "$RTGT_CLIENT_ADDR" -p "$CM_PORT" -V -C 20 -S 3000 2>"$WORK/err" || fail "$(<"$WORK/err")"
+	expect_counters conns_established=1 recv_msgs=40 recv_bytes=640 replies=40 malformed=0
+}
+
+# --- what a device may lack -----------------------------------------------------------
+
+xrc() {
+	on_target ibv_devinfo -v -d "$RTGT_TARGET_DEV" >"$WORK/devinfo"
+	grep -qw XRC "$WORK/devinfo" || skip "the device has no XRC (device_cap_flags, IBV_DEVICE_XRC)"
+	target_port transport=xrc
+}
+
+tcase uc "UC: WRITE, WRITE_WITH_IMM and SEND, verified at both ends" uc_all
+tcase uc-lost-send "a SEND over UC that loses a packet is lost, the next is not" uc_lost_send
+tcase ud-send "UD: SENDs up to the largest packet come back" ud_send
+tcase ud-many "UD: 32 clients of one endpoint, all at once" ud_many
+tcase srq-many "24 connections share two receives" srq_many
+tcase ipv6 "every operation over IPv6" ipv6 rc write,read,write-imm,send 1 1024 4000
+
+tier fast
+tcase uc-write "UC: WRITEs of all classes of size, verified at both ends" uc_write
+tcase uc-write-imm "UC: WRITE_WITH_IMMs of all classes of size: bytes and immediates" uc_write_imm
+tcase uc-send "UC: SENDs of all classes of size come back" uc_send
+tcase uc-lost-imm "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
+tcase uc-lost-ping "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
+tcase uc-rkey "a WRITE over UC with a wrong key changes nothing, and nobody is told" uc_rkey
+tcase uc-no-such "READ, atomics and what needs them are not for UC, and the tool says so" uc_no_such
+tcase mixed-uc-rc "a UC port is not there for an RC client" mixed uc rc
+tcase mixed-uc-ud "a UC port is not there for a UD client" mixed uc ud
+tcase mixed-rc-uc "an RC port is not there for a UC client" mixed rc uc
+tcase mixed-ud-rc "a UD port is not there for an RC client" mixed ud rc
+tcase mixed-space "an RC client in a UC port's port space is rejected" mixed_space
+tcase ud-too-large "rtgt ping refuses a datagram of more than a packet" ud_too_large
+tcase ud-qkey "a datagram with a wrong Q_Key is dropped" ud_dropped 0 qkey_xor=1
+tcase ud-too-long "a datagram longer than the port takes is dropped" ud_dropped 1 body=241
+tcase ud-pull "a PULL in a datagram is an op error" ud_answered op msg_op=4 body=40
+tcase ud-short "a datagram shorter than its head is a length error" ud_answered length cut=15
+tcase ud-full "UD: max_conns is the number of endpoints" ud_full
+tcase ud-disabled "UD: a disabled port is not there, and its endpoint silent" ud_disabled
+tcase ud-version "UD: a request of version 2 is refused" ud_version
+tcase srq-rnr "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
+tcase srq-broken "clients that break take no receive of the SRQ with them" srq_broken
+tcase srq-private "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
+tcase srq-uc "an SRQ of UC connections" srq_with transport=uc write-imm,send
+tcase srq-ud "an SRQ of a UD endpoint" srq_with transport=ud send
+tcase device-srq "rdma link delete under connections with an SRQ" device_deleted rc srq=1
+tcase device-ud "rdma link delete under a UD endpoint" device_deleted ud srq=0
+tcase ipv6-uc "UC over IPv6" ipv6 uc write,write-imm,send 1 1024 4000
+tcase ipv6-ud "UD over IPv6" ipv6 ud send 1 1000
+tcase ipv6-wildcard "a port on :: serves the device's IPv6 address" ipv6_wildcard
+tcase ipv6-link-local "a port on a link-local IPv6 address" ipv6_link_local
+tcase ipv6-rping "rping over IPv6" ipv6_rping
+tcase xrc "a port with transport xrc" xrc
+
+tmain "$@"
