@@ -89,7 +89,7 @@ static ssize_t port_store(struct config_item *item, const char *page, size_t cou
 
 	mutex_lock(&port->config);
 	cfg = port->cfg;
-	ret = parse(page, &cfg);
+	ret = rtgt_check_text(page, count) ?: parse(page, &cfg);
 	if (!ret && rtgt_port_enabled(port))
 		ret = -EBUSY;
 	if (!ret)
@@ -246,7 +246,7 @@ RTGT_PORT_ATTR(recv_depth, "%u", cfg->recv_depth);
 
 static int srq_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
-	return kstrtobool(page, &cfg->srq);
+	return rtgt_parse_bool(page, &cfg->srq);
 }
 
 RTGT_PORT_ATTR(srq, "%d", cfg->srq);
@@ -280,7 +280,7 @@ static ssize_t rtgt_port_revoke_store(struct config_item *item, const char *page
 	u32 id = 0;
 	int ret;
 
-	ret = rtgt_parse_word(page, word, sizeof(word));
+	ret = rtgt_check_text(page, count) ?: rtgt_parse_word(page, word, sizeof(word));
 	if (!ret && strcmp(word, "all"))
 		ret = rtgt_parse_u32(word, 1, U32_MAX, &id);
 	if (ret)
@@ -376,7 +376,7 @@ static ssize_t rtgt_port_enable_store(struct config_item *item, const char *page
 	bool enable;
 	int ret;
 
-	ret = kstrtobool(page, &enable);
+	ret = rtgt_check_text(page, count) ?: rtgt_parse_bool(page, &enable);
 	if (ret)
 		return ret;
 	mutex_lock(&pi->port->config);
@@ -422,7 +422,7 @@ static ssize_t region_store(struct config_item *item, const char *page, size_t c
 
 	mutex_lock(&port->config);
 	spec = ri->spec;
-	ret = parse(page, &spec);
+	ret = rtgt_check_text(page, count) ?: parse(page, &spec);
 	if (!ret && rtgt_port_enabled(port))
 		ret = -EBUSY;
 	if (!ret)

@@ -45,7 +45,7 @@ static ssize_t initiator_store(struct config_item *item, const char *page, size_
 
 	mutex_lock(&ini->config);
 	cfg = ini->cfg;
-	ret = parse(page, &cfg);
+	ret = rtgt_check_text(page, count) ?: parse(page, &cfg);
 	if (!ret && rtgt_initiator_busy(ini))
 		ret = -EBUSY;
 	if (!ret)
@@ -219,7 +219,7 @@ RTGT_INI_ATTR(timeout_ms, "%u", cfg->timeout_ms);
 
 static int walk_parse(const char *page, struct rtgt_ini_cfg *cfg)
 {
-	return kstrtobool(page, &cfg->walk);
+	return rtgt_parse_bool(page, &cfg->walk);
 }
 
 RTGT_INI_ATTR(walk, "%d", cfg->walk);
@@ -238,12 +238,12 @@ static ssize_t rtgt_ini_run_store(struct config_item *item, const char *page, si
 	bool run;
 	int ret;
 
-	ret = rtgt_parse_word(page, word, sizeof(word));
+	ret = rtgt_check_text(page, count) ?: rtgt_parse_word(page, word, sizeof(word));
 	if (ret)
 		return ret;
 	if (!strcmp(word, "wait"))
 		return wait_event_interruptible(ini->wake, !rtgt_initiator_busy(ini)) ?: count;
-	ret = kstrtobool(word, &run);
+	ret = rtgt_parse_bool(word, &run);
 	if (ret)
 		return ret;
 	mutex_lock(&ini->config);

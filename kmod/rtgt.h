@@ -613,8 +613,10 @@ void rtgt_debugfs_mem(struct dentry *dir, const char *name, struct rtgt_mem *mem
 
 /* ------------------------------------------------------------------ text.c */
 
+int rtgt_check_text(const char *page, size_t count);
 int rtgt_parse_bytes(const char *page, u64 min, u64 max, u64 *out);
 int rtgt_parse_u32(const char *page, u32 min, u32 max, u32 *out);
+int rtgt_parse_bool(const char *page, bool *out);
 int rtgt_parse_word(const char *page, char *word, size_t size);
 int rtgt_parse_access(const char *page, u32 *out);
 int rtgt_parse_fill(const char *page, u16 *out);

@@ -12,8 +12,21 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <net/ipv6.h>
 
 #include "rtgt.h"
+
+/**
+ * rtgt_check_text() - is all of it what the parsers will see?
+ * @page: text
+ * @count: bytes written
+ *
+ * Return: 0, or -EINVAL if there is a NUL, behind which anything could stand.
+ */
+int rtgt_check_text(const char *page, size_t count)
+{
+	return strnlen(page, count) == count ? 0 : -EINVAL;
+}
 
 /**
  * rtgt_parse_bytes() - a number with an optional K, M or G behind it
@@ -26,17 +39,28 @@
  */
 int rtgt_parse_bytes(const char *page, u64 min, u64 max, u64 *out)
 {
-	char *end;
+	static const char suffixes[] = "KMG";
+	const char *suffix;
+	char word[32], *last;
+	unsigned int shift = 0;
 	u64 val;
+	int ret;
 
-	if (!isdigit(*page))
-		return -EINVAL;
-	val = memparse(page, &end);
-	if (*skip_spaces(end))
-		return -EINVAL;
-	if (val < min || val > max)
+	ret = rtgt_parse_word(page, word, sizeof(word));
+	if (ret)
+		return ret;
+	last = word + strlen(word) - 1;
+	suffix = strchr(suffixes, toupper(*last));
+	if (suffix) {
+		shift = 10 * (suffix - suffixes + 1);
+		*last = '\0';
+	}
+	ret = kstrtoull(word, 0, &val);
+	if (ret)
+		return ret;
+	if (val > max >> shift || val << shift < min)
 		return -ERANGE;
-	*out = val;
+	*out = val << shift;
 	return 0;
 }
 
@@ -60,6 +84,23 @@ int rtgt_parse_u32(const char *page, u32 min, u32 max, u32 *out)
 		return -ERANGE;
 	*out = val;
 	return 0;
+}
+
+/**
+ * rtgt_parse_bool() - 0 or 1; kstrtobool() looks at the first character only
+ * @page: text
+ * @out: the value, unchanged on error
+ *
+ * Return: 0, -EINVAL or -ERANGE.
+ */
+int rtgt_parse_bool(const char *page, bool *out)
+{
+	u32 val;
+	int ret = rtgt_parse_u32(page, 0, 1, &val);
+
+	if (!ret)
+		*out = val;
+	return ret;
 }
 
 /**
@@ -189,14 +230,16 @@ ssize_t rtgt_show_fill(char *page, u16 fill)
  * @word: text, nothing around it
  * @addr: overwritten, also on error; the port in it is 0
  *
- * inet_pton_with_scope() takes an IPv4 address with anything behind a colon, so
- * that is looked at here.
+ * inet_pton_with_scope() takes an IPv4 address with anything behind a colon and an
+ * IPv6 address that has no scope with anything behind a percent sign, so that is
+ * looked at here.
  *
  * Return: 0 or -EINVAL.
  */
 int rtgt_parse_addr(const char *word, struct sockaddr_storage *addr)
 {
 	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
 	const char *end;
 
 	memset(addr, 0, sizeof(*addr));
@@ -204,8 +247,11 @@ int rtgt_parse_addr(const char *word, struct sockaddr_storage *addr)
 		sin->sin_family = AF_INET;
 		return *end ? -EINVAL : 0;
 	}
-	return inet_pton_with_scope(current->nsproxy->net_ns, AF_INET6, word, NULL, addr) ?
-	       -EINVAL : 0;
+	if (inet_pton_with_scope(current->nsproxy->net_ns, AF_INET6, word, NULL, addr))
+		return -EINVAL;
+	if (strchr(word, '%') && !(ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
+		return -EINVAL;
+	return 0;
 }
 
 /**

@@ -94,12 +94,14 @@ busy_attributes() {
 	target_port
 	DIR=$CONFIGFS/ports/$PORT
 	REGION=$DIR/regions/mem
+	neighbour
 	for pair in addr=192.0.2.99 port=1 service=sink transport=uc scope=private srq=1 max_conns=1 recv_size=64 \
 		recv_depth=1 idle_ms=1 mr_max=4096 size=1 access=read fill=0x11; do
 		BEFORE=$(show "$(attr "${pair%=*}")")
 		fails_with "Device or resource busy" attr_set "$(attr "${pair%=*}")" "${pair#*=}"
 		same "${pair%=*} of an enabled port" "$(show "$(attr "${pair%=*}")")" "$BEFORE"
 	done
+	untouched
 	attr_set "$DIR/enable" 0
 	attr_set "$DIR/max_conns" 1
 }
@@ -107,10 +109,97 @@ busy_attributes() {
 busy_directories() {
 	target_port
 	DIR=$CONFIGFS/ports/$PORT
+	neighbour
 	fails_with "Device or resource busy" mkdir "$DIR/regions/late"
 	fails_with "Device or resource busy" rmdir "$DIR/regions/mem"
 	fails_with "Device or resource busy" rmdir "$DIR"
+	untouched
 	probe connect | grep -qx result=established
+}
+
+# A directory is where the module makes one, once, and goes when it is empty.
+impossible_directories() {
+	target_port
+	DIR=$CONFIGFS/ports/$PORT
+	neighbour
+	fails_with "File exists" mkdir "$DIR"
+	fails_with "File exists" mkdir "$DIR/regions/mem"
+	fails_with "Operation not permitted" mkdir "$CONFIGFS/late"
+	fails_with "Operation not permitted" mkdir "$DIR/late"
+	fails_with "Operation not permitted" mkdir "$DIR/regions/mem/late"
+	fails_with "Operation not permitted" rmdir "$DIR/regions"
+	fails_with "Operation not permitted" ln -s "$DIR" "$DIR/regions/late"
+	untouched
+	attr_set "$DIR/enable" 0
+	fails_with "Directory not empty" rmdir "$DIR"
+}
+
+odd_names() {
+	local name=$'%s%n a\tb"\'\\'
+	port_add "$name" "addr=$RTGT_TARGET_ADDR" "port=$((CM_PORT = 20001))" region "$name"
+	defer port_del "$name"
+	has "$(probe connect)" result=established regions=1
+	same "its first counter" "$(counters "$name" | head -n 1)" "conns_accepted 1"
+	look filled "$(data_of "$name" "$name")" 0 4096 0
+}
+
+# A connection that what is refused must not touch.
+neighbour() {
+	background neighbour probe hold
+	said neighbour ready=1
+}
+
+untouched() {
+	tell neighbour echo
+	said neighbour alive=1
+	finish neighbour
+}
+
+# What no attribute takes, alone or behind the value it has, as printf's formats: the
+# shell writes what ends with a line by itself, so two lines take a process.
+nonsense() {
+	local name file text before long
+	printf -v long '%04000d' 0
+	local -a alone=('\n' ' \n' '-' '+' ',' '0x\n' '1e3' '1.0' '\xff\xfe' '%%s%%n' "${long//0/9}" "${long//0/a}")
+	disabled_port
+	for name in addr port service transport scope srq max_conns recv_size recv_depth idle_ms mr_max enable \
+		revoke size access fill; do
+		file=$(attr "$name")
+		before=all
+		[[ $name == revoke ]] || before=$(show "$file")
+		for text in "${alone[@]}" "$before"{' x','\0','\0x',';','%%'}; do
+			# shellcheck disable=SC2059 # it is a format
+			! { printf "$text" >"$file"; } 2>/dev/null || fail "$name takes \"${text:0:99}\""
+		done
+		! { cat <<<"$before"$'\n'"$before" >"$file"; } 2>/dev/null || fail "$name takes two lines"
+		[[ $name == revoke ]] || same "$name afterwards" "$(show "$file")" "$before"
+	done
+	# and all of it left a port that works
+	attr_set "$DIR/enable" 1
+	has "$(probe connect)" result=established
+}
+
+# revoke cannot be read, so that what was refused shows at a connection.
+revocations() { # SCOPE
+	local word
+	target_port "scope=$1"
+	DIR=$CONFIGFS/ports/$PORT
+	neighbour
+	fails_with "Permission denied" cat "$DIR/revoke"
+	for word in "" none "all 1" "1 all" 1x -1 0x; do
+		fails_with "Invalid argument" attr_set "$DIR/revoke" "$word"
+	done
+	for word in 0 4294967296 4294967297; do
+		fails_with "out of range" attr_set "$DIR/revoke" "$word"
+	done
+	if [[ $1 == private ]]; then
+		fails_with "No such file or directory" attr_set "$DIR/revoke" 2
+		fails_with "No such file or directory" attr_set "$DIR/revoke" 4294967295
+	else
+		fails_with "Invalid argument" attr_set "$DIR/revoke" 1
+	fi
+	expect_counters rotations=0
+	untouched
 }
 
 read_only_state() {
@@ -234,32 +323,41 @@ tcase defaults "a new port and a new region have the documented defaults" defaul
 
 tcase addr "addr takes IPv4 and IPv6 literals and nothing else" attribute addr \
 	192.0.2.1=192.0.2.1 ::=:: 2001:db8::1=2001:db8::1 0.0.0.0=0.0.0.0 \
-	invalid "" host 1.2.3 1.2.3.4.5 256.1.1.1 1.2.3.4:5 "1.2.3.4 x" ::g
+	invalid "" host 1.2.3 1.2.3.4.5 256.1.1.1 1.2.3.4:5 "1.2.3.4 x" 1.2.3.4/24 ::g "[::1]" ::1% 2001:db8::1%lo \
+	fe80::1%nosuch 0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000
 tcase port "port takes 1 to 65535" attribute port 1=1 65535=65535 7471=7471 \
-	invalid "" x 12x -1 1.5 "1 2" range 0 65536 4294967295
-tcase service "service takes what features lists" attribute service sink=sink rping=rping rtgt=rtgt invalid "" none RTGT rtgtx
-tcase transport "transport takes rc, uc and ud" attribute transport uc=uc ud=ud rc=rc invalid "" RC xrc rcx 1
-tcase scope "scope takes shared and private" attribute scope private=private shared=shared invalid "" both Shared 1
-tcase srq "srq takes 0 and 1" attribute srq 1=1 0=0 invalid "" 2 maybe
-tcase max_conns "max_conns takes 1 to 65536" attribute max_conns 1=1 65536=65536 17=17 invalid "" many -1 1K range 0 65537
+	invalid "" x 12x -1 1.5 "1 2" range 0 65536 4294967295 4294967297 18446744073709551617
+tcase service "service takes what features lists" attribute service sink=sink rping=rping rtgt=rtgt invalid "" none RTGT rtgtx "rtgt sink" \
+	rtgtrtgtrtgtrtgtrtgtrtgtrtgtrtgtrtgt
+tcase transport "transport takes rc, uc and ud" attribute transport uc=uc ud=ud rc=rc invalid "" RC xrc rcx 1 "rc uc" rcrcrcrcrc
+tcase scope "scope takes shared and private" attribute scope private=private shared=shared invalid "" both Shared 1 sharedprivateshared
+tcase srq "srq takes 0 and 1" attribute srq 1=1 0=0 invalid "" maybe yes 1x "1 0" range 2 10
+tcase max_conns "max_conns takes 1 to 65536" attribute max_conns 1=1 65536=65536 17=17 invalid "" many -1 1K range 0 65537 4294967297
 tcase recv_size "recv_size takes 64 bytes to 2 MiB, with suffix" attribute recv_size 64=64 1K=1024 2M=2097152 4096=4096 \
-	invalid "" big -64 64x 1KK range 0 63 2097153 1G
-tcase recv_depth "recv_depth takes 1 to 4096" attribute recv_depth 1=1 4096=4096 9=9 invalid "" deep -1 range 0 4097
-tcase idle_ms "idle_ms takes 0 to a day" attribute idle_ms 1=1 86400000=86400000 0=0 invalid "" never -1 range 86400001
+	invalid "" big -64 64x 1KK K 1T range 0 63 2097153 1G 18446744073709551680 18014398509482048K
+tcase recv_depth "recv_depth takes 1 to 4096" attribute recv_depth 1=1 4096=4096 9=9 invalid "" deep -1 range 0 4097 4294967297
+tcase idle_ms "idle_ms takes 0 to a day" attribute idle_ms 1=1 86400000=86400000 0=0 invalid "" never -1 range 86400001 4294967296
 tcase mr_max "mr_max takes 0 and whole pages up to 1 GiB, with suffix" attribute mr_max 4096=4096 1M=1048576 1G=1073741824 12K=12288 0=0 \
-	invalid "" all -1 1 4095 4097 1Mx range 1073741825 1073745920 2G
-tcase enable "enable takes 0 and 1" attribute enable 0=0 invalid "" maybe 2
+	invalid "" all -1 1 4095 4097 1Mx 1T range 1073741825 1073745920 2G 18446744073709555712 18014398509481988K
+tcase enable "enable takes 0 and 1" attribute enable 0=0 invalid "" maybe 0x 1x "0 1" range 2 10
 tcase size "a region's size takes 1 byte to 16 GiB, with suffix" attribute size 1=1 64K=65536 3M=3145728 16G=17179869184 4097=4097 \
-	invalid "" huge -1 4096x range 0 17179869185 17G 16384G
+	invalid "" huge -1 4096x 4KB K "4 K" 1T range 0 17179869185 17G 16384G 18446744073709551617 \
+	18014398509481985K 17179869185G
 tcase access "a region's access takes each right and lists of them" attribute access read=read write=write atomic=atomic \
-	read,write,atomic=read,write,atomic write,read=read,write invalid "" all read,, READ read+write "read, write"
+	read,write,atomic=read,write,atomic write,read=read,write invalid "" all , read,, ,read READ read+write "read, write" \
+	read,write,read,write,read,write,read,write,read,write,read,write,read,write
 tcase fill "a region's fill takes zero, counter and a byte" attribute fill counter=counter 0xa5=0xa5 0xff=0xff zero=zero \
-	invalid "" ones 5 165 0x a5 0xgg range 0x100 0xffffffff
+	invalid "" ones 5 165 0x a5 0xgg 0x-1 0X5 "0x5 0x6" 0x00000000000000a5 range 0x100 0xffffffff
 
 tcase read-only "state and index cannot be written" read_only_state
 tcase states "state and enable follow, and to write what is there already is no error" states
 tcase busy-attributes "every attribute refuses with EBUSY while the port is enabled" busy_attributes
 tcase busy-directories "no region comes or goes and no port goes while it is enabled" busy_directories
+tcase directories "a directory can be made only where one belongs, and not twice" impossible_directories
+tcase odd-names "a name may hold anything a file's may" odd_names
+tcase nonsense "no attribute takes nonsense, alone or behind its value, and each keeps the value it had" nonsense
+tcase revoke-shared "revoke refuses what is neither all nor a number, and one connection of a shared port" revocations shared
+tcase revoke-private "revoke refuses what is neither all nor a number, and a connection there is not" revocations private
 tcase enable-without-region "a port without a region cannot be enabled, and the log says why" enable_without_region
 tcase seven-regions "a port has six regions, not seven" seven_regions
 tcase region-order "regions are numbered in the order of their creation" region_order

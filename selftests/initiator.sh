@@ -157,8 +157,12 @@ refused_values() {
 	target_port
 	initiator
 	for pair in addr=nonsense addr=192.0.2.1:5 port=0 port=65536 source=x op=frob poll=never size=0 size=17M \
-		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 region=6 walk=maybe timeout_ms=0 run=2; do
+		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 region=6 walk=maybe walk=1x timeout_ms=0 run=2 run=0x \
+		addr=::1%lo size=18446744073709551617 iters=4294967297; do
 		fails_with "was refused" attr_set "$INI/${pair%%=*}" "${pair#*=}"
+	done
+	for pair in addr port source op poll size iters warmup depth region walk timeout_ms run; do
+		! { printf '1\0' >"$INI/$pair"; } 2>/dev/null || fail "$pair takes a NUL"
 	done
 	run
 	has "$RESULT" state=done
