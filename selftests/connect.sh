@@ -52,9 +52,39 @@ refused() { # REASON ARG PROBE-ARGUMENT...
 	local reason=$1 arg=$2 counter=rejects_$1
 	shift 2
 	target_port
-	has "$(probe connect "$@")" result=refused status=28 "reason=$reason" "arg=$arg"
-	expect_counters "$counter=1" conns_accepted=0
+	has "$(probe connect neighbour=1 "$@")" result=refused status=28 "reason=$reason" "arg=$arg" neighbour=alive
+	expect_counters "$counter=1" conns_accepted=1
 	has "$(probe connect)" result=established
+}
+
+# Each way in which private data that claims to be rtgt's can be wrong.  RoCE pads
+# what is cut short with zeros.
+bad_reqs() {
+	local name reason arg rest
+	local -A n=([version]=0 [size]=0)
+	target_port
+	background neighbour probe hold
+	said neighbour ready=1
+	while read -r name reason arg rest; do
+		# shellcheck disable=SC2086 # several words
+		has "$name: $(probe connect $rest </dev/null)" result=refused status=28 "reason=$reason" "arg=$arg"
+		n[$reason]=$((n[$reason] + 1))
+	done <<-END
+		version-0 version 1 version=0
+		version-swapped version 1 version=256
+		version-max version 1 version=65535
+		version-before-size version 1 version=2 size=0
+		size-0 size 16 size=0
+		size-57 size 16 size=57
+		size-swapped size 16 size=4096
+		size-max size 16 size=65535
+		magic-alone version 1 extra=-12
+		magic-and-version size 16 extra=-10
+	END
+	expect_counters rejects_version="${n[version]}" rejects_size="${n[size]}" conns_accepted=1
+	tell neighbour echo
+	said neighbour alive=1
+	finish neighbour
 }
 
 # Sizes beyond the structure are a newer client's: what is known of it is read.
@@ -177,10 +207,7 @@ tcase iova-shared "a shared region's address is not a kernel address" iova_tells
 tcase iova-private "a private region's address is not a kernel address" iova_tells_nothing private
 tcase other-magic "a client with somebody else's private data is served" plain_client magic=0x52544755
 tcase plain-listed "a plain client is told apart in connections" plain_in_connections
-tcase version-0 "a REQ of version 0 is refused with the version served" refused version 1 version=0
-tcase version-65535 "a REQ of version 65535 is refused with the version served" refused version 1 version=65535
-tcase size-0 "a REQ of size 0 is refused with the smallest size" refused size 16 size=0
-tcase size-57 "a REQ longer than what arrived is refused" refused size 16 size=57
+tcase bad-reqs "each REQ that is malformed is refused with what would be taken" bad_reqs
 tcase size-longer "a longer REQ of a newer client is taken" longer_req
 tcase nobody "a disabled port refuses as if it were not there" nobody_listens
 tcase two-ports "ports do not touch each other" two_ports

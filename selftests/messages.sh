@@ -4,7 +4,12 @@
 # messages.sh: SENDs, right and wrong.
 #
 # A message the target cannot take is answered with a typed status and its own
-# tag, and counted; the connection goes on, which an echo behind it shows.
+# tag, and counted; the connection goes on, which an echo behind it shows, and a
+# neighbour on the same port does not notice.
+#
+# Every way in which a message can be wrong stands in a table below, by operation:
+# a name, the status that answers it, and what probe is told.  The messages of a
+# table go over one connection; one that is not answered as it should be is named.
 
 . "${0%/*}/lib.sh"
 
@@ -16,6 +21,198 @@ answered() { # STATUS TAG PROBE-ARGUMENT...
 	target_port region mem size=$MEM_SIZE
 	has "$(probe send "$@")" wc=success "status=$status" "tag=$tag" len=0 alive=1
 	expect_counters recv_msgs=2 replies=2 malformed=1 qp_errors=0
+}
+
+# A table from stdin.  A message without a whole head is answered with tag 0.
+refused() { # PROBE-ARGUMENT...
+	local name status rest op want='' table='' n=0
+	while read -r name status rest; do
+		[[ $name ]] || continue
+		op=1
+		[[ " $rest" != *" msg_op="* ]] || op=${rest##*msg_op=}
+		op=$((${op%% *} & 0x7f))
+		case $status in
+		cut) want+="$name status=length op=0 tag=0 len=0"$'\n' ;;
+		*) want+="$name status=$status op=$op tag=7 len=0"$'\n' ;;
+		esac
+		table+="$name $rest"$'\n'
+		n=$((n + 1))
+	done
+	probe messages neighbour=1 "$@" <<<"$table" >"$WORK/answers" || :
+	want+=$'alive=1\nneighbour=alive'
+	[[ $(<"$WORK/answers") == "$want" ]] ||
+		fail "of $n messages, wanted and got:"$'\n'"$(diff <(echo "$want") "$WORK/answers")"
+	expect_counters "recv_msgs=$((n + 2))" "replies=$((n + 2))" "malformed=$n" qp_errors=0
+}
+
+# Regions of each kind: 0 is MEM_SIZE long, 1 read-only, 2 write-only.
+three_regions() { # [ATTR=VALUE...]
+	target_port "$@" region mem size=$MEM_SIZE region ro size=4096 access=read region wo size=4096 access=write
+}
+
+bad_heads() {
+	local n table
+	three_regions
+	for n in {0..15}; do
+		table+="bytes-$n cut cut=$n"$'\n'
+	done
+	for n in 0 2 3 127 128 129 255; do
+		table+="version-$n version msg_version=$n"$'\n'
+	done
+	for n in 0 3 10 11 127 128 129 130 137 255; do
+		table+="op-$n op msg_op=$n"$'\n'
+	done
+	# of 10 bytes; the fifth is ten with its bytes reversed
+	for n in 0 9 11 26 0x0a000000 0x7fffffff 0x80000000 0x8000000a 0xfffffff0 0xffffffff; do
+		table+="len-$n length body=10 msg_len=$n"$'\n'
+	done
+	refused <<<"$table"
+}
+
+# Each body too short, and each range that is not in region 0.
+ranges() { # OP BODY-SIZE
+	local n
+	for ((n = 0; n < $2; n++)); do
+		echo "body-$n length msg_op=$1 body=$n"
+	done
+	for n in 3 4 0x01000000 0x7fffffff 0xffffffff; do
+		echo "region-$n region msg_op=$1 body=$2 region=$n count=0"
+	done
+	for n in 1,$MEM_SIZE $MEM_SIZE,1 0,$((MEM_SIZE + 1)) $((MEM_SIZE - 1)),2 $((MEM_SIZE + 1)),0 \
+		4096,-4096 1,-1 0,-1 -1,0 -1,1 -1,-1 -4096,4096 -$MEM_SIZE,$MEM_SIZE \
+		0x100000000,0 0,0x100000001 0x7fffffffffffffff,0x7fffffffffffffff; do
+		echo "range-$n range msg_op=$1 body=$2 offset=${n%,*} count=${n#*,}"
+	done
+}
+
+bad_checksums() {
+	three_regions
+	ranges 2 24 | refused
+}
+
+# PULL writes into the region, PUSH reads from it.
+bad_transfers() { # OP REGION-WITHOUT-THE-RIGHT
+	three_regions
+	{
+		ranges "$1" 32
+		echo "access access msg_op=$1 body=32 region=$2 count=1"
+		echo "access-nothing access msg_op=$1 body=32 region=$2 count=0"
+		echo "range-before-access range msg_op=$1 body=32 region=$2 count=4097"
+	} | refused
+}
+
+# Each region here has one extent; first and max are offset and count.
+bad_extents() {
+	local n
+	three_regions
+	{
+		for n in {0..15}; do
+			echo "body-$n length msg_op=9 body=$n"
+		done
+		for n in 3 4 0x01000000 0x7fffffff 0xffffffff; do
+			echo "region-$n region msg_op=9 body=16 region=$n offset=1"
+		done
+		for n in 1,1 1,0 2,1 0x80000000,1 0xffffffff,1 0xffffffff,0xffffffff; do
+			echo "first-$n range msg_op=9 body=16 region=2 offset=${n%,*} count=${n#*,}"
+		done
+	} | refused
+}
+
+# What both agreed on when they connected
+pull_without_reads() {
+	three_regions
+	refused holds=0 <<-END
+		pull depth msg_op=4 body=32 count=1
+		pull-nothing depth msg_op=4 body=32 count=0
+		access-before-depth access msg_op=4 body=32 region=1 count=1
+	END
+}
+
+bad_revokes() { # SCOPE STATUS-OF-A-GOOD-ONE
+	local n
+	three_regions scope="$1"
+	{
+		for n in {0..23}; do
+			echo "body-$n length msg_op=6 body=$n"
+		done
+		for n in 3 4 0x01000000 0xffffffff; do
+			echo "region-$n region msg_op=6 body=24 region=$n"
+		done
+		[[ $1 == private ]] || printf 'shared-%d shared msg_op=6 body=24 region=%d\n' 0 0 1 1 2 2
+	} | refused
+}
+
+bad_waits() {
+	three_regions
+	refused <<-END
+		withhold-0 length msg_op=7 body=0
+		withhold-1 length msg_op=7 body=1
+		withhold-3 length msg_op=7 body=3
+		withhold-most limit msg_op=7 body=4 ms=10001
+		withhold-max limit msg_op=7 body=4 ms=0xffffffff
+		withhold-sign limit msg_op=7 body=4 ms=0x80000000
+		disconnect-less length msg_op=8 body=4 msg_len=3
+		disconnect-more length msg_op=8 msg_len=1
+		disconnect-cut cut msg_op=8 cut=15
+		disconnect-version version msg_op=8 msg_version=2
+	END
+}
+
+# To a datagram only what needs no connection makes sense.
+bad_datagrams() {
+	target_port transport=ud
+	refused transport=ud <<-END
+		empty cut cut=0
+		short cut cut=15
+		version version msg_version=0
+		op op msg_op=10
+		length length body=10 msg_len=9
+		region region msg_op=2 body=24 region=1
+		range range msg_op=2 body=24 count=4097
+		pull op msg_op=4 body=32
+		pull-short length msg_op=4 body=31
+		push op msg_op=5 body=32
+		revoke op msg_op=6 body=24
+		extents op msg_op=9 body=16
+		disconnect op msg_op=8
+		withhold limit msg_op=7 body=4 ms=10001
+	END
+}
+
+# What the client's own device does not grant: it refuses and ends the connection,
+# perhaps before it knows that the message itself has arrived.
+not_granted() { # OP
+	local args text
+	three_regions
+	tolerate_log "non-flush error status"
+	for args in "count=64 rkey=0x1000" "count=1 rkey=-1 addr=-1" "count=$MEM_SIZE rkey=1 addr=0x1000"; do
+		# shellcheck disable=SC2086 # several words
+		text=$(probe access op=send "msg_op=$1" body=32 $args neighbour=1)
+		[[ $text == *"wc=flush "* ]] || has "$text" wc=success reply=none
+		has "$text" neighbour=alive
+		expect_no_connections
+	done
+	target look filled "$(data_of mem)" 0 $MEM_SIZE 0
+	expect_counters conns_accepted=6 conns_closed=6 malformed=0
+}
+
+# The service "rping" has no way to say no: it closes.  It sends back what it was sent
+# when it has done its part, which for a message of no bytes is nothing: a message
+# that looks like a reply is one then.
+bad_rpings() {
+	local args text
+	target_port service=rping
+	background neighbour probe messages blind=1 msg_op=0x81
+	tell neighbour before
+	said neighbour "before status=ok"
+	for args in cut=15 body=1 arg=65537 holds=0; do
+		text=$(probe messages blind=1 "$args" <<<message 2>/dev/null) || :
+		same "the answer to $args" "$text" alive=0
+	done
+	expect_counters malformed=4 conns_accepted=5 conns_closed=4
+	tell neighbour after
+	said neighbour "after status=ok"
+	finish neighbour
 }
 
 echoed() { # BYTES
@@ -92,20 +289,19 @@ tcase echo-1 "an echo of one byte" echoed 1
 tcase checksum-part "the checksum of a part is that of its bytes" summed 1234 567
 tcase checksum-last "the checksum of the last byte is that of its byte" summed $((MEM_SIZE - 1)) 1
 tcase checksum-empty "the checksum of nothing, at the very end, is 0" summed $MEM_SIZE 0
-tcase empty "an empty SEND is a length error with tag 0" answered length 0 cut=0
-tcase short "a SEND shorter than its head is a length error with tag 0" answered length 0 cut=15
-tcase version-0 "a SEND of version 0 is a version error" answered version 7 msg_version=0
-tcase op-0 "a SEND of operation 0 is an op error" answered op 7 msg_op=0
-tcase op-imm "a SEND that is no request is an op error" answered op 7 msg_op=3
-tcase op-unknown "a SEND of the first unknown operation is an op error" answered op 7 msg_op=10
-tcase op-reply "a SEND that claims to be a reply is an op error" answered op 7 msg_op=0x81
-tcase len-less "a SEND that announces less than it brings is a length error" answered length 7 body=10 msg_len=9
-tcase len-huge "a SEND that announces 4 GiB is a length error" answered length 7 msg_len=0xffffffff
-tcase checksum-short "a checksum without its range is a length error" answered length 7 msg_op=2 body=23
-tcase checksum-region "a checksum of a region that is not there is a region error" answered region 7 msg_op=2 body=24 region=1 count=1
-tcase checksum-region-max "a checksum of region 0xffffffff is a region error" answered region 7 msg_op=2 body=24 region=0xffffffff
-tcase checksum-beyond "a checksum one byte beyond the end is a range error" answered range 7 msg_op=2 body=24 offset=1 count=$MEM_SIZE
-tcase checksum-wrap "a checksum whose end wraps is a range error" answered range 7 msg_op=2 body=24 offset=4096 count=-4096
+tcase bad-heads "each length below a head, wrong version, operation and length is refused with its status" bad_heads
+tcase bad-checksums "each body too short, missing region and range outside is refused to a checksum" bad_checksums
+tcase bad-pulls "likewise to a PULL, and a region that grants no write" bad_transfers 4 1
+tcase bad-pushes "likewise to a PUSH, and a region that grants no read" bad_transfers 5 2
+tcase bad-extents "a question for EXTENTS cut short, of no region, or beyond the last extent is refused" bad_extents
+tcase pull-depth "a PULL is refused where no READ towards the client was agreed on" pull_without_reads
+tcase bad-revokes-shared "a REVOKE without a region, of none, or of a shared one is refused" bad_revokes shared
+tcase bad-revokes-private "a REVOKE without a region, or of none, is refused on a private port" bad_revokes private
+tcase bad-withholds "a WITHHOLD or DISCONNECT that is cut short, too long or too much is refused" bad_waits
+tcase bad-datagrams "a datagram that is malformed or needs a connection is refused" bad_datagrams
+tcase bad-rpings "a message no rping client sends ends its connection, and another one goes on" bad_rpings
+tcase pull-not-granted "a PULL of what the client does not grant ends its connection only" not_granted 4
+tcase push-not-granted "a PUSH to what the client does not grant ends its connection only" not_granted 5
 tcase notify "an immediate that asks for nothing gets nothing" notify
 tcase plain "a plain client's SEND is counted and not answered" plain
 

@@ -162,10 +162,11 @@ static int print_success(struct link *l, const struct option *o, const struct op
 		return rtgt_fail(err, 5, "the bytes cannot be saved");
 	if (op->use != MESSAGE && !imm)
 		return 0;
-	/* a target that took offence closes the connection instead */
+	/* a target that took offence closes the connection instead, and so does our own device */
 	l->watched = true;
 	if (take_reply(l, &reply, err))
-		return err->code == ECONNRESET ? puts("reply=none") < 0 : -1;
+		return err->code == ECONNRESET || l->answer.status != IBV_WC_SUCCESS ?
+		       puts("reply=none") < 0 : -1;
 	if (imm)
 		printf("ack_op=%u ack_tag=%u ack_imm=%u ack_bytes=%llu\n", reply.op, reply.tag,
 		       reply.arg, (unsigned long long)reply.covered);

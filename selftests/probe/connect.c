@@ -8,10 +8,16 @@
 
 int cmd_connect(const struct option *o)
 {
-	struct link l;
+	struct neighbour next = {};
 	struct rtgt_err err = {};
-	int ret = open_link(&l, o, &err);
+	struct link l;
+	int ret;
 
+	if (neighbour_open(&next, o, &err)) {
+		neighbour_close(&next);
+		return complain("neighbour", &err);
+	}
+	ret = open_link(&l, o, &err);
 	if (!ret) {
 		puts("result=established");
 		print_rep(&l);
@@ -25,6 +31,8 @@ int cmd_connect(const struct option *o)
 	} else {
 		complain("connect", &err);
 	}
+	neighbour_print(&next);
 	close_link(&l);
+	neighbour_close(&next);
 	return ret ? 1 : 0;
 }

@@ -26,6 +26,7 @@ static const struct {
 	{ "unheard", cmd_unheard },
 	{ "rping", cmd_rping },
 	{ "sync", cmd_sync },
+	{ "messages", cmd_messages },
 	/* many.c */
 	{ "race", cmd_race },
 	{ "hold", cmd_hold },
@@ -48,7 +49,7 @@ static const struct {
 	NUMBER(compare), NUMBER(swap), NUMBER(reads), NUMBER(holds), NUMBER(rnr_retry),
 	NUMBER(withhold), NUMBER(revoke), NUMBER(neighbour), NUMBER(other),
 	NUMBER(wait), NUMBER(bytes), NUMBER(depth),
-	NUMBER(blind), NUMBER(qkey_xor), NUMBER(sink), NUMBER(ms),
+	NUMBER(blind), NUMBER(qkey_xor), NUMBER(sink), NUMBER(ms), NUMBER(arg),
 #undef NUMBER
 };
 
@@ -68,7 +69,8 @@ static int set_transport(struct option *o, const char *name)
 	return -1;
 }
 
-static int parse(struct option *o, char *arg)
+/* KEY=VALUE; the caller keeps the text */
+int parse_option(struct option *o, char *arg)
 {
 	char *value = strchr(arg, '='), *end;
 
@@ -103,7 +105,7 @@ int main(int argc, char **argv)
 	o.host = argv[1];
 	o.port = argv[2];
 	for (int i = 3; i < argc; i++) {
-		if (i != 4 && parse(&o, argv[i])) {
+		if (i != 4 && parse_option(&o, argv[i])) {
 			fprintf(stderr, "probe: what is \"%s\"?\n", argv[i]);
 			return 2;
 		}

@@ -37,11 +37,17 @@ int neighbour_open(struct neighbour *n, const struct option *o, struct rtgt_err 
 	if (!o->neighbour)
 		return 0;
 	plain.reads = -1;
+	plain.holds = -1;
+	plain.plain = 0;
+	plain.magic = -1;
+	plain.version = -1;
+	plain.size = -1;
+	plain.extra = 0;
 	n->open = true;
 	if (open_link(&n->link, &plain, err))
 		return -1;
 	n->link.watched = true;
-	return look_at(&n->link, &n->crc, err);
+	return o->transport == RTGT_UD ? 0 : look_at(&n->link, &n->crc, err);
 }
 
 void neighbour_print(struct neighbour *n)
@@ -53,6 +59,8 @@ void neighbour_print(struct neighbour *n)
 		return;
 	if (!echo(&n->link, 4711))
 		puts("neighbour=dead");
+	else if (n->link.cm.param.transport == RTGT_UD)
+		puts("neighbour=alive");
 	else if (look_at(&n->link, &crc, &err))
 		complain("neighbour", &err), puts("neighbour=refused");
 	else

@@ -31,7 +31,7 @@ struct option {
 	long long threads, timeout, show;
 	long long compare, swap, reads, holds, rnr_retry, withhold, revoke;
 	long long neighbour, other, wait, bytes, depth;
-	long long transport, blind, qkey_xor, sink, ms;
+	long long transport, blind, qkey_xor, sink, ms, arg;
 };
 
 struct link {
@@ -63,11 +63,15 @@ int cmd_send(const struct option *o);
 int cmd_unheard(const struct option *o);
 int cmd_rping(const struct option *o);
 int cmd_sync(const struct option *o);
+int cmd_messages(const struct option *o);
 int cmd_race(const struct option *o);
 int cmd_hold(const struct option *o);
 int cmd_traffic(const struct option *o);
 int cmd_extents(const struct option *o);
 int cmd_bulk(const struct option *o);
+
+/* main.c */
+int parse_option(struct option *o, char *arg);
 
 /* say.c */
 int complain(const char *what, const struct rtgt_err *err);

@@ -8,27 +8,54 @@
 
 #include "probe.h"
 
+/* What the operation needs, or as much of it as there is room for */
+static void make_body(void *to, const struct option *o)
+{
+	union {
+		struct rtgt_range range;
+		struct rtgt_xfer xfer;
+		struct rtgt_withhold withhold;
+		struct rtgt_extents_query query;
+	} body;
+	size_t len = 0;
+
+	switch (o->msg_op) {
+	case RTGT_MSG_CHECKSUM:
+	case RTGT_MSG_REVOKE:
+		rtgt_wire_range(&body.range, (uint32_t)o->region, (uint64_t)o->offset,
+				(uint64_t)o->count);
+		len = sizeof(body.range);
+		break;
+	case RTGT_MSG_PULL:
+	case RTGT_MSG_PUSH:
+		rtgt_wire_xfer(&body.xfer, (uint32_t)o->region, (uint64_t)o->offset,
+			       (uint64_t)o->count, (uint64_t)o->addr, (uint32_t)o->rkey);
+		len = sizeof(body.xfer);
+		break;
+	case RTGT_MSG_EXTENTS:
+		rtgt_wire_query(&body.query, (uint32_t)o->region, (uint32_t)o->offset,
+				(uint32_t)o->count);
+		len = sizeof(body.query);
+		break;
+	case RTGT_MSG_WITHHOLD:
+		body.withhold.ms = htobe32((uint32_t)o->ms);
+		len = sizeof(body.withhold);
+		break;
+	}
+	memcpy(to, &body, len < (size_t)o->body ? len : (size_t)o->body);
+}
+
 /* The message as asked for, into the link's buffer; its length */
 size_t make_msg(const struct link *l, const struct option *o)
 {
 	struct rtgt_msg *msg = (void *)l->buf.buf;
-	struct rtgt_extents_query query;
-	struct rtgt_range range;
 	size_t len = sizeof(*msg) + (size_t)o->body;
 
 	rtgt_pattern_fill(msg + 1, (size_t)o->body, (uint64_t)o->seed);
-	if (o->msg_op == RTGT_MSG_CHECKSUM && (size_t)o->body >= sizeof(range)) {
-		rtgt_wire_range(&range, (uint32_t)o->region, (uint64_t)o->offset,
-				(uint64_t)o->count);
-		memcpy(msg + 1, &range, sizeof(range));
-	}
-	if (o->msg_op == RTGT_MSG_EXTENTS && (size_t)o->body >= sizeof(query)) {
-		rtgt_wire_query(&query, (uint32_t)o->region, (uint32_t)o->offset,
-				(uint32_t)o->count);
-		memcpy(msg + 1, &query, sizeof(query));
-	}
+	make_body(msg + 1, o);
 	rtgt_wire_msg(msg, (enum rtgt_op)o->msg_op, (uint32_t)o->tag, (uint32_t)o->body);
 	msg->version = (uint8_t)o->msg_version;
+	msg->arg = htobe32((uint32_t)o->arg);
 	if (o->msg_len >= 0)
 		msg->len = htobe32((uint32_t)o->msg_len);
 	return o->cut >= 0 ? (size_t)o->cut : len;
