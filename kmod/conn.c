@@ -220,6 +220,7 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	struct rtgt_domain *dom;
 	char name[16];
 	unsigned int i;
+	int revived;
 
 	if (port->cfg.private)
 		dom = rtgt_domain_create(ibdev, port->stats, port->spec, NULL, port->nr_regions,
@@ -228,9 +229,17 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 		dom = rtgt_port_domain_get(port, ibdev);
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
+	/* a revocation looks at it with the lock held */
+	mutex_lock(&port->lock);
 	conn->domain = dom;
-	if (!port->cfg.private)
-		return rtgt_domain_revive(dom);
+	mutex_unlock(&port->lock);
+	if (!port->cfg.private) {
+		revived = rtgt_domain_revive(dom);
+		if (revived < 0)
+			return revived;
+		rtgt_count(port->stats, RTGT_ROTATIONS, revived);
+		return 0;
+	}
 
 	snprintf(name, sizeof(name), "%u", conn->id);
 	conn->debugfs = debugfs_create_dir(name, port->debugfs_conns);

@@ -39,7 +39,7 @@ static u32 slot_check_range(const struct rtgt_slot *slot)
 
 static void op_echo(struct rtgt_slot *slot)
 {
-	rtgt_slot_reply(slot, RTGT_OK, slot->rq.len, 0);
+	rtgt_slot_reply(slot, RTGT_OK, slot->rq.len);
 }
 
 static void op_checksum(struct rtgt_slot *slot)
@@ -49,14 +49,14 @@ static void op_checksum(struct rtgt_slot *slot)
 	u32 status = slot_check_range(slot);
 
 	if (status != RTGT_OK) {
-		rtgt_slot_reply(slot, status, 0, 0);
+		rtgt_slot_reply(slot, status, 0);
 		return;
 	}
 	body->crc = cpu_to_be32(rtgt_mem_crc32(slot->conn->domain->map[rq->region].mem,
 					       rq->offset, rq->count));
 	body->rsvd = 0;
 	body->len = cpu_to_be64(rq->count);
-	rtgt_slot_reply(slot, RTGT_OK, sizeof(*body), 0);
+	rtgt_slot_reply(slot, RTGT_OK, sizeof(*body));
 }
 
 /* One work request of a transfer; its completion comes here for the next. */
@@ -69,7 +69,7 @@ static void xfer_step(struct rtgt_slot *slot)
 	u32 len;
 
 	if (!rq->count) {
-		rtgt_slot_reply(slot, RTGT_OK, 0, 0);
+		rtgt_slot_reply(slot, RTGT_OK, 0);
 		return;
 	}
 	len = rtgt_map_sges(slot->conn->domain, rq->region, rq->offset,
@@ -93,7 +93,7 @@ static void op_xfer(struct rtgt_slot *slot)
 	if (status == RTGT_OK && pull && !slot->conn->can_read)
 		status = RTGT_ST_DEPTH;
 	if (status != RTGT_OK)
-		rtgt_slot_reply(slot, status, 0, 0);
+		rtgt_slot_reply(slot, status, 0);
 	else
 		xfer_step(slot);
 }
@@ -108,19 +108,21 @@ static void op_revoke(struct rtgt_slot *slot)
 	int ret;
 
 	if (index >= dom->nr) {
-		rtgt_slot_reply(slot, RTGT_ST_REGION, 0, 0);
+		rtgt_slot_reply(slot, RTGT_ST_REGION, 0);
 		return;
 	}
 	ret = rtgt_domain_rotate(dom, index, !conn->port->cfg.private);
 	if (ret < 0) {
-		rtgt_slot_reply(slot, ret == -EPERM ? RTGT_ST_SHARED : RTGT_ST_FAILED, 0, 0);
+		rtgt_slot_reply(slot, ret == -EPERM ? RTGT_ST_SHARED : RTGT_ST_FAILED, 0);
 		return;
 	}
 	rtgt_count(conn->port->stats, RTGT_ROTATIONS, ret);
 	mr = map->extent[0].mr;
+	mutex_lock(&dom->lock);
 	rtgt_encode_region(slot_body(slot), mr->iova, mr->rkey, rtgt_extent_len(map, 0),
 			   rtgt_map_access(map));
-	rtgt_slot_reply(slot, RTGT_OK, sizeof(struct rtgt_region), 0);
+	mutex_unlock(&dom->lock);
+	rtgt_slot_reply(slot, RTGT_OK, sizeof(struct rtgt_region));
 }
 
 /* As many capabilities as the reply and the initiator have room for. */
@@ -134,12 +136,12 @@ static void op_extents(struct rtgt_slot *slot)
 	u32 nr, i;
 
 	if (rq->region >= dom->nr) {
-		rtgt_slot_reply(slot, RTGT_ST_REGION, 0, 0);
+		rtgt_slot_reply(slot, RTGT_ST_REGION, 0);
 		return;
 	}
 	map = &dom->map[rq->region];
 	if (rq->offset >= map->nr) {
-		rtgt_slot_reply(slot, RTGT_ST_RANGE, 0, 0);
+		rtgt_slot_reply(slot, RTGT_ST_RANGE, 0);
 		return;
 	}
 	nr = min3((u32)rq->count, room / (u32)sizeof(struct rtgt_cap), map->nr - (u32)rq->offset);
@@ -152,14 +154,13 @@ static void op_extents(struct rtgt_slot *slot)
 		rtgt_encode_extent(body, i, mr->iova, mr->rkey, rtgt_extent_len(map, at));
 	}
 	mutex_unlock(&dom->lock);
-	rtgt_slot_reply(slot, RTGT_OK, sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap),
-			0);
+	rtgt_slot_reply(slot, RTGT_OK, sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap));
 }
 
 static void op_withhold(struct rtgt_slot *slot)
 {
 	slot->later_ms = slot->rq.ms;
-	rtgt_slot_reply(slot, RTGT_OK, 0, 0);
+	rtgt_slot_reply(slot, RTGT_OK, 0);
 }
 
 static void op_disconnect(struct rtgt_slot *slot)
@@ -211,7 +212,7 @@ void rtgt_ops_message(struct rtgt_slot *slot)
 		status = RTGT_ST_OP;
 	trace_rtgt_request(conn, &slot->rq, status);
 	if (status != RTGT_OK)
-		rtgt_slot_reply(slot, status, 0, 0);
+		rtgt_slot_reply(slot, status, 0);
 	else if (ops[slot->rq.op].defer)
 		rtgt_slot_defer(slot, ops[slot->rq.op].run);
 	else
@@ -238,5 +239,5 @@ void rtgt_ops_imm(struct rtgt_slot *slot)
 		.tag = rtgt_imm_arg(slot->imm),
 	};
 	body->byte_len = cpu_to_be32(slot->len);
-	rtgt_slot_reply(slot, RTGT_OK, sizeof(*body), slot->imm);
+	rtgt_slot_reply(slot, RTGT_OK, sizeof(*body));
 }

@@ -270,9 +270,9 @@ int rtgt_port_domains(struct rtgt_port *port, u32 id,
 		if (ret)
 			goto unlock;
 	}
+	/* whatever the state: as long as there is a domain a peer may reach it */
 	list_for_each_entry(conn, &port->conns, port_entry) {
-		if (!port->cfg.private || !conn->domain || (id && conn->id != id) ||
-		    READ_ONCE(conn->state) != RTGT_CONN_LIVE)
+		if (!port->cfg.private || !conn->domain || (id && conn->id != id))
 			continue;
 		ret = fn(port, conn->domain, conn->id, arg);
 		if (ret)
@@ -283,16 +283,19 @@ unlock:
 	return ret;
 }
 
+/* One that cannot be revoked does not keep the others valid; @arg is the first error. */
 static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
 {
+	int *first = arg;
 	unsigned int i;
 	int ret;
 
 	for (i = 0; i < dom->nr; i++) {
 		ret = rtgt_domain_rotate(dom, i, false);
-		if (ret < 0)
-			return ret;
-		rtgt_count(port->stats, RTGT_ROTATIONS, ret);
+		if (ret >= 0)
+			rtgt_count(port->stats, RTGT_ROTATIONS, ret);
+		else if (!*first)
+			*first = ret;
 	}
 	return 0;
 }
@@ -309,9 +312,13 @@ static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom, u32 co
  */
 int rtgt_port_revoke(struct rtgt_port *port, u32 id)
 {
+	int err = 0;
+	int ret;
+
 	if (id && !port->cfg.private)
 		return -EINVAL;
-	return rtgt_port_domains(port, id, domain_revoke, NULL);
+	ret = rtgt_port_domains(port, id, domain_revoke, &err);
+	return ret ?: err;
 }
 
 static void port_close_conns(struct rtgt_port *port)

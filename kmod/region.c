@@ -129,6 +129,7 @@ static int extent_mr(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_
 		return ret < 0 ? ret : -EINVAL;
 	}
 	ext->mr->iova = extent_random_iova(map->entry_size);
+	ext->dead_rkey = ~ext->mr->rkey;
 	map->entries += entries;
 	return 0;
 }
@@ -168,19 +169,27 @@ static void extent_destroy(struct rtgt_domain *dom, struct rtgt_extent *ext)
 	extent_dma_undo(dom, ext);
 }
 
+/*
+ * By key and not by a flag: a peer that guesses the next key can invalidate that
+ * the moment it is valid, before who made it has noticed that it is.
+ */
+static bool extent_dead(const struct rtgt_extent *ext)
+{
+	return READ_ONCE(ext->dead_rkey) == ext->mr->rkey;
+}
+
 static int extent_rotate(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext)
 {
 	int ret = 0;
 
-	if (!READ_ONCE(ext->dead))
+	if (!extent_dead(ext))
 		ret = rtgt_regqp_invalidate(dom->reg, ext->mr);
 	if (ret)
 		return ret;
-	WRITE_ONCE(ext->dead, true);
 	ib_update_fast_reg_key(ext->mr, ib_inc_rkey(ext->mr->rkey));
 	ret = rtgt_regqp_register(dom->reg, ext->mr, map_ib_access(map));
-	if (!ret)
-		WRITE_ONCE(ext->dead, false);
+	if (ret)
+		WRITE_ONCE(ext->dead_rkey, ext->mr->rkey);
 	return ret;
 }
 
@@ -397,7 +406,7 @@ int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, bool only_de
 
 	mutex_lock(&dom->lock);
 	for (i = 0; i < map->nr && !ret; i++) {
-		if (only_dead && !READ_ONCE(map->extent[i].dead))
+		if (only_dead && !extent_dead(&map->extent[i]))
 			continue;
 		ret = extent_rotate(dom, map, &map->extent[i]);
 		new++;
@@ -415,10 +424,11 @@ int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, bool only_de
  * A remote invalidation needs no more than the rkey, so a peer can kill that of a
  * shared region.  Those who come after it get a new one.  May sleep.
  *
- * Return: 0, or what rtgt_domain_rotate() says.
+ * Return: how many rkeys are new, or a negative errno.
  */
 int rtgt_domain_revive(struct rtgt_domain *dom)
 {
+	int revived = 0;
 	unsigned int i;
 	int ret;
 
@@ -426,8 +436,9 @@ int rtgt_domain_revive(struct rtgt_domain *dom)
 		ret = rtgt_domain_rotate(dom, i, true);
 		if (ret < 0 && ret != -EPERM)
 			return ret;
+		revived += max(ret, 0);
 	}
-	return 0;
+	return revived;
 }
 
 /**
@@ -445,7 +456,7 @@ void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 	for (map = dom->map; map < dom->map + dom->nr; map++)
 		for (i = 0; i < map->nr; i++)
 			if (map->extent[i].mr->rkey == rkey)
-				WRITE_ONCE(map->extent[i].dead, true);
+				WRITE_ONCE(map->extent[i].dead_rkey, rkey);
 }
 
 static u32 extent_sges(struct rtgt_domain *dom, struct rtgt_extent *ext, u64 offset, u32 len,

@@ -128,7 +128,7 @@ int rtgt_regqp_invalidate(struct rtgt_regqp *reg, struct ib_mr *mr);
  * @buf: the request, and in place the reply
  * @dma: its address for the device
  * @len: bytes that arrived, or that the WRITE of an immediate carried
- * @imm: the immediate
+ * @imm: the immediate, 0 without one
  * @rq: the request, decoded
  * @wc: UD: the receive
  * @ah: UD: where the reply goes
@@ -250,12 +250,13 @@ ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, lo
  * struct rtgt_extent - a part of a memory, registered
  * @mr: with the rkey in @mr->rkey; a peer reaches it at @mr->iova
  * @sgt: DMA mapping
- * @dead: the rkey is invalid, by a remote invalidation or a rotation under way
+ * @dead_rkey: the rkey that was invalidated last; the extent is unreachable as long
+ *	       as it is that of @mr
  */
 struct rtgt_extent {
 	struct ib_mr *mr;
 	struct sg_table sgt;
-	bool dead;
+	u32 dead_rkey;
 };
 
 /**
@@ -340,7 +341,7 @@ static inline void *rtgt_slot_msg(struct rtgt_slot *slot)
 void rtgt_slot_init(struct rtgt_slot *slot);
 void rtgt_slot_repost(struct rtgt_slot *slot);
 void rtgt_slot_send(struct rtgt_slot *slot, u32 len);
-void rtgt_slot_reply(struct rtgt_slot *slot, u32 status, u32 len, u32 arg);
+void rtgt_slot_reply(struct rtgt_slot *slot, u32 status, u32 len);
 void rtgt_slot_defer(struct rtgt_slot *slot, void (*then)(struct rtgt_slot *slot));
 void rtgt_slot_xfer(struct rtgt_slot *slot, enum ib_wr_opcode opcode, u64 addr, u32 rkey,
 		    struct ib_sge *sge, unsigned int nr, void (*then)(struct rtgt_slot *slot));

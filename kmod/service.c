@@ -65,7 +65,7 @@ int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len
  */
 size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size)
 {
-	const struct rtgt_domain *dom = conn->domain;
+	struct rtgt_domain *dom = conn->domain;
 	struct rtgt_welcome welcome = {
 		.features = conn->port->cfg.private ? RTGT_F_PRIVATE : 0,
 		.recv_size = conn->recv_size,
@@ -77,6 +77,8 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 
 	if (!dom->nr)
 		return 0;
+	/* a key that is just being made is waited for */
+	mutex_lock(&dom->lock);
 	for (i = 0; i < dom->nr; i++) {
 		const struct rtgt_map *map = &dom->map[i];
 
@@ -85,6 +87,7 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 		welcome.region[i].rkey = map->extent[0].mr->rkey;
 		welcome.region[i].access = rtgt_map_access(map);
 	}
+	mutex_unlock(&dom->lock);
 	return rtgt_encode_rep(priv, size, &welcome);
 }
 

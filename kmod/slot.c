@@ -133,8 +133,8 @@ void rtgt_slot_send(struct rtgt_slot *slot, u32 len)
 	rtgt_count(conn->port->stats, RTGT_REPLIES, 1);
 	/* a connected QP looks at the common part of the request only */
 	if (ib_post_send(conn->qp, &wr.wr, NULL)) {
-		slot_lost(slot);
 		rtgt_conn_close(conn, "a reply could not be posted");
+		slot_lost(slot);
 	}
 }
 
@@ -143,13 +143,12 @@ void rtgt_slot_send(struct rtgt_slot *slot, u32 len)
  * @slot: the caller owns it; its buffer holds the body behind the head
  * @status: enum rtgt_status
  * @len: bytes of the body
- * @arg: the immediate that is answered, or 0
  *
- * Any context.
+ * Tells the immediate that came with the request.  Any context.
  */
-void rtgt_slot_reply(struct rtgt_slot *slot, u32 status, u32 len, u32 arg)
+void rtgt_slot_reply(struct rtgt_slot *slot, u32 status, u32 len)
 {
-	rtgt_encode_reply(rtgt_slot_msg(slot), &slot->rq, status, len, arg);
+	rtgt_encode_reply(rtgt_slot_msg(slot), &slot->rq, status, len, slot->imm);
 	trace_rtgt_reply(slot->conn, &slot->rq, status, len);
 	if (status != RTGT_OK)
 		rtgt_count(slot->conn->port->stats, RTGT_MALFORMED, 1);
@@ -211,8 +210,8 @@ void rtgt_slot_xfer(struct rtgt_slot *slot, enum ib_wr_opcode opcode, u64 addr, 
 
 	slot->then = then;
 	if (ib_post_send(slot->conn->qp, &wr.wr, NULL)) {
-		slot_lost(slot);
 		rtgt_conn_close(slot->conn, "a transfer could not be posted");
+		slot_lost(slot);
 	}
 }
 
@@ -310,7 +309,9 @@ static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	ib_dma_sync_single_for_cpu(slot_ibdev(slot), slot->dma, slot->pool->size,
 				   DMA_BIDIRECTIONAL);
+	slot->imm = 0;
 	if (wc->wc_flags & IB_WC_WITH_IMM) {
+		slot->imm = be32_to_cpu(wc->ex.imm_data);
 		WRITE_ONCE(conn->imms, conn->imms + 1);
 		rtgt_count(stats, RTGT_IMMS, 1);
 	}
@@ -321,7 +322,6 @@ static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM) {
 		rtgt_count(stats, RTGT_IMM_BYTES, wc->byte_len);
 		slot->len = wc->byte_len;
-		slot->imm = be32_to_cpu(wc->ex.imm_data);
 		conn->port->cfg.service->imm(slot);
 		return;
 	}

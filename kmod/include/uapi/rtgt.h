@@ -238,7 +238,8 @@ enum rtgt_status {
  * @status: 0 in a request, enum rtgt_status in a reply
  * @tag: the initiator's, returned as it came
  * @len: bytes behind this header, exactly
- * @arg: in a reply to an immediate, its 32 bits; otherwise 0
+ * @arg: in a reply to what came with an immediate (a WRITE or a SEND), its 32
+ *	 bits; otherwise 0
  */
 struct rtgt_msg {
 	__u8 version;
