@@ -6,6 +6,7 @@
 
 K := build/$(KERNEL)
 root := $(K)/root-of-build
+release := build/release-of-build
 
 # A file of the tree, but not what editors and in-place builds leave there
 files = $(shell find $(1) -type f ! -name '.*' ! -name '*~' ! -name '*.o' ! -name '*.ko' \
@@ -26,7 +27,9 @@ $(K)/kmod/rtgt.ko: $(call files,kmod) $(root)
 	$(MAKE) -C $(RTGT_KDIR) M=$(CURDIR)/$(@D) modules
 	touch $@
 
-build/user/.built: $(call files,user) $(call files,kmod/include) $(root)
+# Objects of one Debian release do not always link with the libraries of another
+build/user/.built: $(call files,user) $(call files,kmod/include) $(release)
+	if [ $(release) -nt $@ ]; then rm -rf $(@D); fi
 	$(MAKE) -C user O=$(CURDIR)/build/user
 	touch $@
 
@@ -41,6 +44,11 @@ build/selftests/.built: $(call files,selftests) $(call files,user/lib) $(call fi
 $(root): FORCE
 	mkdir -p $(@D)
 	echo $(RTGT_ROOT) | cmp -s - $@ || echo $(RTGT_ROOT) >$@
+
+$(release): FORCE
+	mkdir -p $(@D)
+	sed -n 's/^VERSION_CODENAME=//p' /etc/os-release | cmp -s - $@ || \
+		sed -n 's/^VERSION_CODENAME=//p' /etc/os-release >$@
 
 .PHONY: FORCE
 .DELETE_ON_ERROR:

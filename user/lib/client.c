@@ -62,8 +62,10 @@ static uint32_t reply_body(const struct rtgt_client *c, uint32_t body)
 }
 
 /* The message buffers wait for the REP: it says how large a SEND may be */
-static int make_messages(struct rtgt_client *c, uint32_t payload, struct rtgt_err *err)
+static int make_messages(struct rtgt_client *c, uint32_t payload, bool odp, struct rtgt_err *err)
 {
+	const unsigned int needs = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+	const int access = odp && (c->qp.odp & needs) == needs ? IBV_ACCESS_ON_DEMAND : 0;
 	const struct rtgt_log *log = c->cm.param.log;
 	uint32_t body;
 	int ret;
@@ -80,14 +82,14 @@ static int make_messages(struct rtgt_client *c, uint32_t payload, struct rtgt_er
 	if (c->payload > payload)
 		c->payload = payload;
 	body = c->payload > SMALL_BODY ? c->payload : SMALL_BODY;
-	ret = rtgt_mr_create(&c->tx, c->qp.pd, "request", sizeof(struct rtgt_msg) + body, 0, log,
-			     err);
+	ret = rtgt_mr_create(&c->tx, c->qp.pd, "request", sizeof(struct rtgt_msg) + body, access,
+			     log, err);
 	if (ret)
 		return ret;
 	body = reply_body(c, body);
 	return rtgt_mr_create(&c->rx, c->qp.pd, "reply",
-			      c->head + sizeof(struct rtgt_msg) + body, IBV_ACCESS_LOCAL_WRITE,
-			      log, err);
+			      c->head + sizeof(struct rtgt_msg) + body,
+			      access | IBV_ACCESS_LOCAL_WRITE, log, err);
 }
 
 /**
@@ -127,7 +129,7 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 	}
 	if (!ret) {
 		log_peer(c);
-		ret = make_messages(c, param->payload, err);
+		ret = make_messages(c, param->payload, param->odp, err);
 	}
 	if (!ret)
 		ret = rtgt_layout_init(c, err);
@@ -394,4 +396,55 @@ int rtgt_client_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, struct r
 		     struct rtgt_err *err)
 {
 	return rtgt_client_chain(c, op, 1, took, err);
+}
+
+static int do_local(struct rtgt_client *c, struct rtgt_wr *wr, const char *what,
+		    struct rtgt_err *err)
+{
+	struct ibv_wc wc;
+	int ret;
+
+	wr->id = ++c->wr_id;
+	ret = rtgt_qp_post(&c->qp, wr, err);
+	return ret ? ret : rtgt_client_wait(c, wr->id, what, &wc, err);
+}
+
+/**
+ * rtgt_client_bind() - give a window a part of a buffer, and a new key
+ * @c: open
+ * @window: bound to nothing
+ * @mr: registered with IBV_ACCESS_MW_BIND
+ * @local: first byte, counted from @mr->buf
+ * @len: bytes, at least 1
+ * @access: what the window grants, IBV_ACCESS_REMOTE_*
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_bind(struct rtgt_client *c, const struct rtgt_window *window,
+		     const struct rtgt_mr *mr, size_t local, uint32_t len, unsigned int access,
+		     struct rtgt_err *err)
+{
+	struct rtgt_wr wr = {
+		.opcode = IBV_WR_BIND_MW, .window = window, .mr = mr, .offset = local, .len = len,
+		.access = access,
+	};
+
+	return do_local(c, &wr, "BIND_MW", err);
+}
+
+/**
+ * rtgt_client_unbind() - invalidate a window's key
+ * @c: open
+ * @window: bound
+ * @err: says what is wrong
+ *
+ * Return: 0 when nobody can use it any more, or a negative errno.
+ */
+int rtgt_client_unbind(struct rtgt_client *c, const struct rtgt_window *window,
+		       struct rtgt_err *err)
+{
+	struct rtgt_wr wr = { .opcode = IBV_WR_LOCAL_INV, .rkey = window->mw->rkey };
+
+	return do_local(c, &wr, "LOCAL_INV", err);
 }

@@ -26,6 +26,7 @@
  * @sges: pieces of a work request
  * @chain: one-sided operations of one rtgt_client_chain(); 0 is 1
  * @flags: IBV_SEND_INLINE, IBV_SEND_FENCE for SENDs; inline makes the queue pair ask for it
+ * @odp: register the message buffers on demand, where the device can (rtgt_qp.odp)
  */
 struct rtgt_client_param {
 	struct rtgt_cm_param cm;
@@ -34,6 +35,7 @@ struct rtgt_client_param {
 	unsigned int sges;
 	unsigned int chain;
 	unsigned int flags;
+	bool odp;
 };
 
 /**
@@ -134,9 +136,10 @@ struct rtgt_echo {
  * @op: RTGT_MSG_PULL: from our memory to the region; RTGT_MSG_PUSH: the other way
  * @region: index in rtgt_client.peer
  * @remote: first byte, counted from the region's beginning
- * @mr: local buffer, registered for remote READ or WRITE
+ * @mr: local buffer, registered for remote READ or WRITE, unless there is a @window
  * @local: first byte, counted from @mr->buf
  * @len: bytes
+ * @window: bound to these bytes: the target gets its key; NULL for @mr's own
  */
 struct rtgt_move {
 	enum rtgt_op op;
@@ -145,6 +148,7 @@ struct rtgt_move {
 	const struct rtgt_mr *mr;
 	size_t local;
 	uint64_t len;
+	const struct rtgt_window *window;
 };
 
 /**
@@ -168,6 +172,11 @@ int rtgt_client_echo(struct rtgt_client *c, const struct rtgt_echo *echo, struct
 		     struct rtgt_err *err);
 int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct rtgt_took *took,
 		     struct rtgt_err *err);
+int rtgt_client_bind(struct rtgt_client *c, const struct rtgt_window *window,
+		     const struct rtgt_mr *mr, size_t local, uint32_t len, unsigned int access,
+		     struct rtgt_err *err);
+int rtgt_client_unbind(struct rtgt_client *c, const struct rtgt_window *window,
+		       struct rtgt_err *err);
 int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *err);
 int rtgt_client_extents(struct rtgt_client *c, uint32_t region, struct rtgt_err *err);
 int rtgt_client_checksum(struct rtgt_client *c, uint32_t region, uint64_t offset, uint64_t len,

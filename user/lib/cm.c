@@ -447,7 +447,8 @@ int rtgt_cm_check(struct rtgt_cm *cm, struct rtgt_err *err)
 	struct rdma_cm_event *ev;
 
 	while (!cm->ended && !rdma_get_cm_event(cm->channel, &ev)) {
-		if (ev->event == RDMA_CM_EVENT_DISCONNECTED)
+		/* who closes before our RTU has reached it does not disconnect but rejects */
+		if (ev->event == RDMA_CM_EVENT_DISCONNECTED || ev->event == RDMA_CM_EVENT_REJECTED)
 			cm->ended = ECONNRESET;
 		else if (ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 			cm->ended = ENODEV;
@@ -480,6 +481,7 @@ void rtgt_cm_disconnect(struct rtgt_cm *cm)
 		return;
 	while (!done && !wait_event(cm, &ev, 1000)) {
 		done = ev->event == RDMA_CM_EVENT_DISCONNECTED ||
+		       ev->event == RDMA_CM_EVENT_REJECTED ||
 		       ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
 		rdma_ack_cm_event(ev);
 	}

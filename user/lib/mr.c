@@ -2,19 +2,33 @@
 /*
  * Registered memory with a guard on either side.
  *
- *	base     buf             buf + used       buf + len
- *	| guard  | what is used  | guard bytes too | guard |
+ *	        buf             buf + used        buf + len
+ *	| guard | what is used  | guard bytes too | guard |
+ *
+ * The buffer begins a page; the guard before it ends the page before.
  *
  * rtgt_mr_arm() writes the guards around the bytes about to be used and
  * rtgt_mr_check() tells whether they are as they were.
+ *
+ * A registration on demand (IBV_ACCESS_ON_DEMAND) pins nothing: the device looks a
+ * page up when it needs it.  So that this is what happens, the pages are replaced
+ * once the registration is made; a device that held on to them would never be seen
+ * to read or write ours.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "mr.h"
 
 #define GUARD_BYTE	0x6b
+
+static void *map_pages(void *at, size_t len)
+{
+	return mmap(at, len, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
+}
 
 /**
  * rtgt_mr_create() - allocate and register a buffer
@@ -33,18 +47,19 @@
 int rtgt_mr_create(struct rtgt_mr *m, struct ibv_pd *pd, const char *name, size_t len, int access,
 		   const struct rtgt_log *log, struct rtgt_err *err)
 {
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int code;
 
 	memset(m, 0, sizeof(*m));
 	m->len = len;
-	m->mapped = len + 2 * RTGT_GUARD;
-	m->base = mmap(NULL, m->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	m->mapped = page + len + RTGT_GUARD;
+	m->base = map_pages(NULL, m->mapped);
 	if (m->base == MAP_FAILED) {
 		m->base = NULL;
 		return rtgt_fail(err, errno, "no memory for a buffer of %zu bytes", m->mapped);
 	}
-	m->buf = (uint8_t *)m->base + RTGT_GUARD;
-	m->mr = ibv_reg_mr(pd, m->base, m->mapped, access);
+	m->buf = (uint8_t *)m->base + page;
+	m->mr = ibv_reg_mr(pd, m->buf - RTGT_GUARD, len + 2 * RTGT_GUARD, access);
 	if (!m->mr) {
 		code = errno;
 		rtgt_mr_destroy(m);
@@ -55,8 +70,13 @@ int rtgt_mr_create(struct rtgt_mr *m, struct ibv_pd *pd, const char *name, size_
 		return rtgt_fail(err, code, "registering %zu bytes failed: %s", len,
 				 strerror(code));
 	}
-	rtgt_log(log, "mr", "%s: addr %p len %zu lkey 0x%x rkey 0x%x", name, (void *)m->buf, len,
-		 m->mr->lkey, m->mr->rkey);
+	if (access & IBV_ACCESS_ON_DEMAND && map_pages(m->base, m->mapped) == MAP_FAILED) {
+		code = errno;
+		rtgt_mr_destroy(m);
+		return rtgt_fail(err, code, "no memory for %zu other bytes", len);
+	}
+	rtgt_log(log, "mr", "%s: addr %p len %zu lkey 0x%x rkey 0x%x%s", name, (void *)m->buf, len,
+		 m->mr->lkey, m->mr->rkey, access & IBV_ACCESS_ON_DEMAND ? " on demand" : "");
 	return 0;
 }
 
@@ -86,7 +106,7 @@ static uint8_t *behind(const struct rtgt_mr *m, size_t used)
  */
 void rtgt_mr_arm(struct rtgt_mr *m, size_t used)
 {
-	memset(m->base, GUARD_BYTE, RTGT_GUARD);
+	memset(m->buf - RTGT_GUARD, GUARD_BYTE, RTGT_GUARD);
 	memset(behind(m, used), GUARD_BYTE, RTGT_GUARD);
 }
 
@@ -100,7 +120,34 @@ void rtgt_mr_arm(struct rtgt_mr *m, size_t used)
  */
 int rtgt_mr_check(const struct rtgt_mr *m, size_t used, struct rtgt_diff *diff)
 {
-	if (rtgt_bytes_verify(m->base, RTGT_GUARD, GUARD_BYTE, diff))
+	if (rtgt_bytes_verify(m->buf - RTGT_GUARD, RTGT_GUARD, GUARD_BYTE, diff))
 		return -1;
 	return rtgt_bytes_verify(behind(m, used), RTGT_GUARD, GUARD_BYTE, diff) ? 1 : 0;
+}
+
+/**
+ * rtgt_window_create() - make a window, bound to nothing
+ * @w: filled; to be destroyed when this succeeds
+ * @pd: protection domain
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_window_create(struct rtgt_window *w, struct ibv_pd *pd, struct rtgt_err *err)
+{
+	w->mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	if (!w->mw)
+		return rtgt_fail(err, errno, "no memory window: %s", strerror(errno));
+	return 0;
+}
+
+/**
+ * rtgt_window_destroy() - release a window
+ * @w: created, or zero; before the registration it is bound to
+ */
+void rtgt_window_destroy(struct rtgt_window *w)
+{
+	if (w->mw)
+		ibv_dealloc_mw(w->mw);
+	w->mw = NULL;
 }

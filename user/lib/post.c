@@ -35,6 +35,10 @@ static const char *wr_opcode_str(enum ibv_wr_opcode opcode)
 		return "FLUSH";
 	case RTGT_WR_ATOMIC_WRITE:
 		return "ATOMIC_WRITE";
+	case IBV_WR_BIND_MW:
+		return "BIND_MW";
+	case IBV_WR_LOCAL_INV:
+		return "LOCAL_INV";
 	default:
 		return "other";
 	}
@@ -44,6 +48,12 @@ static bool is_send(enum ibv_wr_opcode opcode)
 {
 	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
 	       opcode == IBV_WR_SEND_WITH_INV;
+}
+
+/* Done by our own device, nothing leaves */
+static bool is_local(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV;
 }
 
 static bool has_imm(enum ibv_wr_opcode opcode)
@@ -61,12 +71,15 @@ static void log_wr(const struct rtgt_log *log, const struct rtgt_wr *wr, unsigne
 	for (int i = 0; i < nr; i++)
 		rtgt_log(log, "sge", "addr 0x%llx len %u lkey 0x%x",
 			 (unsigned long long)sge[i].addr, sge[i].length, sge[i].lkey);
-	if (!is_send(wr->opcode))
+	if (wr->opcode == IBV_WR_BIND_MW)
+		snprintf(remote, sizeof(remote), " access 0x%x rkey 0x%x", wr->access,
+			 ibv_inc_rkey(wr->window->mw->rkey));
+	else if (!is_send(wr->opcode) && !is_local(wr->opcode))
 		snprintf(remote, sizeof(remote), " remote 0x%llx rkey 0x%x",
 			 (unsigned long long)wr->remote_addr, wr->rkey);
 	if (has_imm(wr->opcode))
 		snprintf(more, sizeof(more), " imm 0x%08x", wr->imm);
-	else if (wr->opcode == IBV_WR_SEND_WITH_INV)
+	else if (wr->opcode == IBV_WR_SEND_WITH_INV || wr->opcode == IBV_WR_LOCAL_INV)
 		snprintf(more, sizeof(more), " invalidates rkey 0x%x", wr->rkey);
 	rtgt_log(log, "wr", "id %llu %s sges %d%s%s%s%s%s", (unsigned long long)wr->id,
 		 wr_opcode_str(wr->opcode), nr, remote, more,
@@ -127,6 +140,34 @@ static int post_ex(struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int fla
 }
 #endif
 
+/* The library of some devices notes the window's new key, that of others does not */
+static int post_bind(struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int flags)
+{
+	struct ibv_mw *mw = wr->window->mw;
+	uint32_t rkey = ibv_inc_rkey(mw->rkey);
+	struct ibv_send_wr bind = {
+		.wr_id = wr->id,
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = flags,
+		.bind_mw = {
+			.mw = mw,
+			.rkey = rkey,
+			.bind_info = {
+				.mr = wr->mr->mr,
+				.addr = (uintptr_t)wr->mr->buf + wr->offset,
+				.length = wr->len,
+				.mw_access_flags = wr->access,
+			},
+		},
+	};
+	struct ibv_send_wr *bad;
+	int ret = ibv_post_send(q->qp, &bind, &bad);
+
+	if (!ret)
+		mw->rkey = rkey;
+	return ret;
+}
+
 static int post_plain(struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int flags,
 		      struct ibv_sge *sge, int nr)
 {
@@ -141,7 +182,7 @@ static int post_plain(struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int 
 
 	if (has_imm(wr->opcode))
 		send.imm_data = htonl(wr->imm);
-	else if (wr->opcode == IBV_WR_SEND_WITH_INV)
+	else if (wr->opcode == IBV_WR_SEND_WITH_INV || wr->opcode == IBV_WR_LOCAL_INV)
 		send.invalidate_rkey = wr->rkey;
 	if (q->ah) {
 		send.wr.ud.ah = q->ah;
@@ -184,10 +225,13 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 
 	if (!can_inline(q, wr))
 		flags &= ~(unsigned int)IBV_SEND_INLINE;
-	if (!ex)
+	if (!ex && !is_local(wr->opcode))
 		nr = fill_sges(wr, flags & IBV_SEND_INLINE, sge);
 	log_wr(q->cm->param.log, wr, flags, sge, nr);
-	ret = ex ? -post_ex(q, wr, flags) : post_plain(q, wr, flags, sge, nr);
+	if (wr->opcode == IBV_WR_BIND_MW)
+		ret = post_bind(q, wr, flags);
+	else
+		ret = ex ? -post_ex(q, wr, flags) : post_plain(q, wr, flags, sge, nr);
 	if (ret)
 		return rtgt_fail(err, ret, "posting a %s of %u bytes failed: %s",
 				 wr_opcode_str(wr->opcode), wr->len, strerror(ret));

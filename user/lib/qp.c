@@ -32,6 +32,40 @@
 #define DEVICE_FLUSH_GLOBAL	0x004000000000ull
 #define DEVICE_ATOMIC_WRITE	0x010000000000ull
 
+/* Flags of verbs.h, and two it has no names for */
+static unsigned int device_can(const struct ibv_device_attr_ex *dev)
+{
+	const unsigned int windows = IBV_DEVICE_MEM_WINDOW_TYPE_2A |
+				     IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	unsigned int can = 0;
+
+	if (dev->orig_attr.atomic_cap != IBV_ATOMIC_NONE)
+		can |= RTGT_CAN_ATOMIC;
+	if (dev->device_cap_flags_ex & DEVICE_FLUSH_GLOBAL)
+		can |= RTGT_CAN_FLUSH;
+	if (dev->device_cap_flags_ex & DEVICE_ATOMIC_WRITE)
+		can |= RTGT_CAN_ATOMIC_WRITE;
+	if (dev->orig_attr.max_mw > 0 && dev->orig_attr.device_cap_flags & windows)
+		can |= RTGT_CAN_WINDOW;
+	if (dev->odp_caps.general_caps & IBV_ODP_SUPPORT)
+		can |= RTGT_CAN_ODP;
+	return can;
+}
+
+static unsigned int odp_caps(const struct rtgt_qp *q, const struct ibv_device_attr_ex *dev)
+{
+	if (!(q->can & RTGT_CAN_ODP))
+		return 0;
+	switch (q->cm->param.transport) {
+	case RTGT_UC:
+		return dev->odp_caps.per_transport_caps.uc_odp_caps;
+	case RTGT_UD:
+		return dev->odp_caps.per_transport_caps.ud_odp_caps;
+	default:
+		return dev->odp_caps.per_transport_caps.rc_odp_caps;
+	}
+}
+
 static int ask_device(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct rtgt_err *err)
 {
 	struct ibv_context *verbs = q->cm->id->verbs;
@@ -45,14 +79,12 @@ static int ask_device(struct rtgt_qp *q, const struct rtgt_qp_param *param, stru
 		return rtgt_fail(err, EINVAL, "%u pieces for a work request: the device takes %d",
 				 param->sges, dev.orig_attr.max_sge < RTGT_SGES ?
 				 dev.orig_attr.max_sge : RTGT_SGES);
-	if (dev.orig_attr.atomic_cap != IBV_ATOMIC_NONE)
-		q->can |= RTGT_CAN_ATOMIC;
-#ifdef RTGT_VERBS_FLUSH
-	if (dev.device_cap_flags_ex & DEVICE_FLUSH_GLOBAL)
-		q->can |= RTGT_CAN_FLUSH;
-	if (dev.device_cap_flags_ex & DEVICE_ATOMIC_WRITE)
-		q->can |= RTGT_CAN_ATOMIC_WRITE;
+	q->can = device_can(&dev);
+#ifndef RTGT_VERBS_FLUSH
+	q->unbuilt = q->can & (RTGT_CAN_FLUSH | RTGT_CAN_ATOMIC_WRITE);
+	q->can &= ~q->unbuilt;
 #endif
+	q->odp = odp_caps(q, &dev);
 	q->max_sge_rd = (uint32_t)dev.orig_attr.max_sge_rd;
 	q->mtu = 128u << port.active_mtu;
 	return 0;
@@ -221,6 +253,10 @@ static const char *wc_opcode_str(enum ibv_wc_opcode opcode)
 		return "RECV";
 	case IBV_WC_RECV_RDMA_WITH_IMM:
 		return "RECV_RDMA_WITH_IMM";
+	case IBV_WC_BIND_MW:
+		return "BIND_MW";
+	case IBV_WC_LOCAL_INV:
+		return "LOCAL_INV";
 	default:
 		return "other";
 	}
@@ -416,6 +452,9 @@ static const struct meaning {
 	}, {
 		IBV_WC_LOC_QP_OP_ERR,
 		"the local queue pair could not process the request"
+	}, {
+		IBV_WC_MW_BIND_ERR,
+		"the local device did not bind the memory window: what it covers, or grants, is more than its registration allows"
 	},
 	{ }
 };

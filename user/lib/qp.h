@@ -13,8 +13,8 @@
 #include "log.h"
 #include "mr.h"
 
-/* Pieces a work request may have, if the device takes as many */
-#define RTGT_SGES	32
+/* Pieces a work request may have, if the device takes as many: more than any does */
+#define RTGT_SGES	128
 
 /* The address header in front of what a datagram brings */
 #define RTGT_GRH	40
@@ -30,6 +30,8 @@
 #define RTGT_CAN_ATOMIC		0x1U
 #define RTGT_CAN_FLUSH		0x2U
 #define RTGT_CAN_ATOMIC_WRITE	0x4U
+#define RTGT_CAN_WINDOW		0x8U	/* memory windows of type 2 */
+#define RTGT_CAN_ODP		0x10U	/* registrations on demand, see rtgt_qp.odp */
 
 /**
  * struct rtgt_qp_param - what queue pair to make
@@ -57,6 +59,8 @@ struct rtgt_qp_param {
  * @ex: the same, to post what needs the newer calls; NULL when there is no such operation
  * @ah: where a datagram goes; NULL when connected
  * @can: RTGT_CAN_* of the device and the library
+ * @unbuilt: those of the device this was built without, for want of a newer rdma-core
+ * @odp: what may use memory registered on demand: enum ibv_odp_transport_cap_bits
  * @recv_sges: pieces a receive is cut into
  * @max_sge_rd: pieces a READ may have
  * @max_inline: bytes that may be posted inline
@@ -72,6 +76,8 @@ struct rtgt_qp {
 	struct ibv_qp_ex *ex;
 	struct ibv_ah *ah;
 	unsigned int can;
+	unsigned int unbuilt;
+	unsigned int odp;
 	uint32_t recv_sges;
 	uint32_t max_sge_rd;
 	uint32_t max_inline;
@@ -82,7 +88,8 @@ struct rtgt_qp {
 /**
  * struct rtgt_wr - a work request
  * @id: comes back in the completion
- * @opcode: IBV_WR_*, RTGT_WR_FLUSH or RTGT_WR_ATOMIC_WRITE (of the 8 bytes at @offset)
+ * @opcode: IBV_WR_*, RTGT_WR_FLUSH or RTGT_WR_ATOMIC_WRITE (of the 8 bytes at @offset).
+ *	    IBV_WR_BIND_MW gives @window the bytes at @offset and a new key
  * @mr: local buffer
  * @offset: first byte, counted from @mr->buf
  * @len: bytes; 0 makes a request without a scatter-gather entry
@@ -92,12 +99,14 @@ struct rtgt_qp {
  *	 range that lies at @offset and is cut into pieces; otherwise 0
  * @at: the request's first byte in it
  * @remote_addr: for what is one-sided
- * @rkey: likewise; for SEND_WITH_INV the key to invalidate
+ * @rkey: likewise; for SEND_WITH_INV and IBV_WR_LOCAL_INV the key to invalidate
  * @imm: for the opcodes with an immediate, host order
  * @compare_add: for atomics, what to compare with or to add
  * @swap: for COMPARE_AND_SWAP
  * @flags: IBV_SEND_FENCE, IBV_SEND_INLINE; inline is ignored where it cannot be
  * @unsignaled: no completion unless it fails
+ * @window: what is bound
+ * @access: what it grants, IBV_ACCESS_REMOTE_*
  */
 struct rtgt_wr {
 	uint64_t id;
@@ -116,6 +125,8 @@ struct rtgt_wr {
 	uint64_t swap;
 	unsigned int flags;
 	bool unsignaled;
+	const struct rtgt_window *window;
+	unsigned int access;
 };
 
 /**

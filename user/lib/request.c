@@ -65,8 +65,9 @@ static int ask_small(struct rtgt_client *c, enum rtgt_op op, const void *body, u
  * @took: filled
  * @err: says what is wrong
  *
- * What came back is at rtgt_client_rx() until the next operation.  After a
- * SEND_WITH_INV the key in it is dead: rtgt_client_revoke() gets a new one.
+ * What came back is at rtgt_client_rx() until the next operation.  The echo tells
+ * the immediate the target got, which is checked.  After a SEND_WITH_INV the key
+ * in it is dead: rtgt_client_revoke() gets a new one.
  *
  * Return: 0, or a negative errno.
  */
@@ -79,6 +80,9 @@ int rtgt_client_echo(struct rtgt_client *c, const struct rtgt_echo *echo, struct
 	if (!ret && reply.len != echo->len)
 		ret = rtgt_fail(err, EPROTO, "the echo has %u bytes, %u were sent", reply.len,
 				echo->len);
+	if (!ret && reply.arg != echo->imm)
+		ret = rtgt_fail(err, EPROTO, "the target got immediate 0x%08x, 0x%08x was sent",
+				reply.arg, echo->imm);
 	return ret;
 }
 
@@ -126,7 +130,8 @@ int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct
 	struct rtgt_xfer xfer;
 
 	rtgt_wire_xfer(&xfer, move->region, move->remote, move->len,
-		       (uintptr_t)move->mr->buf + move->local, move->mr->mr->rkey);
+		       (uintptr_t)move->mr->buf + move->local,
+		       move->window ? move->window->mw->rkey : move->mr->mr->rkey);
 	return ask_small(c, move->op, &xfer, sizeof(xfer), &reply, took, err);
 }
 

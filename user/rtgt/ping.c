@@ -125,70 +125,20 @@ static int run_sizes(struct ping *p, bool asked, struct rtgt_err *err)
 	if (!ret && cut && p->sweep && done < max)
 		ret = run_size(p, (uint32_t)max, err);
 	if (!ret && cut)
-		ping_out_skip(p, "sizes above %llu: %s", (unsigned long long)max, why);
+		ping_out_skip(p, NULL, "sizes above %llu: %s", (unsigned long long)max, why);
 	return ret;
-}
-
-/* What the device is asked for; says what is missing */
-static bool device_lacks(const struct ping *p, char *why, size_t size)
-{
-	unsigned int missing = p->op->can & ~p->client.qp.can;
-	const char *device = ibv_get_device_name(p->client.cm.id->verbs->device);
-
-	if (missing & RTGT_CAN_ATOMIC)
-		snprintf(why, size, "device %s has no atomics (atomic_cap none)", device);
-	else if (missing & RTGT_CAN_FLUSH)
-		snprintf(why, size,
-			 "device %s, or this build's rdma-core, has no FLUSH (device_cap_flags bit 38)",
-			 device);
-	else if (missing)
-		snprintf(why, size,
-			 "device %s, or this build's rdma-core, has no ATOMIC_WRITE (device_cap_flags bit 40)",
-			 device);
-	return missing;
-}
-
-/* Is the operation impossible here? Says why */
-static bool impossible(const struct ping *p, char *why, size_t size)
-{
-	const struct rtgt_peer *peer = &p->client.peer;
-	char access[32], wanted[32];
-
-	if (!(p->op->on & 1u << p->transport)) {
-		snprintf(why, size, "transport %s does not have it",
-			 rtgt_transport_str(p->transport));
-	} else if (p->op->needs & PING_TARGET && !peer->rtgt) {
-		snprintf(why, size,
-			 "it needs a target that speaks rtgt, this server gave a plain capability");
-	} else if (p->op->access & ~p->mem->access) {
-		rtgt_access_str(p->mem->access, access, sizeof(access));
-		rtgt_access_str(p->op->access, wanted, sizeof(wanted));
-		snprintf(why, size, "region %u grants %s only, it needs %s", p->region, access,
-			 wanted);
-	} else if (p->op->size > p->region_len) {
-		snprintf(why, size, "region %u has %llu bytes, it needs %u", p->region,
-			 (unsigned long long)p->region_len, p->op->size);
-	} else if (p->op->needs & PING_PRIVATE && !(peer->features & RTGT_F_PRIVATE)) {
-		snprintf(why, size,
-			 "it would take the region from all: it needs a port with scope private");
-	} else if (p->op->access == RTGT_ACCESS_READ && p->sges > p->client.qp.max_sge_rd) {
-		snprintf(why, size, "the device takes %u pieces for a READ (max_sge_rd)",
-			 p->client.qp.max_sge_rd);
-	} else {
-		return device_lacks(p, why, size);
-	}
-	return true;
 }
 
 static int run_op(struct ping *p, bool asked, struct rtgt_err *err)
 {
-	char why[160];
+	char why[PING_WHY];
+	const char *missing = ping_lacks(p, why);
 
-	if (!impossible(p, why, sizeof(why)))
+	if (!missing)
 		return run_sizes(p, asked, err);
 	if (asked)
 		return rtgt_fail(err, EOPNOTSUPP, "%s is not possible: %s", p->op->name, why);
-	ping_out_skip(p, "%s", why);
+	ping_out_skip(p, missing, "%s", why);
 	return 0;
 }
 
@@ -205,7 +155,8 @@ static int run_ops(struct ping *p, struct rtgt_err *err)
 			ret = run_op(p, p->asked & 1u << i, err);
 	}
 	if (!ret && !json_object_array_length(p->results))
-		ret = rtgt_fail(err, EOPNOTSUPP, "nothing of what was asked is possible here");
+		ret = rtgt_fail(err, EOPNOTSUPP, "nothing of what was asked is possible here: %s",
+				ping_out_first_skip(p));
 	return ret;
 }
 
@@ -227,26 +178,29 @@ static int make_buffers(struct ping *p, struct rtgt_err *err)
 {
 	const struct rtgt_log *log = p->client.cm.param.log;
 	struct ibv_pd *pd = p->client.qp.pd;
+	int ret, all = p->odp && p->client.qp.odp ? IBV_ACCESS_ON_DEMAND : 0;
 	size_t len = ping_largest(p);
-	int ret, tx = 0, rx = 0;
+	int tx = all, rx = all | IBV_ACCESS_LOCAL_WRITE;
+	bool window = p->window && p->client.qp.can & RTGT_CAN_WINDOW;
 
 	if (len > p->region_len)
 		len = p->region_len;
 	if (len < sizeof(uint64_t))
 		len = sizeof(uint64_t);
 	len += 2 * PING_MARGIN;
-	/* for PULL and PUSH; only the target is told the keys */
+	/* for PULL and PUSH; only the target is told the keys, those of windows if there are */
 	if (p->transport == RTGT_RC && p->client.peer.rtgt) {
-		tx = IBV_ACCESS_REMOTE_READ;
-		rx = IBV_ACCESS_REMOTE_WRITE;
+		tx |= window ? IBV_ACCESS_MW_BIND : IBV_ACCESS_REMOTE_READ;
+		rx |= window ? IBV_ACCESS_MW_BIND : IBV_ACCESS_REMOTE_WRITE;
 	}
 	ret = rtgt_mr_create(&p->tx, pd, "data to write", len, tx, log, err);
 	if (!ret)
-		ret = rtgt_mr_create(&p->rx, pd, "data read", len, rx | IBV_ACCESS_LOCAL_WRITE,
-				     log, err);
+		ret = rtgt_mr_create(&p->rx, pd, "data read", len, rx, log, err);
 	if (!ret && p->sges > 1)
 		ret = rtgt_mr_create(&p->list, pd, "data in pieces", len + ping_list_room(p),
-				     IBV_ACCESS_LOCAL_WRITE, log, err);
+				     all | IBV_ACCESS_LOCAL_WRITE, log, err);
+	if (!ret && window)
+		ret = rtgt_window_create(&p->mw, pd, err);
 	return ret;
 }
 
@@ -266,6 +220,7 @@ static int run_connected(struct ping *p, struct rtgt_facts *facts, struct rtgt_e
 	}
 	if (!ret)
 		ping_out_end(p);
+	rtgt_window_destroy(&p->mw);
 	rtgt_mr_destroy(&p->tx);
 	rtgt_mr_destroy(&p->rx);
 	rtgt_mr_destroy(&p->list);
@@ -286,6 +241,7 @@ static int run(struct ping *p)
 		.sges = p->sges,
 		.chain = 2 * p->chain + 1,
 		.flags = p->flags,
+		.odp = p->odp,
 	};
 	struct rtgt_err err = { };
 	struct rtgt_facts facts;

@@ -5,6 +5,7 @@
  *	ping_args.c	the command line
  *	ping.c		the connection, the order of things
  *	ping_ops.c	the table of operations, the place each is done at
+ *	ping_can.c	what stands in the way of one
  *	ping_rdma.c	the one-sided operations
  *	ping_send.c	those that ask the target for something
  *	ping_check.c	what verification has in common
@@ -28,6 +29,9 @@
 /* Bytes around a range that are watched, where the region has room */
 #define PING_MARGIN	RTGT_GUARD
 
+/* Room for the reason why an operation is not possible */
+#define PING_WHY	192
+
 struct ping;
 
 /* Requests of a chain, half of them to READ and half to WRITE with --fence */
@@ -37,7 +41,8 @@ struct ping;
 #define PING_TARGET	0x1U	/* a target that speaks rtgt */
 #define PING_MSG	0x2U	/* its bytes are in a message */
 #define PING_PRIVATE	0x4U	/* a region nobody else uses */
-#define PING_EXTRA	0x8U	/* only on demand */
+#define PING_EXTRA	0x8U	/* only when it is asked for */
+#define PING_MOVE	0x10U	/* the target reaches into our memory */
 
 /**
  * struct ping_op - an operation
@@ -74,6 +79,7 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @all: -o all: whatever is possible
  * @transport: which
  * @sges, @chain, @flags: --sge, --unsignaled, --inline and --fence as IBV_SEND_*
+ * @window, @odp: --window, --odp
  * @region: index
  * @timeout: seconds
  * @verify, @show, @debug, @quiet, @poll, @json, @pretty: options
@@ -85,6 +91,7 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @tx: what the target should hold: margin, data, margin
  * @rx: what READs bring
  * @list: the same cut into pieces, with --sge
+ * @mw: with --window, what the target gets the key of
  * @wr: a chain being put together
  * @completion, @reply: samples of the current operation and size
  * @seed: changes with every run
@@ -111,6 +118,7 @@ struct ping {
 	bool all;
 	enum rtgt_transport transport;
 	unsigned int sges, chain, flags;
+	bool window, odp;
 	uint32_t region;
 	unsigned int timeout;
 	bool verify, show, debug, quiet, poll, json, pretty;
@@ -119,6 +127,7 @@ struct ping {
 	const struct rtgt_mem *mem;
 	uint64_t region_len;
 	struct rtgt_mr tx, rx, list;
+	struct rtgt_window mw;
 	struct rtgt_rdma wr[PING_CHAIN + 1];
 	struct rtgt_hist completion, reply;
 	uint64_t seed, serial;
@@ -135,6 +144,8 @@ struct ping {
 
 int ping_parse(struct ping *p, int argc, char **argv);
 uint32_t ping_largest(const struct ping *p);
+
+const char *ping_lacks(const struct ping *p, char *why);
 
 int ping_prepare(struct ping *p, struct rtgt_err *err);
 int ping_once(struct ping *p, struct rtgt_err *err);
@@ -172,7 +183,9 @@ int ping_push(struct ping *p, struct rtgt_err *err);
 
 void ping_out_head(const struct ping *p, const struct rtgt_facts *facts);
 void ping_out_result(struct ping *p, uint64_t iterations);
-void ping_out_skip(struct ping *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ping_out_skip(struct ping *p, const char *missing, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+const char *ping_out_first_skip(const struct ping *p);
 void ping_out_data(const struct ping *p, const void *data, uint32_t len);
 void ping_out_end(const struct ping *p);
 int ping_out_json(struct ping *p, const struct rtgt_facts *facts, const struct rtgt_err *err);

@@ -34,6 +34,8 @@ static const char help[] =
 "      --inline         post data inline, up to what the device takes\n"
 "      --sge N          data in N pieces, in a scatter-gather list\n"
 "      --unsignaled N   WRITEs and READs as chains of N requests, only the last signaled\n"
+"      --window         pull and push through a memory window of their own (type 2)\n"
+"      --odp            register memory on demand instead of pinning it\n"
 "      --fence          fenced requests; a READ is followed by a fenced WRITE of its data\n"
 "      --poll           spin on the completion queue instead of sleeping: wants a CPU of its own\n"
 "      --timeout SECS   bound of each step and operation, 10 by default\n"
@@ -54,6 +56,8 @@ enum {
 	OPT_SGE,
 	OPT_UNSIGNALED,
 	OPT_FENCE,
+	OPT_WINDOW,
+	OPT_ODP,
 };
 
 static const struct option options[] = {
@@ -73,6 +77,8 @@ static const struct option options[] = {
 	{ "sge", required_argument, NULL, OPT_SGE },
 	{ "unsignaled", required_argument, NULL, OPT_UNSIGNALED },
 	{ "fence", no_argument, NULL, OPT_FENCE },
+	{ "window", no_argument, NULL, OPT_WINDOW },
+	{ "odp", no_argument, NULL, OPT_ODP },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "debug", no_argument, NULL, 'd' },
@@ -203,6 +209,12 @@ static int set_flag(struct ping *p, int opt)
 		return EXIT_OK;
 	case OPT_FENCE:
 		p->flags |= IBV_SEND_FENCE;
+		return EXIT_OK;
+	case OPT_WINDOW:
+		p->window = true;
+		return EXIT_OK;
+	case OPT_ODP:
+		p->odp = true;
 		return EXIT_OK;
 	case 'v':
 		p->show = true;

@@ -22,7 +22,7 @@
 #define FLUSH		RTGT_ACCESS_FLUSH
 
 #define ASK		(PING_TARGET | PING_MSG)
-#define MOVE		(PING_TARGET | PING_EXTRA)
+#define MOVE		(PING_TARGET | PING_EXTRA | PING_MOVE)
 
 /* In the order they run */
 const struct ping_op ping_ops[PING_OPS] = {

@@ -91,8 +91,8 @@ void ping_out_result(struct ping *p, uint64_t iterations)
 	p->total_bytes += verified;
 }
 
-/* Something possible was not done: why, and what would change that */
-void ping_out_skip(struct ping *p, const char *fmt, ...)
+/* Something was not done: why, and, if it was all of the operation, what is missing */
+void ping_out_skip(struct ping *p, const char *missing, const char *fmt, ...)
 {
 	struct json_object *o = json_object_new_object();
 	char text[256];
@@ -104,8 +104,18 @@ void ping_out_skip(struct ping *p, const char *fmt, ...)
 	if (table(p))
 		printf("%-12s skipped: %s\n", p->op->name, text);
 	rtgt_json_str(o, "op", p->op->name);
+	if (missing)
+		rtgt_json_str(o, "missing", missing);
 	rtgt_json_str(o, "reason", text);
 	json_object_array_add(p->skipped, o);
+}
+
+/* The reason why the first of all that was skipped was */
+const char *ping_out_first_skip(const struct ping *p)
+{
+	struct json_object *first = json_object_array_get_idx(p->skipped, 0);
+
+	return first ? json_object_get_string(json_object_object_get(first, "reason")) : "";
 }
 
 /* -v: the first bytes of what was written, read or echoed */
@@ -174,6 +184,8 @@ int ping_out_json(struct ping *p, const struct rtgt_facts *facts, const struct r
 	rtgt_json_int(doc, "sges", p->sges);
 	rtgt_json_int(doc, "chain", p->chain);
 	rtgt_json_bool(doc, "fence", p->flags & IBV_SEND_FENCE);
+	rtgt_json_bool(doc, "window", p->window);
+	rtgt_json_bool(doc, "odp", p->odp);
 	rtgt_json_str(doc, "completions", p->poll ? "polling" : "events");
 	if (facts) {
 		rtgt_json_int(doc, "region", p->region);

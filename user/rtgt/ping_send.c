@@ -71,16 +71,31 @@ int ping_send_inv(struct ping *p, struct rtgt_err *err)
 	return ret || !p->verify ? ret : ping_check_target(p, err);
 }
 
+/*
+ * With --window the target gets the key of a window that covers the range and no
+ * more, grants what the transfer needs and no more, and is gone after it.  There is
+ * no window of nothing.
+ */
 static int move(struct ping *p, enum rtgt_op op, const struct rtgt_mr *mr, size_t local,
 		struct rtgt_err *err)
 {
+	unsigned int access = op == RTGT_MSG_PULL ? IBV_ACCESS_REMOTE_READ :
+						    IBV_ACCESS_REMOTE_WRITE;
+	const struct rtgt_window *window = p->window && p->len ? &p->mw : NULL;
 	const struct rtgt_move m = {
 		.op = op, .region = p->region, .remote = p->at, .mr = mr, .local = local,
-		.len = p->len,
+		.len = p->len, .window = window,
 	};
+	struct rtgt_client *c = &p->client;
 	struct rtgt_took took;
-	int ret = rtgt_client_move(&p->client, &m, &took, err);
+	int ret = 0;
 
+	if (window)
+		ret = rtgt_client_bind(c, window, mr, local, p->len, access, err);
+	if (!ret)
+		ret = rtgt_client_move(c, &m, &took, err);
+	if (!ret && window)
+		ret = rtgt_client_unbind(c, window, err);
 	if (ret)
 		return ret;
 	ping_sample(p, &took);
