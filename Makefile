@@ -20,6 +20,7 @@ help:
 #:   RUNS=3          so many boots
 #: make bench-compare  what became slower than selftests/bench-baseline
 #: make shell        the same two guests, for you
+#: make features     the table of Documentation/features.rst, from runs on all kernels
 #: make lint         the checks of the source; silent when fine
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
 #: make build        what the guests need, and nothing else
@@ -51,6 +52,9 @@ lint:
 fuzz:
 	@vm/root run-in fuzz scripts/fuzz
 
+features:
+	@scripts/features-table
+
 build:
 	@vm/build
 
@@ -60,4 +64,4 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/rtgt"
 
-.PHONY: help demo check check-list bench bench-compare shell lint fuzz build clean distclean
+.PHONY: help demo check check-list bench bench-compare shell lint features fuzz build clean distclean

@@ -10,6 +10,10 @@
  *	look filled FILE OFFSET LENGTH BYTE	are they all BYTE?
  *	look holds FILE OFFSET LENGTH CRC BYTE	these have this CRC-32, and all
  *						around them are BYTE
+ *	look words FILE OFFSET...		the 64-bit numbers that are there
+ *	look after TEXT STORE FILE OFFSET...	write TEXT to the file STORE; what is
+ *						there then, before anything else can
+ *						happen: "gone" if the file is not
  *
  * A pipeline of standard tools would do as well, but starting a dozen processes
  * a case is most of what a suite costs in an emulated guest.
@@ -383,6 +387,32 @@ static uint64_t number(const char *text)
 	return n;
 }
 
+static int words(int fd, char **offset, int n)
+{
+	uint64_t word;
+
+	for (int i = 0; i < n; i++) {
+		if (pread(fd, &word, sizeof(word), (off_t)number(offset[i])) == sizeof(word))
+			printf("%s%llu", i ? " " : "", (unsigned long long)word);
+		else
+			printf("%sgone", i ? " " : "");
+	}
+	putchar('\n');
+	return 0;
+}
+
+/* Both are open before, so that nothing but the two system calls lies between */
+static int after(const char *text, const char *store, const char *file, char **offset, int n)
+{
+	int to = open(store, O_WRONLY), fd = open(file, O_RDONLY);
+
+	if (to < 0 || fd < 0)
+		give_up(to < 0 ? store : file);
+	if (write(to, text, strlen(text)) < 0)
+		give_up(store);
+	return words(fd, offset, n);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -405,6 +435,11 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "holds") && argc == 7)
 		return holds(argv[2], number(argv[3]), number(argv[4]), (uint32_t)number(argv[5]),
 			     (unsigned int)number(argv[6]));
-	fputs("usage: look log|since|resources|crc|filled|holds ...; see look.c\n", stderr);
+	if (!strcmp(what, "words"))
+		return words(open(argv[2], O_RDONLY), argv + 3, argc - 3);
+	if (!strcmp(what, "after") && argc > 5)
+		return after(argv[2], argv[3], argv[4], argv + 5, argc - 5);
+	fputs("usage: look log|since|resources|crc|filled|holds|words|after ...; see look.c\n",
+	      stderr);
 	return 2;
 }

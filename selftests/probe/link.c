@@ -78,7 +78,11 @@ int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 		.initiator_depth = o->reads ? 0 : RTGT_CM_NONE,
 		.responder_resources = o->holds ? 0 : RTGT_CM_NONE,
 	};
-	const struct rtgt_qp_param queues = { .send_depth = 4, .recv_depth = 4 };
+	const struct rtgt_qp_param queues = {
+		.send_depth = 4 + 2 * (uint32_t)o->depth, .recv_depth = 3 + (uint32_t)o->depth,
+		.sges = (uint32_t)o->sges, .inline_data = o->inline_data,
+	};
+	const int access = IBV_ACCESS_LOCAL_WRITE | (o->odp ? IBV_ACCESS_ON_DEMAND : 0);
 	size_t reply = (size_t)o->body + SMALL;
 	size_t room = (size_t)o->len > reply ? (size_t)o->len : reply;
 	uint8_t data[RTGT_REQ_MAX] = {};
@@ -89,11 +93,10 @@ int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 	if (!ret)
 		ret = rtgt_qp_create(&l->qp, &l->cm, &queues, err);
 	if (!ret)
-		ret = rtgt_mr_create(&l->buf, l->qp.pd, "buffer", room, IBV_ACCESS_LOCAL_WRITE,
-				     NULL, err);
+		ret = rtgt_mr_create(&l->buf, l->qp.pd, "buffer", room, access, NULL, err);
 	if (!ret)
-		ret = rtgt_mr_create(&l->recv, l->qp.pd, "receive", head_of(l) + reply,
-				     IBV_ACCESS_LOCAL_WRITE, NULL, err);
+		ret = rtgt_mr_create(&l->recv, l->qp.pd, "receive", head_of(l) + reply, access,
+				     NULL, err);
 	if (!ret)
 		ret = post_recv(l, err);
 	if (!ret)

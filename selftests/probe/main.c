@@ -27,10 +27,14 @@ static const struct {
 	{ "rping", cmd_rping },
 	{ "sync", cmd_sync },
 	{ "messages", cmd_messages },
+	{ "chain", cmd_chain },
+	{ "move", cmd_move },
+	{ "invalidate", cmd_invalidate },
+	{ "contend", cmd_contend },
+	{ "traffic", cmd_traffic },
 	/* many.c */
 	{ "race", cmd_race },
 	{ "hold", cmd_hold },
-	{ "traffic", cmd_traffic },
 	/* large.c */
 	{ "extents", cmd_extents },
 	{ "bulk", cmd_bulk },
@@ -50,6 +54,10 @@ static const struct {
 	NUMBER(withhold), NUMBER(revoke), NUMBER(neighbour), NUMBER(other),
 	NUMBER(wait), NUMBER(bytes), NUMBER(depth),
 	NUMBER(blind), NUMBER(qkey_xor), NUMBER(sink), NUMBER(ms), NUMBER(arg),
+	NUMBER(sges), NUMBER(inline_data), NUMBER(fence), NUMBER(to), NUMBER(step),
+	NUMBER(rotate), NUMBER(elsewhere), NUMBER(odp),
+	NUMBER(at), NUMBER(rights), NUMBER(bindable), NUMBER(window), NUMBER(window_at),
+	NUMBER(window_len), NUMBER(window_rights), NUMBER(kill), NUMBER(leave),
 #undef NUMBER
 };
 
@@ -59,6 +67,7 @@ static const struct option defaults = {
 	.magic = -1, .version = -1, .size = -1, .key_of = -1, .reads = -1, .holds = -1,
 	.rnr_retry = -1, .msg_version = RTGT_VERSION, .msg_op = RTGT_MSG_ECHO, .msg_len = -1,
 	.tag = 7, .cut = -1, .depth = 8, .ms = RTGT_WITHHOLD_MAX_MS,
+	.sges = 1, .rights = 3, .bindable = 1, .window_len = -1, .window_rights = 3,
 };
 
 static int set_transport(struct option *o, const char *name)

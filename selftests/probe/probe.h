@@ -32,6 +32,11 @@ struct option {
 	long long compare, swap, reads, holds, rnr_retry, withhold, revoke;
 	long long neighbour, other, wait, bytes, depth;
 	long long transport, blind, qkey_xor, sink, ms, arg;
+	/* how work requests are made */
+	long long sges, inline_data, fence, to, step, rotate;
+	/* the client's own memory, for the target to reach */
+	long long at, rights, bindable, window, window_at, window_len, window_rights, kill, leave;
+	long long elsewhere, odp;
 };
 
 struct link {
@@ -69,6 +74,10 @@ int cmd_hold(const struct option *o);
 int cmd_traffic(const struct option *o);
 int cmd_extents(const struct option *o);
 int cmd_bulk(const struct option *o);
+int cmd_chain(const struct option *o);
+int cmd_move(const struct option *o);
+int cmd_invalidate(const struct option *o);
+int cmd_contend(const struct option *o);
 
 /* main.c */
 int parse_option(struct option *o, char *arg);

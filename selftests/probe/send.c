@@ -112,7 +112,8 @@ void print_reply(const struct rtgt_reply *r, const struct option *o)
 {
 	struct rtgt_diff diff;
 
-	printf("status=%s op=%u tag=%u len=%u", status_name(r->status), r->op, r->tag, r->len);
+	printf("status=%s op=%u tag=%u len=%u arg=%u", status_name(r->status), r->op, r->tag,
+	       r->len, r->arg);
 	if (r->op == RTGT_MSG_CHECKSUM && r->status == RTGT_OK)
 		printf(" crc=%u covered=%llu", r->crc, (unsigned long long)r->covered);
 	if (r->op == RTGT_MSG_EXTENTS && r->status == RTGT_OK)

@@ -1,0 +1,265 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# initiated.sh: transfers the target makes: PULL, it READs the client's memory into
+# a region, and PUSH, it WRITEs a region to the client's memory.
+#
+# The bytes are compared at both ends: those of the region through debugfs, those
+# of the client by probe, which also watches what surrounds them.  What the
+# *target* asks for in vain is answered with a typed status.  What the *client's*
+# device refuses ends this connection, as the transport has it: the target counts
+# a send error, and the neighbour on the same port does not notice.
+
+. "${0%/*}/lib.sh"
+
+OFFSET=37
+FILL=0xa5
+
+path_mtu() {
+	if [[ ! -s $WORK/mtu ]]; then
+		ibv_devinfo -d "$RTGT_CLIENT_DEV" | awk '$1 == "active_mtu:" { print $2 }' >"$WORK/mtu"
+	fi
+	read -r MTU <"$WORK/mtu"
+}
+
+need_windows() {
+	[[ $1 != *window=none* ]] || skip "the client's device $RTGT_CLIENT_DEV has no type 2 memory windows (max_mw)"
+}
+
+# One transfer, held against the bytes at the other end.
+moved() { # OP BYTES [KEY=VALUE...]
+	local op=$1 n=$2 text
+	shift 2
+	text=$(probe move "op=$op" "len=$n" "offset=$OFFSET" "seed=$((n + 1))" "$@")
+	need_windows "$text"
+	has "$text" status=ok guards=0
+	if [[ $op == pull ]]; then
+		target look holds "$(data_of mem)" "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
+	else
+		has "$text" "crc=$(target look crc "$(data_of mem)" "$OFFSET" "$n")"
+	fi
+}
+
+region_for() { # OP BYTES
+	if [[ $1 == pull ]]; then
+		target_port region mem "size=$2" "fill=$FILL"
+	else
+		target_port region mem "size=$2" fill=counter
+	fi
+}
+
+# A request has 48 bytes.
+sizes() { # OP
+	local n
+	path_mtu
+	region_for "$1" 1100000
+	for n in 0 1 $((MTU - 1)) "$MTU" $((MTU + 1)) 1048576; do
+		moved "$1" "$n"
+	done
+	expect_counters recv_msgs=6 recv_bytes=288 replies=6 malformed=0 imms=0 qp_errors=0 send_errors=0
+	rtgt ping -o "$1" -S "0,1,$((MTU - 1)),$MTU,$((MTU + 1)),1M" -C 2 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" \
+		"$RTGT_TARGET_ADDR" >"$WORK/ping" || fail "$(<"$WORK/ping")"
+	grep -q "^12 operations, .* verified at both ends" "$WORK/ping"
+}
+
+# Beyond 1 MiB it takes several work requests, beyond 2 MiB several chunks of memory.
+large() { # OP
+	local n=$((9 * 1048576 / 2 + 3))
+	region_for "$1" $((n + 100))
+	moved "$1" "$n"
+	expect_counters replies=1 malformed=0 qp_errors=0 send_errors=0
+}
+
+# Sixteen under way on one connection.
+many() { # OP
+	region_for "$1" 170000
+	moved "$1" 160000 count=16
+	expect_counters recv_msgs=16 replies=16 malformed=0 qp_errors=0
+}
+
+# --- what the target refuses to do ----------------------------------------------------
+
+answered() { # STATUS MOVE-ARGUMENT...
+	local status=$1
+	shift
+	target_port region mem size=4096 "fill=$FILL" region ro size=4096 access=read "fill=$FILL" \
+		region wo size=4096 access=write "fill=$FILL"
+	has "$(probe move len=64 "$@")" "status=$status" guards=0
+	target look filled "$(data_of mem)" 0 4096 "$FILL"
+	target look filled "$(data_of ro)" 0 4096 "$FILL"
+	expect_counters recv_msgs=1 replies=1 malformed=1 qp_errors=0 send_errors=0
+}
+
+# The client's REQ allowed no READ towards it; what it may be sent is WRITEs.
+no_depth() {
+	region_for push 4096
+	has "$(probe move op=pull len=64 holds=0)" status=depth
+	moved push 64 holds=0
+	expect_counters recv_msgs=2 replies=2 malformed=1 qp_errors=0 send_errors=0
+}
+
+# Nothing is read or written, so nobody looks at keys.
+nothing_at_all() {
+	target_port region mem size=4096 "fill=$FILL"
+	has "$(probe move op=pull len=0 rkey_xor=0x1000 offset=4096)" status=ok
+	has "$(probe move op=push len=0 rkey_xor=0x1000 offset=4096)" status=ok
+	expect_counters replies=2 malformed=0 send_errors=0
+}
+
+# --- what the client's device refuses ---------------------------------------------------
+
+# The connection ends, the target lives.
+guarded_port() {
+	target_port region mem size=4096 "fill=$FILL"
+	background neighbour probe hold
+	said neighbour ready=1
+}
+
+expect_refused() { # TEXT
+	has "$1" end=disconnected guards=0
+	target look filled "$(data_of mem)" 0 4096 "$FILL"
+	expect_counters conns_accepted=2 conns_closed=1 send_errors=1 malformed=0 qp_errors=0 replies=0
+	tell neighbour echo
+	said neighbour alive=1
+	finish neighbour
+}
+
+refused() { # MOVE-ARGUMENT...
+	guarded_port
+	expect_refused "$(probe move len=2000 "$@")"
+}
+
+# A key of another connection: its domain, and its window, are not those of this one.
+elsewhere() { # MOVE-ARGUMENT...
+	local text
+	guarded_port
+	text=$(probe move len=2000 elsewhere=1 "$@")
+	has "$text" end=disconnected guards=0 alive=1
+	target look filled "$(data_of mem)" 0 4096 "$FILL"
+	expect_counters conns_accepted=3 conns_closed=2 send_errors=1 malformed=0 qp_errors=0 replies=1
+	tell neighbour echo
+	said neighbour alive=1
+	finish neighbour
+}
+
+# --- memory windows -----------------------------------------------------------------------
+
+# The registration itself grants nothing to a pull.
+through_window() { # OP
+	local n
+	local -a through=(window=1 rights=0 window_rights=1)
+	[[ $1 == pull ]] || through=(window=1 rights=2 window_rights=2)
+	path_mtu
+	region_for "$1" 70000
+	for n in 1 $((MTU - 1)) "$MTU" $((MTU + 1)) 65536; do
+		moved "$1" "$n" "${through[@]}"
+	done
+	expect_counters replies=5 malformed=0 qp_errors=0 send_errors=0
+	rtgt ping -o "$1" -S "0,1,$((MTU - 1)),$MTU,$((MTU + 1)),64K" -C 2 --window -p "$CM_PORT" \
+		-I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/ping" || fail "$(<"$WORK/ping")"
+	grep -q "^12 operations, .* verified at both ends" "$WORK/ping"
+}
+
+window_refused() { # MOVE-ARGUMENT...
+	local text
+	guarded_port
+	text=$(probe move len=2000 window=1 "$@")
+	need_windows "$text"
+	has "$text" window=success
+	expect_refused "$text"
+}
+
+# Inside the registration, but not inside the window.
+window_bounds() { # MOVE-ARGUMENT...
+	local text
+	guarded_port
+	text=$(probe move len=1000 window=1 window_at=300 window_len=500 "$@")
+	need_windows "$text"
+	has "$text" window=success
+	[[ $text != *status=ok* ]] ||
+		skip "the client's device $RTGT_CLIENT_DEV does not hold a window's bounds, only its registration's"
+	expect_refused "$text"
+}
+
+# A window that cannot be is not bound, and its key opens nothing.
+unbound() { # MOVE-ARGUMENT...
+	local text
+	target_port region mem size=4096 "fill=$FILL"
+	text=$(probe move op=push len=2000 window=1 "$@")
+	need_windows "$text"
+	# rxe flushes the request that was at fault like those behind it
+	[[ $text == window=bind* || $text == window=flush* || $text == window=unposted* ]] || fail "bound: $text"
+	expect_counters conns_accepted=1 recv_msgs=0 send_errors=0
+	expect_no_connections
+}
+
+# --- the end in the middle -------------------------------------------------------------------
+
+HUGE=$((32 * 1048576))
+
+# No reply: the transfer had not ended.
+left_in_the_middle() {
+	expect_no_connections
+	expect_counters recv_msgs=1 replies=0 qp_errors=0
+	target port_del "$PORT"
+}
+
+leaves_push() {
+	target_port region mem "size=$HUGE"
+	has "$(probe move op=push "len=$HUGE" leave=1)" asked=1 left=1
+	left_in_the_middle
+}
+
+landed() {
+	[[ $(target look words "$(data_of mem)" 0) != "$ALL_FILL" ]]
+}
+
+killed_in_pull() {
+	local ALL_FILL=11936128518282651045
+	target_port region mem "size=$HUGE" "fill=$FILL"
+	background mover probe move op=pull "len=$HUGE"
+	wait_until 10 landed || fail "nothing arrives: $(cat "$WORK/mover.err")"
+	kill -KILL "${BG_PID[mover]}"
+	left_in_the_middle
+}
+
+tcase pull "the target READs 0 bytes to 1 MiB of the client's memory" sizes pull
+tcase push "the target WRITEs 0 bytes to 1 MiB to the client's memory" sizes push
+tcase pull-rkey "a PULL with a wrong key of the client's ends this connection only" refused op=pull rkey_xor=0x1000
+tcase push-rkey "a PUSH with a wrong key of the client's ends this connection only" refused op=push rkey_xor=0x1000
+
+tier fast
+tcase pull-large "a PULL of several work requests" large pull
+tcase push-large "a PUSH of several work requests" large push
+tcase pull-many "sixteen PULLs at a time" many pull
+tcase push-many "sixteen PUSHes at a time" many push
+tcase pull-range "a PULL one byte beyond the region is a range error" answered range op=pull offset=4033
+tcase push-range "a PUSH one byte beyond the region is a range error" answered range op=push offset=4033
+tcase pull-wrap "a PULL whose end wraps is a range error" answered range op=pull offset=-32
+tcase pull-region "a PULL into a region that is not there is a region error" answered region op=pull region=3
+tcase push-region "a PUSH of a region that is not there is a region error" answered region op=push region=3
+tcase pull-read-only "a PULL into a region the client may only read is an access error" answered access op=pull region=1
+tcase push-write-only "a PUSH of a region the client may only write is an access error" answered access op=push region=2
+tcase no-depth "a PULL of a client that allows no READ is a depth error" no_depth
+tcase zero-bytes "nothing needs no key" nothing_at_all
+tcase pull-end "a PULL one byte beyond the client's memory ends this connection only" refused op=pull at=65
+tcase push-end "a PUSH one byte beyond the client's memory ends this connection only" refused op=push at=65
+tcase push-before "a PUSH one byte before the client's memory ends this connection only" refused op=push at=-65
+tcase pull-right "a PULL of memory nobody may READ ends this connection only" refused op=pull rights=2
+tcase push-right "a PUSH to memory nobody may WRITE ends this connection only" refused op=push rights=1
+tcase push-elsewhere "a PUSH to memory of the client's other connection ends this one only" elsewhere op=push
+tcase window-pull "a PULL through a memory window" through_window pull
+tcase window-push "a PUSH through a memory window" through_window push
+tcase window-pull-right "a PULL through a window for writing is refused" window_refused op=pull window_rights=2
+tcase window-push-right "a PUSH through a window for reading is refused" window_refused op=push window_rights=1
+tcase window-end "a PUSH beyond a window that ends with its registration is refused" window_refused op=push at=65
+tcase window-killed "a PUSH through a window that was invalidated is refused" window_refused op=push kill=1
+tcase window-elsewhere "a PUSH through a window of another connection is refused" elsewhere op=push window=1
+tcase window-bounds "a PUSH beyond a window, inside its registration, is refused" window_bounds op=push
+tcase window-more "a window larger than its registration is not bound" unbound window_len=3000
+tcase window-read-only "a window for writing over memory that is only read is not bound" unbound rights=1
+tcase window-unbindable "a window over memory that is not for windows is not bound" unbound bindable=0
+tcase leaves-push "a client that disconnects in the middle of a PUSH leaves nothing" leaves_push
+tcase killed-pull "a client that is killed in the middle of a PULL leaves nothing" killed_in_pull
+
+tmain "$@"

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * probe invalidate: kill the region's rkey with a SEND_WITH_INVALIDATE, and see
+ * what can still be done with it.
+ *
+ *	rotate=1	have the target make a new one first, which must work, and
+ *			only then use the old one
+ */
+#include <stdio.h>
+
+#include "probe.h"
+
+static int write_with(struct link *l, const struct option *o, const char *what, uint32_t rkey,
+		      struct rtgt_err *err)
+{
+	const struct rtgt_wr wr = {
+		.id = SEND_ID, .opcode = IBV_WR_RDMA_WRITE, .mr = &l->buf, .rkey = rkey,
+		.remote_addr = l->peer.region[0].addr + (uint64_t)o->offset,
+		.len = (uint32_t)o->len,
+	};
+	struct ibv_wc wc;
+
+	rtgt_pattern_fill(l->buf.buf, (size_t)o->len, (uint64_t)o->seed);
+	if (rtgt_qp_post(&l->qp, &wr, err) || wait_for(l, SEND_ID, &wc, err))
+		return -1;
+	printf("%s=%s crc=%u\n", what, wc_name(wc.status),
+	       rtgt_crc32(0, l->buf.buf, (size_t)o->len));
+	return 0;
+}
+
+static int run(struct link *l, const struct option *o, struct rtgt_err *err)
+{
+	uint32_t old = l->peer.region[0].rkey;
+	const struct rtgt_wr wr = {
+		.id = SEND_ID, .opcode = IBV_WR_SEND_WITH_INV, .mr = &l->buf, .rkey = old,
+		.len = (uint32_t)make_msg(l, o),
+	};
+	struct rtgt_range range;
+	struct rtgt_reply reply;
+	struct ibv_wc wc;
+
+	if (rtgt_qp_post(&l->qp, &wr, err) || wait_for(l, SEND_ID, &wc, err) ||
+	    take_reply(l, &reply, err))
+		return -1;
+	printf("wc=%s ", wc_name(wc.status));
+	print_reply(&reply, o);
+	rtgt_wire_range(&range, 0, 0, 0);
+	if (o->rotate) {
+		if (ask(l, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, err))
+			return -1;
+		printf("other=%d same_addr=%d\n", reply.mem.rkey != old,
+		       reply.mem.addr == l->peer.region[0].addr);
+		if (write_with(l, o, "new", reply.mem.rkey, err))
+			return -1;
+	}
+	return write_with(l, o, "old", old, err);
+}
+
+int cmd_invalidate(const struct option *o)
+{
+	struct rtgt_err err = {};
+	struct link l;
+	int ret = 1;
+
+	if (!open_link(&l, o, &err))
+		ret = run(&l, o, &err);
+	if (ret)
+		complain("invalidate", &err);
+	close_link(&l);
+	return ret ? 1 : 0;
+}

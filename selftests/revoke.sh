@@ -1,0 +1,261 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# revoke.sh: rkeys that were given away are taken back, while they are in use.
+#
+# Clients stream WRITEs (probe traffic), each of which is its own number again and
+# again.  So the target's bytes, read through debugfs, tell the last that landed,
+# and the client tells the last that was acknowledged: no byte may land after the
+# revocation has returned, and none that landed may be unknown to the client.
+
+. "${0%/*}/lib.sh"
+
+# A client that streams, under a name; ID is its connection's number.
+stream() { # NAME [KEY=VALUE...]
+	local name=$1
+	shift
+	background "$name" probe traffic "$@"
+	said "$name" started=1
+	ID=$(value_of "$(<"$WORK/$name.out")" conn_id)
+}
+
+revoke() { # ID or all
+	target attr_set "$CONFIGFS/ports/$PORT/revoke" "$1"
+}
+
+# The same, and at once afterwards the numbers the target holds: WORDS.
+revoke_and_look() { # ID FILE OFFSET...
+	local id=$1
+	shift
+	read -r -a WORDS < <(target look after "$id" "$CONFIGFS/ports/$PORT/revoke" "$@")
+	((${#WORDS[@]})) || fail "revoke of $id failed"
+}
+
+# Its next access was refused; ACKED is the last one that was not.
+expect_cut_off() { # NAME
+	said "$1" end=
+	finish "$1"
+	has "$(<"$WORK/$1.out")" end=rem-access
+	ACKED=$(value_of "$(<"$WORK/$1.out")" writes)
+}
+
+# Its WRITEs go on, and it ends when it is told to.
+expect_unharmed() { # NAME
+	local before
+	tell "$1" "?"
+	said "$1" at=
+	before=$(value_of "$(<"$WORK/$1.out")" at)
+	wait_until 10 got_further "$1" "$before" || fail "$1 stopped at $before: $(cat "$WORK/$1.out")"
+	finish "$1"
+	has "$(<"$WORK/$1.out")" end=stdin
+}
+
+got_further() { # NAME NUMBER
+	tell "$1" "?"
+	(($(sed -n 's/^at=//p' "$WORK/$1.out" | tail -n 1) > $2))
+}
+
+private_data() { # ID
+	echo "$DEBUGFS/ports/$PORT/conns/$1/mem/data"
+}
+
+# Whatever another connection tries with them, address and key are of no use.
+unreachable() {
+	local op text
+	target_port scope=private region mem size=4096 access=read,write,atomic fill=0x11
+	background victim probe hold show=1
+	said victim ready=1
+	text=$(<"$WORK/victim.out")
+	for op in write read imm cas faa; do
+		has "$(probe access "op=$op" len=8 imm=1 "addr=$(value_of "$text" addr0)" "rkey=$(value_of "$text" rkey0)")" wc=rem-access
+	done
+	target look filled "$(private_data "$(value_of "$text" conn_id)")" 0 4096 0x11
+	expect_counters conns_accepted=6 qp_errors=5
+	tell victim echo
+	said victim alive=1
+	finish victim
+}
+
+# A step at a time: what is there after the revocation is what was there before it.
+private_bytes() {
+	local victim
+	target_port scope=private region mem size=4096
+	stream other step=1 len=4096
+	stream victim step=1 len=4096
+	victim=$ID
+	tell victim go
+	said victim at=2
+	revoke_and_look "$victim" "$(private_data "$victim")" 4088
+	same "what the victim wrote" "${WORDS[0]}" 2
+	expect_counters rotations=1 qp_errors=0
+	tell other go
+	said other at=2
+	tell victim go
+	expect_cut_off victim
+	same "what it thinks it wrote" "$ACKED" 2
+	expect_counters qp_errors=1
+	finish other
+}
+
+# While both stream.  The victim's memory goes with its connection, perhaps before
+# we can look.
+private_stream() {
+	target_port scope=private region mem size=4096
+	stream other depth=8
+	stream victim depth=8
+	revoke_and_look "$ID" "$(private_data "$ID")" 0
+	expect_cut_off victim
+	[[ ${WORDS[0]} == gone || ${WORDS[0]} == "$ACKED" ]] || fail "${WORDS[0]} had landed, $ACKED were acknowledged"
+	expect_unharmed other
+	expect_counters rotations=1 qp_errors=1
+}
+
+private_all() {
+	target_port scope=private region one size=4096 region two size=4096
+	stream first depth=8
+	stream second depth=8
+	revoke all
+	expect_cut_off first
+	expect_cut_off second
+	expect_counters rotations=4 qp_errors=2
+	has "$(probe access op=write)" wc=success
+}
+
+# Two clients, each with a place of its own in one memory, which stays.
+shared_stream() { # BYTES
+	local len=$1 sum
+	target_port region mem size=$((2 * len)) fill=0x77
+	stream one depth=8 "len=$len"
+	stream two depth=8 "len=$len" "offset=$len"
+	revoke_and_look all "$(data_of mem)" 0 "$len"
+	sum=$(target look crc "$(data_of mem)")
+	expect_cut_off one
+	landed 0
+	expect_cut_off two
+	landed 1
+	expect_no_connections
+	same "the numbers later" "$(target look words "$(data_of mem)" 0 "$len")" "${WORDS[*]}"
+	same "the memory's CRC-32 later" "$(target look crc "$(data_of mem)")" "$sum"
+	expect_counters rotations=1 qp_errors=2
+	has "$(probe access op=write)" wc=success
+}
+
+# The last to land was the last to be acknowledged; of a WRITE of many packets that
+# is refused the first may have landed.
+landed() { # INDEX
+	((WORDS[$1] == ACKED || (len > 1024 && WORDS[$1] == ACKED + 1))) ||
+		fail "${WORDS[$1]} had landed when the rkeys were revoked, $ACKED were acknowledged in the end"
+}
+
+# The client itself asks for a new key, and goes on with the old one.
+by_peer() {
+	target_port scope=private region mem size=4096
+	stream other depth=8
+	stream victim depth=8 revoke=50
+	expect_cut_off victim
+	((ACKED >= 50)) || fail "$ACKED of the 50 before the REVOKE were acknowledged"
+	expect_unharmed other
+	expect_counters rotations=1 qp_errors=1 malformed=0
+}
+
+# What others use too is not a client's to take: its key stays as it is.
+by_peer_shared() {
+	target_port region mem size=4096
+	stream other depth=8
+	fails_with "was answered shared" probe access op=write revoke=1
+	expect_unharmed other
+	expect_counters rotations=0 malformed=1 qp_errors=0
+}
+
+# A key can be killed by whoever has it.  That cuts off all who use it, and those
+# who come later get another.
+by_invalidation() {
+	target_port region mem size=4096
+	stream other depth=8
+	has "$(probe invalidate)" wc=success old=rem-access
+	expect_cut_off other
+	has "$(probe access op=write)" wc=success
+	expect_counters invalidations=1 rotations=1 qp_errors=2
+}
+
+# Also a key that is dead already is made anew, and no two are the same.
+again() {
+	local i before keys=
+	target_port region mem size=4096 fill=0x77
+	has "$(probe invalidate)" old=rem-access
+	revoke all
+	for i in 1 2 3; do
+		before=$(probe connect)
+		keys+=$(value_of "$before" rkey0)$'\n'
+		revoke all
+		has "$(probe access op=write "rkey=$(value_of "$before" rkey0)")" wc=rem-access
+	done
+	target look filled "$(data_of mem)" 0 4096 0x77
+	same "different keys" "$(sort -u <<<"$keys" | grep -c .)" 3
+	expect_counters invalidations=1 rotations=4
+	has "$(probe access op=write)" wc=success
+}
+
+# A transfer the target was asked for before is the target's own: it goes on.
+during_pull() {
+	local size=$((8 * 1048576))
+	target_port scope=private region mem "size=$size"
+	background mover probe move op=pull "len=$size"
+	wait_until 10 counters_are recv_msgs=1 || fail "$COUNTERS"
+	revoke all
+	expect_counters rotations=1 replies=0
+	wait_until 20 grep -q status=ok "$WORK/mover.out" || fail "$(cat "$WORK/mover.out" "$WORK/mover.err")"
+	finish mover
+	expect_counters replies=1 malformed=0 qp_errors=0
+}
+
+# Keys change while connections come and go.  A client may be refused then; what
+# must not be is a key that was never valid, or a target that is not whole.
+during_connects() { # SCOPE
+	target_port "scope=$1" region mem size=4096 region more size=4096
+	background clients probe race count=100 threads=4
+	while [[ ! -s $WORK/clients.out ]]; do
+		revoke all
+	done
+	finish clients
+	expect_no_connections
+	has "$(probe access op=write)" wc=success
+	has "$(probe access op=read region=1)" wc=success
+}
+
+wrong() {
+	target_port region mem size=4096
+	fails_with "Invalid argument" revoke 1
+	fails_with "out of range" revoke 0
+	fails_with "Invalid argument" revoke everybody
+	target port_del "$PORT"
+	target_port scope=private region mem size=4096
+	fails_with "No such file" revoke 7
+	revoke all
+	background client probe hold show=1
+	said client ready=1
+	revoke "$(value_of "$(<"$WORK/client.out")" conn_id)"
+	finish client
+	expect_no_connections
+	fails_with "No such file" revoke 1
+	expect_counters rotations=1
+}
+
+tcase private-stream "a client whose rkeys are revoked is cut off, its neighbour streams on" private_stream
+tcase shared-stream "no byte lands after all rkeys of a shared port were revoked" shared_stream 64
+tcase by-peer "a client that asks for a new key is refused with the old one" by_peer
+
+tier fast
+tcase unreachable "a private connection's memory is out of every other one's reach" unreachable
+tcase private-bytes "what a revoked client wrote stays as it is, its neighbour's goes on" private_bytes
+tcase private-all "all clients of a private port are cut off at once" private_all
+tcase shared-long "no byte of long WRITEs lands after a revocation" shared_stream 65536
+tcase by-peer-shared "a client cannot take a shared region's key from the others" by_peer_shared
+tcase by-invalidation "a shared key that a client kills is dead for all, and made anew" by_invalidation
+tcase again "revoked again and again, dead or alive, the old keys stay dead" again
+tcase during-pull "a PULL under way is not the client's access: it ends well" during_pull
+tcase during-connects-shared "a shared port's keys are revoked while clients come and go" during_connects shared
+tcase during-connects-private "a private port's keys are revoked while clients come and go" during_connects private
+tcase wrong "what cannot be revoked is refused, and nothing changes" wrong
+
+tmain "$@"
