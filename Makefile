@@ -16,6 +16,8 @@ help:
 #:   T=PATTERN       only these: program or program.case, globs allowed
 #:   LOCAL=1         on this machine, no guests: fast tier, as root
 #: make check-list   all tests, a line each
+#: make check-kernels  on 6.1, 6.12 and 7.2: the module is loaded, does every
+#:                   operation, is unloaded; and ops
 #: make bench        latencies and bandwidth in virtual time, beside perftest's
 #:   RUNS=3          so many boots
 #: make bench-compare  what became slower than selftests/bench-baseline
@@ -26,7 +28,8 @@ help:
 #: make build        what the guests need, and nothing else
 #: make clean        removes build/
 #: make distclean    removes the cache as well
-#:   KERNEL=6.12     the guests' kernel
+#:   KERNEL=6.12     the guests' kernel: 6.1, 6.12, 7.2; debug, with KASAN, lockdep,
+#:                   kmemleak (built at first, in ten minutes, and eight times slower)
 #:   V=1             shows the output of long steps
 demo: build
 	@vm/demo
@@ -36,6 +39,9 @@ check: $(if $(LOCAL),,build)
 
 check-list: build
 	@vm/check --list
+
+check-kernels:
+	@vm/check-kernels
 
 bench: build
 	@vm/bench
@@ -64,4 +70,5 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/rtgt"
 
-.PHONY: help demo check check-list bench bench-compare shell lint features fuzz build clean distclean
+.PHONY: help demo check check-list check-kernels bench bench-compare shell lint features fuzz build \
+	clean distclean

@@ -168,7 +168,7 @@ run_case() { # NAME INDEX NEXT-MARKER
 	rc=$?
 	case $rc in
 	0 | "$KSFT_SKIP") ;;
-	"$TIMED_OUT") why+=("still running after ${CASE_LIMIT[$name]} s") ;;
+	"$TIMED_OUT") why+=("still running after $((CASE_LIMIT[$name] * SLOW)) s") ;;
 	*) why+=("exit status $rc") ;;
 	esac
 	((LEFT_OVER == 0)) || why+=("it left processes behind")
@@ -223,7 +223,7 @@ case_body() { # NAME INDEX
 # process of the group survives, and LEFT_OVER tells whether one had to be
 # killed although CMD had ended.
 bounded() { # SECONDS CMD...
-	local limit=$1 pid rc
+	local limit=$(($1 * SLOW)) pid rc
 	shift
 	LEFT_OVER=0
 	set -m

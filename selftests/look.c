@@ -5,6 +5,8 @@
  *	look log MARKER RULES [TOLERATED]	what the kernel logged at or after
  *						MARKER and must not have
  *	look since MARKER			all it logged after it
+ *	look leaks FILE RULES			reports of kmemleak's, but those RULES
+ *						say are not ours
  *	look resources DEVICE...		RDMA objects there are, a line a device
  *	look crc FILE [OFFSET [LENGTH]]		CRC-32 of a part of a file
  *	look filled FILE OFFSET LENGTH BYTE	are they all BYTE?
@@ -36,10 +38,11 @@
 
 #define RECORD	8192	/* what the kernel needs at most for one */
 #define LEVEL_ERR 3
+#define REPORTS	20	/* that many leaks are shown */
 
 struct rules {
-	regex_t bad, errors_of, tolerated;
-	bool tolerates;
+	regex_t bad, errors_of, tolerated, leak;
+	bool tolerates, leaks;
 };
 
 static void __attribute__((noreturn)) give_up(const char *what)
@@ -64,10 +67,10 @@ static void add(char *all, size_t size, const char *more)
 		give_up("too many rules");
 }
 
-/* RULES: "bad", "errors-of" or "tolerate", then an expression; # begins a comment */
+/* RULES: "bad", "errors-of", "tolerate" or "leak", then an expression; # begins a comment */
 static void read_rules(struct rules *r, const char *file, const char *more)
 {
-	char line[512], bad[4096] = "", errors_of[512] = "", tolerated[4096] = "";
+	char line[512], bad[4096] = "", errors_of[512] = "", tolerated[4096] = "", leak[4096] = "";
 	FILE *f = fopen(file, "r");
 	char *text, *save;
 
@@ -85,6 +88,8 @@ static void read_rules(struct rules *r, const char *file, const char *more)
 			add(errors_of, sizeof(errors_of), text);
 		else if (!strcmp(line, "tolerate"))
 			add(tolerated, sizeof(tolerated), text);
+		else if (!strcmp(line, "leak"))
+			add(leak, sizeof(leak), text);
 		else
 			give_up(line);
 	}
@@ -98,6 +103,9 @@ static void read_rules(struct rules *r, const char *file, const char *more)
 	r->tolerates = tolerated[0];
 	if (r->tolerates)
 		compile(&r->tolerated, tolerated);
+	r->leaks = leak[0];
+	if (r->leaks)
+		compile(&r->leak, leak);
 }
 
 static bool matches(const regex_t *re, const char *text)
@@ -284,6 +292,33 @@ static struct bytes read_file(const char *file)
 	return b;
 }
 
+/* A report of kmemleak's begins with this, and its other lines are indented */
+static int look_leaks(const char *file, const struct rules *r)
+{
+	static const char begin[] = "\nunreferenced object";
+	struct bytes all = read_file(file);
+	char *text = strndup((char *)all.data, all.len ? all.len - 1 : 0), *next;
+	int found = 0;
+
+	if (!text)
+		give_up(file);
+	for (char *report = text; *report; report = next) {
+		next = strstr(report, begin);
+		if (next)
+			*next++ = '\0';
+		else
+			next = report + strlen(report);
+		if (r->leaks && matches(&r->leak, report))
+			continue;
+		if (++found <= REPORTS)
+			puts(report);
+	}
+	free(text);
+	if (found)
+		printf("kmemleak: %d in all\n", found);
+	return !!found;
+}
+
 /* A part of it; one that is not there whole is an error */
 static struct bytes part(struct bytes b, uint64_t offset, uint64_t len, const char *file)
 {
@@ -424,6 +459,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "since"))
 		return look_log(argv[2], NULL);
+	if (!strcmp(what, "leaks") && argc == 4) {
+		read_rules(&rules, argv[3], "");
+		return look_leaks(argv[2], &rules);
+	}
 	if (!strcmp(what, "resources"))
 		return look_resources(argv + 2, argc - 2);
 	if (!strcmp(what, "crc"))
@@ -439,7 +478,7 @@ int main(int argc, char **argv)
 		return words(open(argv[2], O_RDONLY), argv + 3, argc - 3);
 	if (!strcmp(what, "after") && argc > 5)
 		return after(argv[2], argv[3], argv[4], argv + 5, argc - 5);
-	fputs("usage: look log|since|resources|crc|filled|holds|words|after ...; see look.c\n",
+	fputs("usage: look log|since|leaks|resources|crc|filled|holds|words|after ...; see look.c\n",
 	      stderr);
 	return 2;
 }

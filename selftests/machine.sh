@@ -18,6 +18,12 @@ enable -f rmdir rmdir 2>/dev/null || :
 
 CONFIGFS=/sys/kernel/config/rtgt
 DEBUGFS=/sys/kernel/debug/rtgt
+KMEMLEAK=/sys/kernel/debug/kmemleak
+LOCKDEP=/proc/lockdep_stats
+WAS_AT=/run/rtgt-selftest.at
+# What all limits in time are multiplied by, here and in lib.sh (bounded): how many
+# times slower than usual this kernel is.
+SLOW=${RTGT_SLOW:-1}
 TESTDIR=${BASH_SOURCE[0]%/*}
 [[ $TESTDIR == /* ]] || TESTDIR=$PWD/$TESTDIR
 
@@ -29,7 +35,7 @@ complain() {
 # Poll a condition, 20 times a second; "read -t" on a pipe nobody writes to
 # waits without a process.
 wait_until() { # SECONDS CMD...
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * SLOW))
 	shift
 	until "$@"; do
 		((SECONDS <= end)) || return
@@ -151,7 +157,7 @@ device_active() { # DEVICE
 
 device_add() { # DEVICE NETDEV
 	[[ -e /sys/class/infiniband/$1 ]] || rdma link add "$1" type rxe netdev "$2" || return
-	wait_until 30 device_active "$1" || complain "$1 on $2 is not ACTIVE after 30 s; see rdma link and dmesg"
+	wait_until 30 device_active "$1" || complain "$1 on $2 does not become ACTIVE; see rdma link and dmesg"
 }
 
 module_load() {
@@ -165,8 +171,11 @@ module_load() {
 	fi
 }
 
+# A report of kmemleak's has no names for a module that is gone.
 module_unload() {
-	[[ ! -d /sys/module/rtgt ]] || rmmod rtgt
+	[[ -d /sys/module/rtgt ]] || return 0
+	[[ ! -e $KMEMLEAK ]] || echo "$(</sys/module/rtgt/sections/.text)" >"$WAS_AT"
+	rmmod rtgt
 }
 
 # --- what a case must leave as it found it -------------------------------------
@@ -248,6 +257,53 @@ stuck() {
 		echo "task ${dir//[!0-9]/} ($name) is stuck in:"
 		sed 's/^/    /' "${dir}stack" 2>/dev/null
 	done
+}
+
+# --- what a debug kernel found by itself -------------------------------------------
+
+# Before a run: its verdicts begin here, and need what would find something to be on.
+alert() {
+	lockdep_on || return
+	[[ -e $KMEMLEAK ]] || return 0
+	# refused where it is off, as "clear" is not
+	tell_kmemleak stack=on && tell_kmemleak clear
+}
+
+# After a run, the module removed: prints what is wrong and returns 1, or prints what
+# was looked at.  A kernel without these has nothing to say.
+sound() {
+	local rc=0
+	lockdep_on || rc=1
+	no_leaks || rc=1
+	return "$rc"
+}
+
+# Lockdep turns itself off with its first report, and when it runs out of room.
+lockdep_on() {
+	[[ -e $LOCKDEP ]] || return 0
+	grep -q '^ *debug_locks: *1$' "$LOCKDEP" ||
+		complain "$HOSTNAME: lockdep is off, whatever turned it off (see dmesg): no verdict"
+}
+
+tell_kmemleak() { # COMMAND
+	{ echo "$1" >"$KMEMLEAK"; } 2>/dev/null || complain "$HOSTNAME: kmemleak is off: no verdict"
+}
+
+# Kmemleak reports memory that nothing points to when it has not changed from one
+# scan to the next and is five seconds old.
+no_leaks() {
+	local began=$SECONDS last n
+	[[ -e $KMEMLEAK ]] || return 0
+	for ((n = 0, last = began; n < 2 || last <= began + 5; n++)); do
+		last=$SECONDS
+		tell_kmemleak scan || return
+	done
+	if ! look leaks "$KMEMLEAK" "$TESTDIR/kernel-log"; then
+		[[ ! -s $WAS_AT ]] || complain "rtgt was at $(<"$WAS_AT")"
+		complain "$HOSTNAME: memory was leaked"
+		return
+	fi
+	echo "$HOSTNAME: no leak, by $n scans in $((SECONDS - began)) s"
 }
 
 # --- for another machine --------------------------------------------------------

@@ -13,7 +13,9 @@
 #   wire  this is the client's machine, RTGT_PEER leads to the target's
 #
 # The module is loaded from RTGT_KO, or with modprobe, where it is not loaded yet,
-# and removed again where it was not.  RTGT_* of the environment say where things
+# and removed again where it was not.  A debug kernel's own verdicts, kmemleak's and
+# lockdep's, are asked for behind the last program.  RTGT_SLOW multiplies all limits
+# in time.  RTGT_* of the environment say where things
 # are; for a run on a machine without the lab they have defaults.
 
 set -u
@@ -127,6 +129,7 @@ set_up() {
 			ping -q -c 1 -W 10 "$addr" >&2 || give_up "$addr does not answer a ping"
 		done
 	fi
+	machines alert || give_up "the kernel would find nothing; boot again"
 	target test -d /sys/module/rtgt || loaded=1
 	target module_load || give_up "the module could not be loaded; build it and set RTGT_KO to its path"
 	[[ -z $(target ports) ]] || give_up "the target has ports configured; remove them (rtgt port del NAME)"
@@ -135,6 +138,25 @@ set_up() {
 tear_down() {
 	((!loaded)) || target module_unload
 	((!took_up)) || "$HERE/topology.sh" down
+}
+
+# Both machines, the target's first.
+machines() { # FUNCTION [ARG...]
+	local rc=0
+	target "$@" || rc=1
+	[[ -z $RTGT_PEER ]] || "$@" || rc=1
+	return "$rc"
+}
+
+# What no case is judged by: the last unloading, and what the kernels found by
+# themselves.
+end() {
+	local rc=0 marker="rtgt-selftest[$$] the end"
+	machines log_mark "$marker"
+	tear_down || rc=1
+	machines look log "$marker" "$HERE/kernel-log" || rc=1
+	machines sound || rc=1
+	return "$rc"
 }
 
 # Passes a KTAP stream on, a line at a time, and fails when it is not a complete
@@ -185,4 +207,9 @@ done
 exec </dev/null
 trap tear_down EXIT
 set_up
+((SLOW == 1)) || args+=(-o $((SLOW * $(sed -n 's/^timeout=//p' "$HERE/settings"))))
 "$HERE/../run_kselftest.sh" "${args[@]}" | judge
+rc=$?
+trap - EXIT
+end 2>&1 | sed 's/^/# | /'
+exit $((rc || PIPESTATUS[0]))

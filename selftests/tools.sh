@@ -81,6 +81,30 @@ ping_all() {
 	expect_counters imms=32 malformed=0 qp_errors=0
 }
 
+# What every kernel must do: the module goes and comes, all operations the device has
+# are done and verified, it goes again.
+smoke() {
+	local features json word lacks='' access=read,write,atomic
+	need_module_file
+	defer target module_load
+	target module_unload
+	target test ! -e "$CONFIGFS"
+	target module_load
+	features=$(target cat "$CONFIGFS/features")
+	for word in atomic:cas atomic:faa atomic-write:atomic-write flush:flush; do
+		grep -qx "$RTGT_TARGET_DEV:${word%:*}" <<<"$features" || lacks+="${word#*:} "
+	done
+	[[ $lacks == *flush* ]] || access+=,flush
+	target_port scope=private recv_size=8K region mem size=64K "access=$access"
+	json=$(rtgt -j ping -o all -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -S 1,5000 -C 3 "$RTGT_TARGET_ADDR")
+	same "what the device lacks" "$(jq -r '[.skipped[].op + " "] | join("")' <<<"$json")" "$lacks"
+	same "ok, errors, at least the twelve" "$(jq -r '[.ok, (.errors | length), ([.results[].op, .skipped[].op] | unique |
+		length >= 12)] | join(",")' <<<"$json")" "true,0,true"
+	target port_del "$PORT"
+	target module_unload
+	target test ! -e "$CONFIGFS"
+}
+
 # The tool must notice what it is there to notice: a byte that another client
 # changes behind its back is found by the next checksum.
 ping_fails() {
@@ -129,6 +153,7 @@ tcase example-client "the example client works against the kernel target" exampl
 tcase examples "the example client works against the example server" examples
 
 tier fast
+tcase smoke "the module is loaded, does all operations of the device, is unloaded" smoke
 tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
 tcase ping-debug "rtgt ping -d tells of QP, MR, SGE, WR and WC" ping_debug

@@ -17,12 +17,19 @@
 # which the next one removes: its lock is free.  The guests themselves die with
 # the shell that started them.
 #
+# A guest's memory and slowness are those of its kernel (vm/kernels): LAB_MEM,
+# LAB_SLOW, of which the latter multiplies all limits in time, outside and inside.
+#
 # A guest is unwell when QEMU ends before it is told to, when the agent does not
 # answer in time, or when the console holds one of LAB_SPLAT.  A guest that does
 # not answer gets an NMI, on which its kernel says where it hangs and panics.
 
-LAB_SPLAT='Oops|BUG:|Kernel panic|general protection fault|WARNING: CPU|KASAN|UBSAN|blocked for more than|self-detected stall|soft lockup|hard LOCKUP|refcount_t:|list_(add|del) corruption'
-LAB_BOOT_SECS=${LAB_BOOT_SECS:-60}
+LAB_SPLAT='Oops|BUG:|Kernel panic|general protection fault|WARNING:|non-static key|KASAN|UBSAN|blocked for more than|self-detected stall|soft lockup|hard LOCKUP|refcount_t:|list_(add|del) corruption'
+# shellcheck source=vm/kernels
+. "$RTGT_TOP/vm/kernels"
+LAB_GUEST=$(kernel_guest "$KERNEL") || exit
+read -r LAB_MEM LAB_SLOW <<<"$LAB_GUEST"
+LAB_BOOT_SECS=${LAB_BOOT_SECS:-$((60 * LAB_SLOW))}
 
 lab_sweep() {
 	local dir fd
@@ -100,8 +107,9 @@ lab_start() {
 	shift 2
 	words=(
 		console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 oops=panic unknown_nmi_panic
-		hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=30
-		mitigations=off tsc=reliable "lab.tier=$tier" "lab.role=$name"
+		hung_task_panic=1 "sysctl.kernel.hung_task_timeout_secs=$((30 * LAB_SLOW))"
+		"rcupdate.rcu_cpu_stall_timeout=$((21 * LAB_SLOW))"
+		mitigations=off tsc=reliable "lab.tier=$tier" "lab.role=$name" "lab.slow=$LAB_SLOW"
 	)
 	if [[ $LAB_ACCEL == kvm ]]; then
 		args=(-accel kvm -cpu host)
@@ -119,7 +127,7 @@ lab_start() {
 	mkfifo "$LAB_RUN/$name.monitor.in" "$LAB_RUN/$name.monitor.out"
 	args+=(
 		-name "rtgt-$name" -nodefaults -no-user-config -display none -no-reboot
-		-machine pc -smp 1 -m 2048
+		-machine pc -smp 1 -m "$LAB_MEM"
 		-kernel "$LAB_BOOT/vmlinuz" -initrd "$LAB_RUN/initrd" -append "${words[*]}"
 		-drive "if=none,id=root,format=raw,readonly=on,file=$(lab_q "$LAB_ROOT")"
 		-device "virtio-blk-pci,drive=root"
