@@ -32,8 +32,8 @@ refused() { # PROBE-ARGUMENT...
 		[[ " $rest" != *" msg_op="* ]] || op=${rest##*msg_op=}
 		op=$((${op%% *} & 0x7f))
 		case $status in
-		cut) want+="$name status=length op=0 tag=0 len=0"$'\n' ;;
-		*) want+="$name status=$status op=$op tag=7 len=0"$'\n' ;;
+		cut) want+="$name status=length op=0 tag=0 len=0 arg=0"$'\n' ;;
+		*) want+="$name status=$status op=$op tag=7 len=0 arg=0"$'\n' ;;
 		esac
 		table+="$name $rest"$'\n'
 		n=$((n + 1))
