@@ -242,8 +242,6 @@ tcase pull-read-only "a PULL into a region the client may only read is an access
 tcase push-write-only "a PUSH of a region the client may only write is an access error" answered access op=push region=2
 tcase no-depth "a PULL of a client that allows no READ is a depth error" no_depth
 tcase zero-bytes "nothing needs no key" nothing_at_all
-
-tier wire
 tcase pull-end "a PULL one byte beyond the client's memory ends this connection only" refused op=pull at=65
 tcase push-end "a PUSH one byte beyond the client's memory ends this connection only" refused op=push at=65
 tcase push-before "a PUSH one byte before the client's memory ends this connection only" refused op=push at=-65
@@ -261,8 +259,6 @@ tcase window-bounds "a PUSH beyond a window, inside its registration, is refused
 tcase window-more "a window larger than its registration is not bound" unbound window_len=3000
 tcase window-read-only "a window for writing over memory that is only read is not bound" unbound rights=1
 tcase window-unbindable "a window over memory that is not for windows is not bound" unbound bindable=0
-
-tier fast
 tcase leaves-push "a client that disconnects in the middle of a PUSH leaves nothing" leaves_push
 tcase killed-pull "a client that is killed in the middle of a PULL leaves nothing" killed_in_pull
 

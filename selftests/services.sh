@@ -279,16 +279,11 @@ tcase ucmatose "ucmatose makes 20 connections to a port with service sink" ucmat
 limit 60
 tcase cmtime "cmtime makes 201 connections to a port with service sink" cmtime_ 100
 
-# The fast tier has the most to do: what is long runs in the other
-tier wire
-for size in 23 1024 4096 65535; do
-	tcase "rping-$size" "1,000 pings of $size bytes by rping come back as they went" rping_sizes 1000 "$size"
-done
-tcase rping-powers "20 pings of each power of two by rping come back as they went" rping_sizes 20 128 256 512 2048 8192 16384 32768
-tcase rping-odd "20 pings of each odd size by rping come back as they went" rping_sizes 20 24 65 127 1000 2047 4097 65534
-
 tier fast
+tcase rping-23 "1,000 pings of 23 bytes by rping come back as they went" rping_sizes 1000 23
 limit 30
+tcase rping-powers "20 pings of each power of two by rping come back as they went" rping_sizes 20 128 256 512 1024 2048 4096 8192 16384 32768 65535
+tcase rping-odd "20 pings of each odd size by rping come back as they went" rping_sizes 20 24 65 127 1000 2047 4097 65534
 tcase rping-q "rping with a queue pair it made by itself" rping_self_made
 tcase rping-two "two rpings at once" rping_two
 tcase rping-of-rtgt "an rping of a port with service rtgt gets no answer, and ends with idle_ms" rping_of_rtgt
@@ -316,7 +311,7 @@ tcase idle-writes "idle_ms closes a connection that only WRITEs" idle_writes
 long
 tier fast wire
 limit 120
-for size in 128 256 512 2048 8192 16384 32768; do
+for size in 128 256 512 1024 2048 4096 8192 16384 32768 65535; do
 	tcase "rping-$size" "1,000 pings of $size bytes by rping come back as they went" rping_sizes 1000 "$size"
 done
 
