@@ -2,7 +2,7 @@
 /*
  * The kernel's active side.  What its files share, upper layer first:
  *
- *   configfs_initiator -> initiator -> lane -> (region, device)
+ *   configfs_initiator -> initiator -> verify -> lane -> (region, device)
  */
 #ifndef _RTGT_INITIATOR_H
 #define _RTGT_INITIATOR_H
@@ -274,6 +274,8 @@ u32 rtgt_lanes_send_depth(const struct rtgt_ini_cfg *cfg);
 int rtgt_lanes_create(struct rtgt_run *run);
 void rtgt_lanes_destroy(struct rtgt_run *run);
 void rtgt_lanes_start(struct rtgt_run *run);
+
+/* verify.c */
 int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes);
 
 /* configfs_initiator.c */

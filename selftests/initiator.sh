@@ -40,7 +40,7 @@ run() { # [ATTR=VALUE...]
 # One operation, each way to take its completions, one and several at a time.
 operation() { # OP SIZE VERIFIED-PER-DEPTH... of depth 1 and 4
 	local op=$1 size=$2 poll
-	target_port recv_depth=8 recv_size=8192 region mem size=64K access=read,write,atomic
+	target_port recv_depth=8 recv_size=8192 region mem size=64K access=read,write,atomic fill=counter
 	initiator "op=$op" "size=$size" iters=50 warmup=5
 	for poll in softirq workqueue direct; do
 		run "poll=$poll" depth=1

@@ -130,6 +130,16 @@ int parse_number(const char *text, uint64_t max, uint64_t *value)
 	return 0;
 }
 
+/* The value of an option, from @min to @max; an exit status */
+int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
+	      uint64_t *value)
+{
+	if (!parse_number(text, max, value) && *value >= min)
+		return EXIT_OK;
+	return misused("%s \"%s\": a number from %llu to %llu", option, text,
+		       (unsigned long long)min, (unsigned long long)max);
+}
+
 /* Bytes: a number and K, M, G or nothing behind it; @end is told where it ends */
 int parse_size(const char *text, const char **end, uint64_t *value)
 {

@@ -15,9 +15,6 @@
 
 #include "lat.h"
 
-#define STRINGIFY(x)	#x
-#define STRING(x)	STRINGIFY(x)
-
 #define COUNT_MAX	(1u << 20)
 
 static const char help[] =
@@ -140,15 +137,6 @@ static int parse_sizes(struct lat *l, const char *text)
 	}
 	return misused("-S: up to %d sizes of 1 byte to 16M, with commas between (%s)", LAT_SIZES,
 		       text);
-}
-
-static int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
-		     uint64_t *value)
-{
-	if (!parse_number(text, max, value) && *value >= min)
-		return EXIT_OK;
-	return misused("%s \"%s\": a number from %llu to %llu", option, text,
-		       (unsigned long long)min, (unsigned long long)max);
 }
 
 static int parse_completion(struct lat *l, const char *text)

@@ -9,9 +9,6 @@
 
 #include "ping.h"
 
-#define STRINGIFY(x)	#x
-#define STRING(x)	STRINGIFY(x)
-
 static const char help[] =
 "Usage: rtgt ping [OPTIONS] HOST\n"
 "\n"
@@ -151,15 +148,6 @@ static int parse_transport(struct ping *p, const char *text)
 		if (!strcmp(text, rtgt_transport_str(p->transport)))
 			return EXIT_OK;
 	return misused("--transport \"%s\": rc, uc or ud", text);
-}
-
-static int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
-		     uint64_t *value)
-{
-	if (!parse_number(text, max, value) && *value >= min)
-		return EXIT_OK;
-	return misused("%s \"%s\": a number from %llu to %llu", option, text,
-		       (unsigned long long)min, (unsigned long long)max);
 }
 
 static int set_number(struct ping *p, int opt, const char *text)

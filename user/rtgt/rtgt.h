@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A macro's value as text */
+#define STRINGIFY(x)	#x
+#define STRING(x)	STRINGIFY(x)
+
 /* Exit statuses */
 #define EXIT_OK		0
 #define EXIT_FAILED	1	/* the operation failed */
@@ -50,6 +54,8 @@ int misused(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 bool is_prefix(const char *word, const char *of);
 int parse_number(const char *text, uint64_t max, uint64_t *value);
+int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
+	      uint64_t *value);
 int parse_size(const char *text, const char **end, uint64_t *value);
 
 #endif /* RTGT_TOOL_H */

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * After a run of the kernel's initiator: do both ends hold the same bytes?
+ *
+ * The target is asked for the checksum of what was written or read.  Each question
+ * is one operation at a time on the run's queue pair, which no lane uses any more;
+ * what it needs lives on the stack, so a question that fails drains the queue pair
+ * before it returns.
+ */
+#include "initiator.h"
+
+struct once {
+	struct ib_cqe cqe;
+	struct completion done;
+	struct ib_wc wc;
+};
+
+static void once_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct once *once = container_of(wc->wr_cqe, struct once, cqe);
+	struct rtgt_run *run = cq->cq_context;
+
+	once->wc = *wc;
+	complete(&once->done);
+	wake_up(&run->ini->wake);
+}
+
+static void once_init(struct once *once)
+{
+	once->cqe.done = once_done;
+	init_completion(&once->done);
+}
+
+static int once_wait(struct rtgt_run *run, struct once *once)
+{
+	int ret = rtgt_run_wait(run, &once->done);
+
+	if (!ret && once->wc.status != IB_WC_SUCCESS)
+		ret = -EIO;
+	return ret;
+}
+
+/* The target's CRC-32 of a range of the region. */
+static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
+{
+	struct rtgt_lane *lane = &run->lanes[run->cfg.depth];
+	u32 size = sizeof(struct rtgt_msg) + sizeof(struct rtgt_range), tag;
+	const struct rtgt_crc *body = lane->rx + sizeof(struct rtgt_msg);
+	struct once sent, got;
+	struct ib_sge sge = {
+		.addr = lane->tx_dma,
+		.length = size,
+		.lkey = run->pd->local_dma_lkey,
+	};
+	struct ib_send_wr send = {
+		.wr_cqe = &sent.cqe,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+	struct ib_recv_wr recv = {
+		.wr_cqe = &got.cqe,
+		.sg_list = &lane->recv_sge,
+		.num_sge = 1,
+	};
+	int ret;
+
+	once_init(&sent);
+	once_init(&got);
+	rtgt_encode_msg(lane->tx, RTGT_MSG_CHECKSUM, 0, sizeof(struct rtgt_range));
+	rtgt_encode_range(lane->tx + sizeof(struct rtgt_msg), run->cfg.region, offset,
+			  run->cfg.size);
+	ib_dma_sync_single_for_device(run->id->device, lane->tx_dma, size, DMA_TO_DEVICE);
+	ret = ib_post_recv(run->id->qp, &recv, NULL);
+	if (ret)
+		return ret;
+	ret = ib_post_send(run->id->qp, &send, NULL);
+	/* both live on this stack: whatever happens, they must have ended */
+	if (!ret)
+		ret = once_wait(run, &sent);
+	if (!ret)
+		ret = once_wait(run, &got);
+	if (ret) {
+		ib_drain_qp(run->id->qp);
+		return ret;
+	}
+	ib_dma_sync_single_for_cpu(run->id->device, lane->rx_dma, lane->recv_sge.length,
+				   DMA_FROM_DEVICE);
+	if (rtgt_decode_reply(lane->rx, got.wc.byte_len, RTGT_MSG_CHECKSUM, sizeof(*body), &tag))
+		return -EPROTO;
+	*crc = be32_to_cpu(body->crc);
+	return 0;
+}
+
+/* The first lane's READ once more, unchanged: of its own place, which is the first. */
+static int read_once(struct rtgt_run *run)
+{
+	struct rtgt_lane *lane = &run->lanes[0];
+	struct once once;
+	int ret;
+
+	once_init(&once);
+	if (run->cfg.walk)
+		lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr;
+	lane->wr.send.wr_cqe = &once.cqe;
+	ret = ib_post_send(run->id->qp, &lane->wr.send, NULL);
+	if (!ret)
+		ret = once_wait(run, &once);
+	if (ret)
+		ib_drain_qp(run->id->qp);
+	return ret;
+}
+
+/* How many places the operations went to. */
+static u32 run_places(const struct rtgt_run *run)
+{
+	u64 places = div_u64(run->peer.region[run->cfg.region].len, run->cfg.size);
+
+	return min_t(u64, places, run->cfg.walk ? run->total : min(run->cfg.depth, run->total));
+}
+
+/**
+ * rtgt_lanes_verify() - do both ends hold the same?
+ * @run: all operations went well
+ * @bytes: how many were compared
+ *
+ * Of WRITEs every place they went to, of a READ one more.  Echoes and atomics were
+ * compared while they came.  May sleep.
+ *
+ * Return: 0; -EILSEQ when bytes differ; another negative errno when it could not be
+ * found out.
+ */
+int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes)
+{
+	enum rtgt_ini_op op = run->cfg.op;
+	u32 places = op == RTGT_INI_READ ? 1 : run_places(run);
+	u32 i, mine, crc;
+	int ret = 0;
+
+	*bytes = 0;
+	if (op == RTGT_INI_SEND || rtgt_op_is_atomic(op)) {
+		*bytes = (u64)run->cfg.size * (op == RTGT_INI_SEND ? 2 : run->total);
+		return 0;
+	}
+	/* a plain target cannot be asked */
+	if (!run->known)
+		return 0;
+	if (op == RTGT_INI_READ)
+		ret = read_once(run);
+	mine = rtgt_mem_crc32(run->mem, 0, run->cfg.size);
+	for (i = 0; i < places && !ret; i++) {
+		ret = ask_checksum(run, (u64)i * run->cfg.size, &crc);
+		if (!ret && crc != mine)
+			ret = -EILSEQ;
+		if (!ret)
+			*bytes += run->cfg.size;
+	}
+	return ret;
+}
