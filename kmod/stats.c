@@ -8,33 +8,6 @@
 
 #include "rtgt.h"
 
-static const char *const counter_name[RTGT_NR_COUNTERS] = {
-	[RTGT_CONNS_ACCEPTED]		= "conns_accepted",
-	[RTGT_CONNS_ESTABLISHED]	= "conns_established",
-	[RTGT_CONNS_CLOSED]		= "conns_closed",
-	[RTGT_REJECTS_VERSION]		= "rejects_version",
-	[RTGT_REJECTS_SIZE]		= "rejects_size",
-	[RTGT_REJECTS_FULL]		= "rejects_full",
-	[RTGT_REJECTS_RESOURCES]	= "rejects_resources",
-	[RTGT_REJECTS_DEVICE]		= "rejects_device",
-	[RTGT_REJECTS_STOPPING]		= "rejects_stopping",
-	[RTGT_RECV_MSGS]		= "recv_msgs",
-	[RTGT_RECV_BYTES]		= "recv_bytes",
-	[RTGT_IMMS]			= "imms",
-	[RTGT_IMM_BYTES]		= "imm_bytes",
-	[RTGT_REPLIES]			= "replies",
-	[RTGT_MALFORMED]		= "malformed",
-	[RTGT_QP_ERRORS]		= "qp_errors",
-	[RTGT_RECV_FLUSHED]		= "recv_flushed",
-	[RTGT_SEND_ERRORS]		= "send_errors",
-	[RTGT_REGISTRATIONS]		= "registrations",
-	[RTGT_INVALIDATIONS]		= "invalidations",
-	[RTGT_ROTATIONS]		= "rotations",
-};
-
-static_assert(RTGT_REJECTS_STOPPING - RTGT_REJECTS_VERSION ==
-	      RTGT_REJ_STOPPING - RTGT_REJ_VERSION);
-
 /**
  * rtgt_stats_alloc() - new counters, all zero
  *
@@ -71,6 +44,6 @@ void rtgt_stats_show(struct rtgt_stats __percpu *stats, struct seq_file *m)
 
 		for_each_possible_cpu(cpu)
 			sum += READ_ONCE(per_cpu_ptr(stats, cpu)->count[i]);
-		seq_printf(m, "%s %llu\n", counter_name[i], sum);
+		seq_printf(m, "%s %llu\n", rtgt_counter_name(i), sum);
 	}
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a target counts, and what that is called: the same in the kernel and in user
+ * space (rtgt serve), where this builds as well.
+ */
+#ifndef _RTGT_COUNTERS_H
+#define _RTGT_COUNTERS_H
+
+/*
+ * The counters, named in counters.c.  A reject has the counter
+ * RTGT_REJECTS_VERSION - RTGT_REJ_VERSION + reason, so their order is the wire's.
+ */
+enum rtgt_counter {
+	RTGT_CONNS_ACCEPTED,
+	RTGT_CONNS_ESTABLISHED,
+	RTGT_CONNS_CLOSED,
+	RTGT_REJECTS_VERSION,
+	RTGT_REJECTS_SIZE,
+	RTGT_REJECTS_FULL,
+	RTGT_REJECTS_RESOURCES,
+	RTGT_REJECTS_DEVICE,
+	RTGT_REJECTS_STOPPING,
+	RTGT_RECV_MSGS,
+	RTGT_RECV_BYTES,
+	RTGT_IMMS,
+	RTGT_IMM_BYTES,
+	RTGT_REPLIES,
+	RTGT_MALFORMED,
+	RTGT_QP_ERRORS,
+	RTGT_RECV_FLUSHED,
+	RTGT_SEND_ERRORS,
+	RTGT_REGISTRATIONS,
+	RTGT_INVALIDATIONS,
+	RTGT_ROTATIONS,
+	RTGT_NR_COUNTERS
+};
+
+const char *rtgt_counter_name(unsigned int counter);
+
+#endif /* _RTGT_COUNTERS_H */
