@@ -28,7 +28,8 @@ $(K)/kmod/rtgt.ko: $(call files,kmod) $(root)
 	touch $@
 
 # Objects of one Debian release do not always link with the libraries of another
-build/user/.built: $(call files,user) $(call files,kmod/include) $(release)
+build/user/.built: $(call files,user) $(call files,kmod/include) $(wildcard kmod/proto.* kmod/counters.*) \
+		$(release)
 	if [ $(release) -nt $@ ]; then rm -rf $(@D); fi
 	$(MAKE) -C user O=$(CURDIR)/build/user
 	touch $@

@@ -106,7 +106,8 @@ int object_exists(const struct object *o)
 	return EXIT_OK;
 }
 
-static const struct attr *find_attr(const struct attr *attrs, const char *word)
+/* The attribute a word means, which may be abbreviated; NULL if none, or several */
+const struct attr *attr_find(const struct attr *attrs, const char *word)
 {
 	const struct attr *found = NULL;
 
@@ -132,7 +133,7 @@ static int check_pairs(const struct object *o, int argc, char **argv)
 		at += (size_t)snprintf(keys + at, sizeof(keys) - at, "%s%s", at ? ", " : "",
 				       a->name);
 	for (int i = 0; i < argc; i += 2) {
-		if (!find_attr(o->attrs, argv[i]))
+		if (!attr_find(o->attrs, argv[i]))
 			return misused("\"%s\" is no attribute of a %s, or not only one: %s",
 				       argv[i], o->what, keys);
 		if (i + 1 == argc)
@@ -171,7 +172,7 @@ static int set_pairs(const struct object *o, int argc, char **argv)
 	int ret = EXIT_OK;
 
 	for (int i = 0; i < argc && !ret; i += 2)
-		ret = set_attr(o, find_attr(o->attrs, argv[i]), argv[i + 1]);
+		ret = set_attr(o, attr_find(o->attrs, argv[i]), argv[i + 1]);
 	return ret;
 }
 

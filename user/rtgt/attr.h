@@ -40,6 +40,7 @@ struct object {
 	const struct attr *attrs;
 };
 
+const struct attr *attr_find(const struct attr *attrs, const char *word);
 int object_port(struct object *o, const char *name);
 int object_region(struct object *o, const char *name);
 int object_exists(const struct object *o);

@@ -16,6 +16,7 @@ static const char help[] =
 "  port      add, set, enable, disable, delete and show ports of the kernel target\n"
 "  region    add, set, delete and show the memory a port exposes\n"
 "  show      everything: ports, regions, connections, counters\n"
+"  serve     the kernel target's protocol, served from user space\n"
 "  ping      every RDMA operation to a target, every byte verified\n"
 "  lat       latency of single operations, from user space and from the kernel\n"
 "\n"
@@ -31,6 +32,7 @@ static const struct command commands[] = {
 	{ "port", cmd_port },
 	{ "region", cmd_region },
 	{ "show", cmd_show },
+	{ "serve", cmd_serve },
 	{ "ping", cmd_ping },
 	{ "lat", cmd_lat },
 	{ }

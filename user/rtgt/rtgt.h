@@ -42,6 +42,7 @@ int cmd_lat(const struct tool *tool, int argc, char **argv);
 int cmd_ping(const struct tool *tool, int argc, char **argv);
 int cmd_port(const struct tool *tool, int argc, char **argv);
 int cmd_region(const struct tool *tool, int argc, char **argv);
+int cmd_serve(const struct tool *tool, int argc, char **argv);
 int cmd_show(const struct tool *tool, int argc, char **argv);
 
 int dispatch(const struct tool *tool, const struct command *table, const char *what,

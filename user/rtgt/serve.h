@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the files of rtgt serve share: the target in user space.
+ *
+ *	serve.c		life of the server, its one loop
+ *	serve_args.c	the command line
+ *	serve_mem.c	regions: memory, registrations, keys
+ *	serve_conn.c	connections: from the REQ to the release
+ *	serve_io.c	a connection's queue pair: receives, replies, transfers
+ *	serve_ops.c	what a request does
+ *	serve_out.c	counters, the state directory, what is printed
+ *
+ * All of it is one thread.  Nothing waits but the loop, and nothing is freed while a
+ * completion is being worked on: a connection that ends is marked (serve_close()) and
+ * released when the loop comes round.
+ */
+#ifndef RTGT_SERVE_H
+#define RTGT_SERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "../lib/log.h"
+#include "../../kmod/counters.h"
+#include "../../kmod/proto.h"
+
+#define SERVE_NAME	32
+#define SERVE_PATH	4096
+#define SERVE_FILL_COUNTER	256
+
+struct server;
+struct serve_conn;
+
+/* A region as the command line describes it; @fill is a byte, or SERVE_FILL_COUNTER */
+struct serve_spec {
+	char name[SERVE_NAME];
+	uint64_t size;
+	uint32_t access;
+	uint16_t fill;
+};
+
+struct serve_cfg {
+	struct sockaddr_storage addr;
+	bool private;
+	uint32_t max_conns, recv_size, recv_depth;
+	uint64_t mr_max;
+	unsigned int nr_regions;
+	struct serve_spec region[RTGT_MAX_REGIONS];
+	const char *state;
+	uint64_t count;
+	bool poll, verbose, stats;
+};
+
+/* Something the loop waits for */
+struct serve_source {
+	void (*run)(struct server *s, void *arg);
+	void *arg;
+};
+
+/* Memory of a region; @dir is its directory below the state directory, or empty */
+struct serve_mem {
+	uint8_t *base;
+	uint64_t size;
+	char dir[SERVE_PATH];
+};
+
+/*
+ * A region in a domain.  @own is the target's own registration, which no peer has a key
+ * of; @mr are the peers', one for each extent, NULL when it could not be made anew.
+ */
+struct serve_map {
+	struct serve_mem *mem;
+	uint32_t access;
+	uint64_t extent_size;
+	struct ibv_mr *own;
+	unsigned int nr;
+	struct ibv_mr **mr;
+	uint64_t *iova;
+};
+
+/* A protection domain with all regions: of a device, or of a private connection */
+struct serve_domain {
+	struct serve_device *dev;
+	struct ibv_pd *pd;
+	unsigned int nr;
+	struct serve_map map[RTGT_MAX_REGIONS];
+};
+
+/* A device connections came through; librdmacm keeps it open */
+struct serve_device {
+	TAILQ_ENTRY(serve_device) entry;
+	struct ibv_context *verbs;
+	struct ibv_device_attr_ex attr;
+	bool iwarp;
+	struct ibv_comp_channel *channel;
+	struct serve_domain *shared;
+	struct serve_source completions, asyncs;
+};
+
+TAILQ_HEAD(serve_slots, serve_slot);
+
+/*
+ * A message's place.  It is posted as a receive (@list is NULL), or in one list: free, in
+ * the send queue, waiting for its turn or for its time.
+ */
+struct serve_slot {
+	TAILQ_ENTRY(serve_slot) entry;
+	struct serve_slots *list;
+	struct serve_conn *conn;
+	unsigned int index;
+	uint8_t *buf;
+	uint32_t len, imm;
+	struct rtgt_request rq;
+	void (*then)(struct serve_slot *slot);
+	uint64_t done;
+	uint32_t crc;
+	uint32_t later_ms;
+	uint64_t due_ns;
+};
+
+enum serve_state {
+	SERVE_CONNECTING,
+	SERVE_LIVE,
+	SERVE_CLOSING,
+};
+
+/*
+ * A connection.  @posted receives are with the device, @withheld will be later; the two
+ * are together at most recv_depth.
+ */
+struct serve_conn {
+	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry;
+	struct server *s;
+	enum serve_state state;
+	bool ready;
+	const char *why;
+	uint32_t id;
+	char peer[64];
+	struct serve_device *dev;
+	struct serve_domain *domain;
+	struct rdma_cm_id *cm_id;
+	struct rdma_conn_param param;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	unsigned int events;
+	void *bufs;
+	size_t bufs_len;
+	struct ibv_mr *bufs_mr;
+	struct serve_slot *slots;
+	unsigned int nr_slots, posted, withheld, unsignaled;
+	struct serve_slots free, sending;
+	bool plain, can_read;
+	uint64_t recv_msgs, imms, replies;
+};
+
+TAILQ_HEAD(serve_conns, serve_conn);
+
+struct server {
+	struct serve_cfg cfg;
+	int epoll, signals;
+	struct serve_source on_signal, on_cm;
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *listener;
+	TAILQ_HEAD(, serve_device) devices;
+	struct serve_mem *mem[RTGT_MAX_REGIONS];
+	struct serve_conns conns, dying, ready;
+	struct serve_slots deferred, later;
+	unsigned int nr_conns;
+	uint32_t next_id;
+	bool stop;
+	int failed;
+	struct rtgt_err err;
+	uint64_t counts[RTGT_NR_COUNTERS];
+	bool dirty;
+	uint64_t written_ns;
+};
+
+/* serve_args.c: an exit status; help printed or nothing to do when *@done */
+int serve_args(struct serve_cfg *cfg, int argc, char **argv, bool *done);
+
+/* serve.c */
+int serve_watch(struct server *s, int fd, struct serve_source *source);
+void serve_unwatch(struct server *s, int fd);
+void serve_fail(struct server *s, int code, const char *text);
+
+/* serve_mem.c; 0 or a negative errno */
+int serve_mem_create(struct serve_mem **mem, const struct serve_cfg *cfg, unsigned int region,
+		     uint32_t conn);
+void serve_mem_destroy(struct serve_mem *mem);
+int serve_domain_create(struct serve_domain **dom, struct server *s, struct serve_device *dev,
+			uint32_t conn);
+void serve_domain_destroy(struct serve_domain *dom, bool private);
+int serve_domain_rotate(struct serve_domain *dom, unsigned int region);
+uint64_t serve_extent_len(const struct serve_map *map, unsigned int i);
+uint32_t serve_map_access(const struct serve_map *map);
+
+/* serve_conn.c */
+struct serve_device *serve_device_get(struct server *s, struct ibv_context *verbs, int *ret);
+void serve_devices_close(struct server *s);
+void serve_cm_event(struct server *s, void *arg);
+void serve_close(struct serve_conn *c, const char *why);
+void serve_qp_failed(struct serve_conn *c, const char *why);
+void serve_reap(struct server *s);
+const char *serve_state_name(const struct serve_conn *c);
+
+/* serve_io.c */
+int serve_io_create(struct serve_conn *c);
+void serve_io_destroy(struct serve_conn *c);
+bool serve_io_poll(struct serve_conn *c);
+void serve_io_refill(struct serve_conn *c);
+void serve_slot_move(struct serve_slot *slot, struct serve_slots *list);
+void serve_slot_done(struct serve_slot *slot);
+void serve_reply(struct serve_slot *slot, uint32_t status, uint32_t len);
+void serve_xfer(struct serve_slot *slot, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
+		uint64_t addr, void (*then)(struct serve_slot *slot));
+
+/* serve_ops.c */
+void serve_message(struct serve_slot *slot);
+void serve_imm(struct serve_slot *slot);
+
+/* serve_out.c */
+void serve_count(struct server *s, enum rtgt_counter counter, uint64_t n);
+void serve_say(const struct server *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int serve_state_open(const struct serve_cfg *cfg);
+bool serve_state_due(struct server *s, uint64_t now);
+void serve_state_write(struct server *s);
+void serve_print_stats(const struct server *s);
+
+#endif /* RTGT_SERVE_H */

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt serve: devices, and connections from the peer's REQ to the release.
+ *
+ *   REQ arrives	judged (kmod/proto.c), admitted, built, accepted; or refused, with the
+ *			reasons the module has
+ *   RTU arrives	CONNECTING -> LIVE
+ *   the end		whatever comes first of: the peer disconnects, a completion fails, the
+ *			server stops.  serve_close() marks the connection, once, and serve_reap()
+ *			releases it when nothing is being worked on
+ *
+ * A connection's keys are valid before its REP leaves: ibv_reg_mr() has returned by then.
+ * The end of a connection that took a completion queue with errors in it is told by the
+ * peer at about the same time: what it did comes before that it left, so its completions
+ * are looked at first.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve.h"
+
+#define EVENTS	64	/* of one kind, before the others have their turn */
+
+const char *serve_state_name(const struct serve_conn *c)
+{
+	static const char *const name[] = { "connecting", "live", "closing" };
+
+	return name[c->state];
+}
+
+/* ------------------------------------------------------------------------ devices */
+
+/* Whose completion queue has something; it is polled when the loop comes to it */
+static void completions(struct server *s, void *arg)
+{
+	struct serve_device *dev = arg;
+	struct serve_conn *c;
+	struct ibv_cq *cq;
+	void *context;
+
+	for (int i = 0; i < EVENTS && !ibv_get_cq_event(dev->channel, &cq, &context); i++) {
+		c = context;
+		c->events++;
+		/* armed before it is polled: what comes in between raises an event */
+		if (ibv_req_notify_cq(cq, 0))
+			serve_close(c, "its completion queue cannot be armed");
+		if (!c->ready) {
+			c->ready = true;
+			TAILQ_INSERT_TAIL(&s->ready, c, ready_entry);
+		}
+	}
+}
+
+static void asyncs(struct server *s, void *arg)
+{
+	struct serve_device *dev = arg;
+	struct ibv_async_event ev;
+
+	while (!ibv_get_async_event(dev->verbs, &ev)) {
+		struct serve_conn *c = NULL;
+
+		switch (ev.event_type) {
+		case IBV_EVENT_COMM_EST:
+			c = ev.element.qp->qp_context;
+			rdma_notify(c->cm_id, IBV_EVENT_COMM_EST);
+			break;
+		case IBV_EVENT_QP_FATAL:
+		case IBV_EVENT_QP_REQ_ERR:
+		case IBV_EVENT_QP_ACCESS_ERR:
+			c = ev.element.qp->qp_context;
+			serve_qp_failed(c, "the device refused what the peer did");
+			break;
+		case IBV_EVENT_DEVICE_FATAL:
+			serve_fail(s, ENODEV, "the RDMA device is being removed, or has failed");
+			break;
+		default:
+			break;
+		}
+		ibv_ack_async_event(&ev);
+	}
+}
+
+static int nonblocking(int fd)
+{
+	return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) ? -errno : 0;
+}
+
+static void device_close(struct serve_device *dev)
+{
+	serve_domain_destroy(dev->shared, false);
+	if (dev->channel)
+		ibv_destroy_comp_channel(dev->channel);
+	free(dev);
+}
+
+static int device_open(struct server *s, struct serve_device *dev)
+{
+	int ret = -ibv_query_device_ex(dev->verbs, NULL, &dev->attr);
+
+	if (!ret)
+		ret = nonblocking(dev->verbs->async_fd);
+	if (!ret)
+		ret = serve_watch(s, dev->verbs->async_fd, &dev->asyncs);
+	if (!ret && !s->cfg.poll) {
+		dev->channel = ibv_create_comp_channel(dev->verbs);
+		ret = dev->channel ? nonblocking(dev->channel->fd) : -errno;
+	}
+	if (!ret && dev->channel)
+		ret = serve_watch(s, dev->channel->fd, &dev->completions);
+	if (!ret && !s->cfg.private)
+		ret = serve_domain_create(&dev->shared, s, dev, 0);
+	return ret;
+}
+
+/* The device of a context, made when first asked for; NULL with *@ret a negative errno */
+struct serve_device *serve_device_get(struct server *s, struct ibv_context *verbs, int *ret)
+{
+	struct serve_device *dev;
+
+	TAILQ_FOREACH(dev, &s->devices, entry)
+		if (dev->verbs == verbs)
+			return dev;
+	dev = calloc(1, sizeof(*dev));
+	if (!dev) {
+		*ret = -ENOMEM;
+		return NULL;
+	}
+	dev->verbs = verbs;
+	dev->iwarp = verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	dev->completions = (struct serve_source) { completions, dev };
+	dev->asyncs = (struct serve_source) { asyncs, dev };
+	*ret = device_open(s, dev);
+	if (*ret) {
+		serve_unwatch(s, verbs->async_fd);
+		device_close(dev);
+		return NULL;
+	}
+	TAILQ_INSERT_TAIL(&s->devices, dev, entry);
+	return dev;
+}
+
+/* After the last connection, before the listener's id, which holds the device open */
+void serve_devices_close(struct server *s)
+{
+	struct serve_device *dev;
+
+	while ((dev = TAILQ_FIRST(&s->devices))) {
+		TAILQ_REMOVE(&s->devices, dev, entry);
+		device_close(dev);
+	}
+}
+
+/* ------------------------------------------------------------------------- the end */
+
+/* All ends come here; only the first does something.  @why is a constant string */
+void serve_close(struct serve_conn *c, const char *why)
+{
+	if (c->state == SERVE_CLOSING)
+		return;
+	c->state = SERVE_CLOSING;
+	c->why = why;
+	c->s->dirty = true;
+	TAILQ_INSERT_TAIL(&c->s->dying, c, dying_entry);
+}
+
+/* The device moved the queue pair to error */
+void serve_qp_failed(struct serve_conn *c, const char *why)
+{
+	if (c->state != SERVE_CLOSING)
+		serve_count(c->s, RTGT_QP_ERRORS, 1);
+	serve_close(c, why);
+}
+
+static void destroy(struct serve_conn *c)
+{
+	struct server *s = c->s;
+
+	if (c->ready)
+		TAILQ_REMOVE(&s->ready, c, ready_entry);
+	serve_io_destroy(c);
+	if (s->cfg.private)
+		serve_domain_destroy(c->domain, true);
+	rdma_destroy_id(c->cm_id);
+	TAILQ_REMOVE(&s->conns, c, entry);
+	s->nr_conns--;
+	serve_count(s, RTGT_CONNS_CLOSED, 1);
+	serve_say(s, "connection %u from %s: closed: %s", c->id, c->peer, c->why);
+	free(c);
+}
+
+/* Release what was closed; no completion of it is being worked on */
+void serve_reap(struct server *s)
+{
+	struct serve_conn *c;
+
+	while ((c = TAILQ_FIRST(&s->dying))) {
+		TAILQ_REMOVE(&s->dying, c, dying_entry);
+		rdma_disconnect(c->cm_id);
+		destroy(c);
+	}
+}
+
+/* ---------------------------------------------------------------------- the REQ */
+
+static void print_peer(struct serve_conn *c, const struct sockaddr *addr)
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	if (addr->sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+		snprintf(c->peer, sizeof(c->peer), "[%s]:%u", host, ntohs(in6->sin6_port));
+	} else {
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+		snprintf(c->peer, sizeof(c->peer), "%s:%u", host, ntohs(in->sin_port));
+	}
+}
+
+static void reject(struct server *s, const struct serve_conn *c, uint32_t reason, uint32_t arg)
+{
+	uint8_t priv[RTGT_REJ_MAX];
+	size_t len = rtgt_encode_rej(priv, sizeof(priv), reason, arg);
+
+	serve_count(s, RTGT_REJECTS_VERSION + reason - RTGT_REJ_VERSION, 1);
+	serve_say(s, "connection from %s: refused: %s (%u)", c->peer, rtgt_rej_name(reason), arg);
+	rdma_reject(c->cm_id, priv, (uint8_t)len);
+}
+
+/* The reason an errno of a connection that could not be built is told with */
+static uint32_t reject_reason(int err, uint32_t *arg)
+{
+	*arg = (uint32_t)-err;
+	switch (-err) {
+	case ENODEV:
+	case ESHUTDOWN:
+		return RTGT_REJ_STOPPING;
+	case EOPNOTSUPP:
+		return RTGT_REJ_DEVICE;
+	default:
+		return RTGT_REJ_RESOURCES;
+	}
+}
+
+static size_t welcome(const struct serve_conn *c, uint8_t *priv, size_t size)
+{
+	struct rtgt_welcome w = {
+		.features = c->s->cfg.private ? RTGT_F_PRIVATE : 0,
+		.recv_size = c->s->cfg.recv_size,
+		.recv_depth = (uint16_t)c->s->cfg.recv_depth,
+		.conn_id = c->id,
+		.nr = (uint16_t)c->domain->nr,
+	};
+
+	for (unsigned int i = 0; i < c->domain->nr; i++) {
+		const struct serve_map *map = &c->domain->map[i];
+
+		w.region[i].addr = map->iova[0];
+		w.region[i].len = serve_extent_len(map, 0);
+		w.region[i].rkey = map->mr[0] ? map->mr[0]->rkey : 0;
+		w.region[i].access = serve_map_access(map);
+	}
+	return rtgt_encode_rep(priv, size, &w);
+}
+
+static uint8_t least(uint8_t asked, int can)
+{
+	return asked < can ? asked : (uint8_t)can;
+}
+
+static int build(struct serve_conn *c, const struct rdma_conn_param *req)
+{
+	const struct ibv_device_attr *attr;
+	int ret = 0;
+
+	c->dev = serve_device_get(c->s, c->cm_id->verbs, &ret);
+	if (!c->dev)
+		return ret;
+	attr = &c->dev->attr.orig_attr;
+	c->param.responder_resources = least(req->responder_resources, attr->max_qp_rd_atom);
+	c->param.initiator_depth = least(req->initiator_depth, attr->max_qp_init_rd_atom);
+	c->can_read = c->param.initiator_depth > 0;
+	if (c->s->cfg.private)
+		ret = serve_domain_create(&c->domain, c->s, c->dev, c->id);
+	else
+		c->domain = c->dev->shared;
+	return ret ? ret : serve_io_create(c);
+}
+
+static int accept_conn(struct serve_conn *c)
+{
+	uint8_t priv[RTGT_REP_MAX];
+	struct rdma_conn_param param = c->param;
+
+	param.private_data = priv;
+	param.private_data_len = (uint8_t)welcome(c, priv, sizeof(priv));
+	param.flow_control = 1;
+	param.rnr_retry_count = 7;
+	param.qp_num = c->qp->qp_num;
+	return rdma_accept(c->cm_id, &param) ? -errno : 0;
+}
+
+/* A REQ that can be taken: it counts from here on, and is released like any other */
+static void admit(struct server *s, struct serve_conn *c, const struct rdma_conn_param *req)
+{
+	uint32_t why, arg;
+	int ret;
+
+	c->id = ++s->next_id;
+	c->cm_id->context = c;
+	TAILQ_INIT(&c->free);
+	TAILQ_INIT(&c->sending);
+	TAILQ_INSERT_TAIL(&s->conns, c, entry);
+	s->nr_conns++;
+	serve_count(s, RTGT_CONNS_ACCEPTED, 1);
+	ret = build(c, req);
+	if (!ret)
+		ret = accept_conn(c);
+	if (!ret)
+		return;
+	why = reject_reason(ret, &arg);
+	reject(s, c, why, arg);
+	serve_close(c, "could not be accepted");
+}
+
+static void connect_request(struct server *s, struct rdma_cm_id *id,
+			    const struct rdma_conn_param *req)
+{
+	struct serve_conn *c = calloc(1, sizeof(*c));
+	struct rtgt_hello hello;
+	uint32_t why, arg = 0;
+
+	if (!c) {
+		rdma_reject(id, NULL, 0);
+		rdma_destroy_id(id);
+		return;
+	}
+	c->s = s;
+	c->cm_id = id;
+	print_peer(c, rdma_get_peer_addr(id));
+	why = (uint32_t)rtgt_decode_req(req->private_data, req->private_data_len, &hello, &arg);
+	c->plain = hello.plain;
+	if (!why && (s->stop || (s->cfg.count && s->next_id >= s->cfg.count))) {
+		why = RTGT_REJ_STOPPING;
+	} else if (!why && s->nr_conns >= s->cfg.max_conns) {
+		why = RTGT_REJ_FULL;
+		arg = s->cfg.max_conns;
+	}
+	if (!why) {
+		admit(s, c, req);
+		return;
+	}
+	reject(s, c, why, arg);
+	rdma_destroy_id(id);
+	free(c);
+}
+
+/* ------------------------------------------------------------------ rdma_cm's events */
+
+static void established(struct serve_conn *c)
+{
+	if (c->state != SERVE_CONNECTING)
+		return;
+	c->state = SERVE_LIVE;
+	serve_count(c->s, RTGT_CONNS_ESTABLISHED, 1);
+	serve_say(c->s, "connection %u from %s on %s: established, QP %u", c->id, c->peer,
+		  ibv_get_device_name(c->dev->verbs->device), c->qp->qp_num);
+}
+
+static void conn_event(struct serve_conn *c, enum rdma_cm_event_type event)
+{
+	switch (event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		established(c);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_REJECTED:
+		serve_io_poll(c);
+		serve_close(c, "disconnected");
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		serve_close(c, rdma_event_str(event));
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * An event is acknowledged before its connection can be released, which waits for that.
+ * The private data live until then as well.
+ */
+void serve_cm_event(struct server *s, void *arg)
+{
+	struct rdma_cm_event *ev;
+
+	(void)arg;
+	for (int i = 0; i < EVENTS && !rdma_get_cm_event(s->channel, &ev); i++) {
+		enum rdma_cm_event_type event = ev->event;
+		struct rdma_cm_id *id = ev->id;
+		struct rdma_conn_param req = ev->param.conn;
+		uint8_t priv[256];
+
+		if (event == RDMA_CM_EVENT_CONNECT_REQUEST && req.private_data_len) {
+			memcpy(priv, req.private_data, req.private_data_len);
+			req.private_data = priv;
+		}
+		rdma_ack_cm_event(ev);
+		if (event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			connect_request(s, id, &req);
+		else if (id->context)
+			conn_event(id->context, event);
+		else if (event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			serve_fail(s, ENODEV, "the RDMA device of the address is being removed");
+	}
+}

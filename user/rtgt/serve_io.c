@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt serve: a connection's queue pair, its receives, replies and transfers.
+ *
+ * A connection has a fixed number of slots.  A receive that completes is replaced by a
+ * free slot at once, before its request is looked at, so the peer finds recv_depth of
+ * them whatever that request takes.  A reply is sent from the slot that brought the
+ * request.  One reply in SIGNAL_EVERY asks for a completion, which stands for those
+ * before it; so a slot is free again some replies later, and there are more of them than
+ * receives:
+ *
+ *	recv_depth	posted
+ *	recv_depth	being worked on or under way
+ *	SIGNAL_EVERY	under way, with no completion asked for
+ *
+ * A peer that asks for more at a time finds receives missing, is told so by the device
+ * (RNR) and repeats: nothing is allocated for a request.
+ *
+ * Errors.  A receive that is flushed, or fails, while the connection stands: the device
+ * refused what the peer did.  A send or a transfer that fails: the peer's device refused
+ * what we did.  Both end the connection.  What is flushed while it ends is the normal end.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "serve.h"
+
+#define SIGNAL_EVERY	8
+
+/* Completions of a connection before the others have their turn */
+#define BUDGET		64
+#define BATCH		16
+
+/* 0.64 ms: what a peer waits that finds no receive; the default is 655 ms */
+#define RNR_TIMER	12
+
+/* wr_id: a slot's index, and what it was posted for */
+enum { WR_RECV, WR_REPLY, WR_XFER };
+#define WR_ID(index, what)	((uint64_t)(index) << 2 | (what))
+
+static struct serve_slot *wr_slot(const struct serve_conn *c, uint64_t id)
+{
+	return &c->slots[id >> 2];
+}
+
+/* ------------------------------------------------------------------------- slots */
+
+/* A slot is in one list, or, NULL, with the device */
+void serve_slot_move(struct serve_slot *slot, struct serve_slots *list)
+{
+	if (slot->list)
+		TAILQ_REMOVE(slot->list, slot, entry);
+	slot->list = list;
+	if (list)
+		TAILQ_INSERT_TAIL(list, slot, entry);
+}
+
+static int post_recv(struct serve_slot *slot)
+{
+	struct serve_conn *c = slot->conn;
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)slot->buf,
+		.length = c->s->cfg.recv_size,
+		.lkey = c->bufs_mr->lkey,
+	};
+	struct ibv_recv_wr *bad, wr = {
+		.wr_id = WR_ID(slot->index, WR_RECV),
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	int ret = ibv_post_recv(c->qp, &wr, &bad);
+
+	if (ret)
+		return -ret;
+	serve_slot_move(slot, NULL);
+	c->posted++;
+	return 0;
+}
+
+/* As many receives as the peer was told, if there are slots */
+void serve_io_refill(struct serve_conn *c)
+{
+	struct serve_slot *slot;
+
+	while (c->state != SERVE_CLOSING && c->posted + c->withheld < c->s->cfg.recv_depth) {
+		slot = TAILQ_FIRST(&c->free);
+		if (!slot)
+			return;
+		if (post_recv(slot))
+			serve_close(c, "a receive could not be posted");
+	}
+}
+
+/* Nothing is left to do for its message */
+void serve_slot_done(struct serve_slot *slot)
+{
+	serve_slot_move(slot, &slot->conn->free);
+	serve_io_refill(slot->conn);
+}
+
+/* ----------------------------------------------------------------------- sending */
+
+/* The last there is must come back, or nothing would be free again */
+static bool must_signal(struct serve_conn *c, const struct serve_slot *slot)
+{
+	return slot->later_ms || TAILQ_EMPTY(&c->free) || c->unsignaled + 1 >= SIGNAL_EVERY;
+}
+
+static void post_send(struct serve_slot *slot, struct ibv_send_wr *wr)
+{
+	struct serve_conn *c = slot->conn;
+	struct ibv_send_wr *bad;
+
+	c->unsignaled = wr->send_flags & IBV_SEND_SIGNALED ? 0 : c->unsignaled + 1;
+	serve_slot_move(slot, &c->sending);
+	if (ibv_post_send(c->qp, wr, &bad))
+		serve_close(c, "a reply or a transfer could not be posted");
+}
+
+/* Answer the request in @slot->rq; its buffer holds @len bytes of body behind the head */
+void serve_reply(struct serve_slot *slot, uint32_t status, uint32_t len)
+{
+	struct serve_conn *c = slot->conn;
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)slot->buf,
+		.length = (uint32_t)sizeof(struct rtgt_msg) + len,
+		.lkey = c->bufs_mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = WR_ID(slot->index, WR_REPLY),
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+	};
+
+	if (c->state == SERVE_CLOSING)
+		return;
+	rtgt_encode_reply(slot->buf, &slot->rq, status, len, slot->imm);
+	if (status != RTGT_OK)
+		serve_count(c->s, RTGT_MALFORMED, 1);
+	if (must_signal(c, slot))
+		wr.send_flags = IBV_SEND_SIGNALED;
+	c->replies++;
+	serve_count(c->s, RTGT_REPLIES, 1);
+	post_send(slot, &wr);
+}
+
+/* READ or WRITE the peer's memory, then go on with @then, if that succeeded */
+void serve_xfer(struct serve_slot *slot, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
+		uint64_t addr, void (*then)(struct serve_slot *slot))
+{
+	struct ibv_send_wr wr = {
+		.wr_id = WR_ID(slot->index, WR_XFER),
+		.sg_list = sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = addr, .rkey = slot->rq.rkey },
+	};
+
+	if (slot->conn->state == SERVE_CLOSING)
+		return;
+	slot->then = then;
+	post_send(slot, &wr);
+}
+
+/* Its receive comes back only after a time: in the order of that */
+static void wait_for_time(struct serve_slot *slot)
+{
+	struct serve_slots *later = &slot->conn->s->later;
+	struct serve_slot *before;
+
+	slot->due_ns = rtgt_now_ns() + (uint64_t)slot->later_ms * 1000000u;
+	slot->later_ms = 0;
+	serve_slot_move(slot, NULL);
+	slot->list = later;
+	TAILQ_FOREACH_REVERSE(before, later, serve_slots, entry)
+		if (before->due_ns <= slot->due_ns)
+			break;
+	if (before)
+		TAILQ_INSERT_AFTER(later, before, slot, entry);
+	else
+		TAILQ_INSERT_HEAD(later, slot, entry);
+}
+
+/* This one's completion stands for those posted before it as well */
+static void sent(struct serve_conn *c, struct serve_slot *slot, unsigned int what)
+{
+	struct serve_slot *first;
+
+	while ((first = TAILQ_FIRST(&c->sending)) && first != slot)
+		serve_slot_move(first, &c->free);
+	if (what == WR_XFER)
+		serve_slot_move(slot, NULL);
+	else if (slot->later_ms)
+		wait_for_time(slot);
+	else
+		serve_slot_move(slot, &c->free);
+	serve_io_refill(c);
+	if (what == WR_XFER)
+		slot->then(slot);
+}
+
+/* -------------------------------------------------------------------- completions */
+
+static void send_failed(struct serve_conn *c, const struct ibv_wc *wc)
+{
+	if (wc->status == IBV_WC_WR_FLUSH_ERR)
+		return;
+	if (c->state != SERVE_CLOSING)
+		serve_count(c->s, RTGT_SEND_ERRORS, 1);
+	serve_close(c, ibv_wc_status_str(wc->status));
+}
+
+static void recv_failed(struct serve_conn *c, const struct ibv_wc *wc)
+{
+	if (wc->status == IBV_WC_WR_FLUSH_ERR)
+		serve_count(c->s, RTGT_RECV_FLUSHED, 1);
+	serve_qp_failed(c, wc->status == IBV_WC_WR_FLUSH_ERR ?
+			"the device refused what the peer did" : ibv_wc_status_str(wc->status));
+}
+
+static void received(struct serve_conn *c, struct serve_slot *slot, const struct ibv_wc *wc)
+{
+	slot->imm = 0;
+	slot->len = wc->byte_len;
+	if (wc->wc_flags & IBV_WC_WITH_IMM) {
+		slot->imm = ntohl(wc->imm_data);
+		c->imms++;
+		serve_count(c->s, RTGT_IMMS, 1);
+	}
+	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+		serve_count(c->s, RTGT_IMM_BYTES, wc->byte_len);
+		serve_imm(slot);
+		return;
+	}
+	c->recv_msgs++;
+	serve_count(c->s, RTGT_RECV_MSGS, 1);
+	serve_count(c->s, RTGT_RECV_BYTES, wc->byte_len);
+	serve_message(slot);
+}
+
+static void complete(struct serve_conn *c, const struct ibv_wc *wc)
+{
+	struct serve_slot *slot = wr_slot(c, wc->wr_id);
+	unsigned int what = wc->wr_id & 3;
+	bool good = wc->status == IBV_WC_SUCCESS;
+
+	if (what == WR_RECV)
+		c->posted--;
+	if (c->state == SERVE_CLOSING) {
+		if (what == WR_RECV && wc->status == IBV_WC_WR_FLUSH_ERR)
+			serve_count(c->s, RTGT_RECV_FLUSHED, 1);
+	} else if (what == WR_RECV) {
+		if (good)
+			received(c, slot, wc);
+		else
+			recv_failed(c, wc);
+	} else if (good) {
+		sent(c, slot, what);
+	} else {
+		send_failed(c, wc);
+	}
+}
+
+/* Take completions, not more than one turn's; whether there may be others */
+bool serve_io_poll(struct serve_conn *c)
+{
+	struct ibv_wc wc[BATCH];
+	int n, total = 0;
+
+	do {
+		n = ibv_poll_cq(c->cq, BATCH, wc);
+		if (n < 0)
+			serve_close(c, "the completion queue failed");
+		for (int i = 0; i < n; i++)
+			complete(c, &wc[i]);
+		total += n;
+	} while (n == BATCH && total < BUDGET);
+	return n == BATCH;
+}
+
+/* ------------------------------------------------------------------- the queue pair */
+
+static int make_slots(struct serve_conn *c)
+{
+	uint32_t size = (c->s->cfg.recv_size + 63) & ~63u;
+
+	c->nr_slots = 2 * c->s->cfg.recv_depth + SIGNAL_EVERY;
+	c->slots = calloc(c->nr_slots, sizeof(*c->slots));
+	if (!c->slots)
+		return -ENOMEM;
+	c->bufs_len = (size_t)size * c->nr_slots;
+	c->bufs = mmap(NULL, c->bufs_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+	if (c->bufs == MAP_FAILED) {
+		c->bufs = NULL;
+		return -errno;
+	}
+	for (unsigned int i = 0; i < c->nr_slots; i++) {
+		c->slots[i].conn = c;
+		c->slots[i].index = i;
+		c->slots[i].buf = (uint8_t *)c->bufs + (size_t)size * i;
+		serve_slot_move(&c->slots[i], &c->free);
+	}
+	c->bufs_mr = ibv_reg_mr(c->domain->pd, c->bufs, c->bufs_len, IBV_ACCESS_LOCAL_WRITE);
+	return c->bufs_mr ? 0 : -errno;
+}
+
+static int make_qp(struct serve_conn *c)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.qp_context = c,
+		.cap = {
+			.max_send_wr = c->nr_slots,
+			.max_recv_wr = c->s->cfg.recv_depth,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	/* a slot has one request with the device at a time */
+	c->cq = ibv_create_cq(c->dev->verbs, (int)c->nr_slots, c, c->dev->channel, 0);
+	if (!c->cq || (c->dev->channel && ibv_req_notify_cq(c->cq, 0)))
+		return errno ? -errno : -ENOMEM;
+	attr.send_cq = c->cq;
+	attr.recv_cq = c->cq;
+	c->qp = ibv_create_qp(c->domain->pd, &attr);
+	return c->qp ? 0 : -errno;
+}
+
+static int modify(struct serve_conn *c, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask;
+
+	if (rdma_init_qp_attr(c->cm_id, &attr, &mask))
+		return -errno;
+	/* rdma_cm learns these only with the REP, and the timer not at all */
+	if (state == IBV_QPS_RTR) {
+		attr.max_dest_rd_atomic = c->param.responder_resources;
+		attr.min_rnr_timer = RNR_TIMER;
+	} else if (state == IBV_QPS_RTS) {
+		attr.max_rd_atomic = c->param.initiator_depth;
+	}
+	return -ibv_modify_qp(c->qp, &attr, mask);
+}
+
+/*
+ * Receives, completion queue and queue pair, by hand up to RTS, as the kernel's target has
+ * it: the minimum RNR timer cannot be told to librdmacm.  iWARP's goes there when the
+ * connection is accepted.  What was made before a failure is for serve_io_destroy().
+ */
+int serve_io_create(struct serve_conn *c)
+{
+	int ret = make_slots(c);
+
+	if (!ret)
+		ret = make_qp(c);
+	if (!ret)
+		ret = modify(c, IBV_QPS_INIT);
+	if (ret)
+		return ret;
+	serve_io_refill(c);
+	if (c->state == SERVE_CLOSING)
+		return -EIO;
+	if (c->dev->iwarp)
+		return 0;
+	ret = modify(c, IBV_QPS_RTR);
+	return ret ? ret : modify(c, IBV_QPS_RTS);
+}
+
+/* At whatever stage serve_io_create() stopped */
+void serve_io_destroy(struct serve_conn *c)
+{
+	for (unsigned int i = 0; i < c->nr_slots && c->slots; i++)
+		serve_slot_move(&c->slots[i], NULL);
+	if (c->qp)
+		ibv_destroy_qp(c->qp);
+	if (c->cq) {
+		ibv_ack_cq_events(c->cq, c->events);
+		ibv_destroy_cq(c->cq);
+	}
+	if (c->bufs_mr)
+		ibv_dereg_mr(c->bufs_mr);
+	if (c->bufs)
+		munmap(c->bufs, c->bufs_len);
+	free(c->slots);
+}

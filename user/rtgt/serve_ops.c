@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt serve: what a request, or an immediate, makes the target do.
+ *
+ * It is the module's own decoder (kmod/proto.c) that judges a message; here is what
+ * follows from its verdict, in the order the module does it (kmod/ops.c), so that both
+ * targets answer alike.  A function gets a slot with the request decoded in @rq and ends
+ * in a reply, or in the end of the connection.
+ *
+ * What takes long is done in steps, between which the others have their turn: a checksum
+ * waits in the server's list of deferred slots, a transfer for its completions.
+ */
+#include <endian.h>
+
+#include "../lib/pattern.h"
+#include "serve.h"
+
+/* One transfer's work request at most, as the module */
+#define XFER_BYTES	(1024 * 1024)
+
+/* One step of a checksum: a fraction of a millisecond */
+#define CRC_BYTES	(256 * 1024)
+
+static void *body_of(struct serve_slot *slot)
+{
+	return slot->buf + sizeof(struct rtgt_msg);
+}
+
+static struct serve_map *map_of(const struct serve_slot *slot)
+{
+	return &slot->conn->domain->map[slot->rq.region];
+}
+
+/* The status a request's region and range deserve */
+static uint32_t check_range(const struct serve_slot *slot)
+{
+	const struct rtgt_request *rq = &slot->rq;
+
+	if (rq->region >= slot->conn->domain->nr)
+		return RTGT_ST_REGION;
+	if (!rtgt_range_ok(rq->offset, rq->count, map_of(slot)->mem->size))
+		return RTGT_ST_RANGE;
+	return RTGT_OK;
+}
+
+static void op_echo(struct serve_slot *slot)
+{
+	serve_reply(slot, RTGT_OK, slot->rq.len);
+}
+
+static void checksum_step(struct serve_slot *slot)
+{
+	uint64_t left = slot->rq.count - slot->done;
+	size_t here = left < CRC_BYTES ? left : CRC_BYTES;
+	struct rtgt_crc *body = body_of(slot);
+
+	slot->crc = rtgt_crc32(slot->crc, map_of(slot)->mem->base + slot->rq.offset + slot->done,
+			       here);
+	slot->done += here;
+	if (here < left) {
+		slot->then = checksum_step;
+		serve_slot_move(slot, &slot->conn->s->deferred);
+		return;
+	}
+	serve_slot_move(slot, NULL);
+	body->crc = htobe32(slot->crc);
+	body->rsvd = 0;
+	body->len = htobe64(slot->rq.count);
+	serve_reply(slot, RTGT_OK, sizeof(*body));
+}
+
+static void op_checksum(struct serve_slot *slot)
+{
+	uint32_t status = check_range(slot);
+
+	slot->crc = 0;
+	slot->done = 0;
+	if (status == RTGT_OK)
+		checksum_step(slot);
+	else
+		serve_reply(slot, status, 0);
+}
+
+/* One work request of a transfer; its completion comes here for the next */
+static void xfer_step(struct serve_slot *slot)
+{
+	struct rtgt_request *rq = &slot->rq;
+	struct serve_map *map = map_of(slot);
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)map->mem->base + rq->offset,
+		.length = rq->count < XFER_BYTES ? (uint32_t)rq->count : XFER_BYTES,
+		.lkey = map->own->lkey,
+	};
+	uint64_t addr = rq->addr;
+
+	if (!rq->count) {
+		serve_reply(slot, RTGT_OK, 0);
+		return;
+	}
+	rq->offset += sge.length;
+	rq->count -= sge.length;
+	rq->addr += sge.length;
+	serve_xfer(slot, rq->op == RTGT_MSG_PULL ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, &sge,
+		   addr, xfer_step);
+}
+
+/* What a peer may not write itself, the target does not write for it */
+static void op_xfer(struct serve_slot *slot)
+{
+	bool pull = slot->rq.op == RTGT_MSG_PULL;
+	uint32_t needs = pull ? RTGT_ACCESS_WRITE : RTGT_ACCESS_READ;
+	uint32_t status = check_range(slot);
+
+	if (status == RTGT_OK && !(map_of(slot)->access & needs))
+		status = RTGT_ST_ACCESS;
+	if (status == RTGT_OK && pull && !slot->conn->can_read)
+		status = RTGT_ST_DEPTH;
+	if (status == RTGT_OK)
+		xfer_step(slot);
+	else
+		serve_reply(slot, status, 0);
+}
+
+static uint32_t key_of(const struct serve_map *map, unsigned int extent)
+{
+	return map->mr[extent] ? map->mr[extent]->rkey : 0;
+}
+
+/*
+ * Of a shared region a key is the others' too.  The module makes it anew if a peer has
+ * killed it; here the device lets no peer do that.
+ */
+static void op_revoke(struct serve_slot *slot)
+{
+	struct serve_conn *c = slot->conn;
+	struct serve_map *map;
+	int ret;
+
+	if (slot->rq.region >= c->domain->nr) {
+		serve_reply(slot, RTGT_ST_REGION, 0);
+		return;
+	}
+	if (!c->s->cfg.private) {
+		serve_reply(slot, RTGT_ST_SHARED, 0);
+		return;
+	}
+	ret = serve_domain_rotate(c->domain, slot->rq.region);
+	if (ret < 0) {
+		serve_reply(slot, RTGT_ST_FAILED, 0);
+		return;
+	}
+	serve_count(c->s, RTGT_ROTATIONS, (uint64_t)ret);
+	map = map_of(slot);
+	rtgt_encode_region(body_of(slot), map->iova[0], key_of(map, 0), serve_extent_len(map, 0),
+			   serve_map_access(map));
+	serve_reply(slot, RTGT_OK, sizeof(struct rtgt_region));
+}
+
+static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
+{
+	uint32_t least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* As many capabilities as the reply and the initiator have room for */
+static void op_extents(struct serve_slot *slot)
+{
+	const struct rtgt_request *rq = &slot->rq;
+	uint32_t room = slot->conn->s->cfg.recv_size - (uint32_t)sizeof(struct rtgt_msg) -
+			(uint32_t)sizeof(struct rtgt_extents);
+	struct serve_map *map;
+	uint32_t nr, at;
+
+	if (rq->region >= slot->conn->domain->nr) {
+		serve_reply(slot, RTGT_ST_REGION, 0);
+		return;
+	}
+	map = map_of(slot);
+	if (rq->offset >= map->nr) {
+		serve_reply(slot, RTGT_ST_RANGE, 0);
+		return;
+	}
+	at = (uint32_t)rq->offset;
+	nr = min3((uint32_t)rq->count, room / (uint32_t)sizeof(struct rtgt_cap), map->nr - at);
+	rtgt_encode_extents(body_of(slot), map->mem->size, map->nr, nr);
+	for (uint32_t i = 0; i < nr; i++)
+		rtgt_encode_extent(body_of(slot), i, map->iova[at + i], key_of(map, at + i),
+				   serve_extent_len(map, at + i));
+	serve_reply(slot, RTGT_OK,
+		    (uint32_t)(sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap)));
+}
+
+/* Its receive was not replaced when it came: serve_message() */
+static void op_withhold(struct serve_slot *slot)
+{
+	serve_reply(slot, RTGT_OK, 0);
+}
+
+static void op_disconnect(struct serve_slot *slot)
+{
+	serve_close(slot->conn, "asked for by the peer");
+}
+
+static void (*const ops[])(struct serve_slot *slot) = {
+	[RTGT_MSG_ECHO]		= op_echo,
+	[RTGT_MSG_CHECKSUM]	= op_checksum,
+	[RTGT_MSG_PULL]		= op_xfer,
+	[RTGT_MSG_PUSH]		= op_xfer,
+	[RTGT_MSG_REVOKE]	= op_revoke,
+	[RTGT_MSG_WITHHOLD]	= op_withhold,
+	[RTGT_MSG_DISCONNECT]	= op_disconnect,
+	[RTGT_MSG_EXTENTS]	= op_extents,
+};
+
+/* A SEND arrived.  A plain client's is only counted: it would not know an answer */
+void serve_message(struct serve_slot *slot)
+{
+	struct serve_conn *c = slot->conn;
+	uint32_t status;
+
+	if (c->plain) {
+		serve_slot_done(slot);
+		return;
+	}
+	status = rtgt_decode_msg(slot->buf, slot->len, &slot->rq);
+	if (status == RTGT_OK && slot->rq.op == RTGT_MSG_WITHHOLD && slot->rq.ms) {
+		slot->later_ms = slot->rq.ms;
+		c->withheld++;
+	}
+	serve_io_refill(c);
+	if (status == RTGT_OK)
+		ops[slot->rq.op](slot);
+	else
+		serve_reply(slot, status, 0);
+}
+
+/* A WRITE brought an immediate, of @slot->len bytes */
+void serve_imm(struct serve_slot *slot)
+{
+	struct rtgt_imm_ack *body = body_of(slot);
+
+	if (slot->conn->plain || rtgt_imm_op(slot->imm) != RTGT_IMM_ACK) {
+		serve_slot_done(slot);
+		return;
+	}
+	serve_io_refill(slot->conn);
+	slot->rq = (struct rtgt_request) {
+		.op = RTGT_MSG_IMM,
+		.tag = rtgt_imm_arg(slot->imm),
+	};
+	body->byte_len = htobe32(slot->len);
+	serve_reply(slot, RTGT_OK, sizeof(*body));
+}
