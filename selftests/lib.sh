@@ -20,8 +20,13 @@
 # What a case left is put right before the next one starts.  What it printed is
 # shown when it fails.
 #
+# A program that runs cases of others against another target (serve.sh) borrows them.
+#
 # fixtures.sh holds what cases are written with, machine.sh what is done on one
 # machine.  Documentation/testing.rst tells how to write one.
+
+# A borrowed program sources this again
+! declare -F tmain >/dev/null || return 0
 
 # kselftest's runner wraps a program with stdbuf, which every process we start
 # would load again
@@ -79,6 +84,47 @@ limit() { # SECONDS
 # which no glob is, and are listed with that mark.
 long() {
 	LONG="[long] "
+}
+
+# Cases of another program, as PROGRAM-CASE here.  The program is read again when one of
+# them runs, in that case's shell: so functions of two programs do not meet.
+borrow() { # PROGRAM CASE...
+	local program=$1 line name
+	local -A lent=()
+	shift
+	while IFS= read -r line; do
+		lent[${line%% *}]=${line#* }
+	done < <(lend "$program")
+	for name; do
+		line=${lent[$name]:-}
+		if [[ -z $line ]]; then
+			echo "$PROGRAM: $program has no case $name to lend" >&2
+			exit 2
+		fi
+		limit "${line%% *}"
+		eval "tcase $program-$name ${line#* }"
+	done
+}
+
+# Its cases, a line each: name, time limit, description, command, the latter quoted.
+lend() { # PROGRAM
+	tcase() {
+		printf '%s %s %q borrowed %s' "$1" "$LIMIT" "$2" "$program"
+		printf ' %q' "${@:3}"
+		echo
+	}
+	tmain() { :; }
+	# shellcheck source=/dev/null
+	. "$HERE/$1.sh"
+}
+
+borrowed() { # PROGRAM FUNCTION [ARG...]
+	local -a cmd=("${@:2}")
+	tcase() { :; }
+	tmain() { :; }
+	# shellcheck source=/dev/null
+	. "$HERE/$1.sh"
+	"${cmd[@]}"
 }
 
 # --- running --------------------------------------------------------------------

@@ -114,11 +114,11 @@ static int how_long(struct server *s)
 	const struct serve_slot *first = TAILQ_FIRST(&s->later);
 	uint64_t now;
 
-	if (s->cfg.poll || s->stop || !TAILQ_EMPTY(&s->ready) || !TAILQ_EMPTY(&s->deferred))
-		return 0;
 	now = rtgt_now_ns();
 	if (serve_state_due(s, now))
 		serve_state_write(s);
+	if (s->cfg.poll || s->stop || !TAILQ_EMPTY(&s->ready) || !TAILQ_EMPTY(&s->deferred))
+		return 0;
 	if (s->cfg.state && s->dirty)
 		return 10;
 	if (!first)
@@ -136,8 +136,6 @@ static void look_around(struct server *s)
 
 		source->run(s, source->arg);
 	}
-	if (s->cfg.poll && serve_state_due(s, rtgt_now_ns()))
-		serve_state_write(s);
 }
 
 static bool served_enough(const struct server *s)
@@ -279,6 +277,8 @@ static int open_listener(struct server *s)
 		return ret;
 	if (rdma_listen(s->listener, BACKLOG))
 		return fail_listen(s, errno, text);
+	/* whoever reads this line may look there */
+	serve_state_write(s);
 	printf("listening on %s port %u\n", text, port);
 	fflush(stdout);
 	return 0;
@@ -290,11 +290,7 @@ static int begin(struct server *s)
 
 	if (!ret)
 		ret = open_memory(s);
-	if (!ret)
-		ret = open_listener(s);
-	if (!ret)
-		serve_state_write(s);
-	return ret;
+	return ret ? ret : open_listener(s);
 }
 
 /* At whatever stage begin() stopped */

@@ -52,7 +52,7 @@ struct serve_cfg {
 	struct serve_spec region[RTGT_MAX_REGIONS];
 	const char *state;
 	uint64_t count;
-	bool poll, verbose, stats;
+	bool poll, verbose, stats, windows;
 };
 
 /* Something the loop waits for */
@@ -69,7 +69,8 @@ struct serve_mem {
 };
 
 /*
- * A region in a domain.  @own is the target's own registration, which no peer has a key
+ * A region in a domain.  @mw, if there is one, is a window onto @mr[0] and has the peer's
+ * key, which the peer can kill: @dead.  @own is the target's own registration, which no peer has a key
  * of; @mr are the peers', one for each extent, NULL when it could not be made anew.
  */
 struct serve_map {
@@ -80,6 +81,9 @@ struct serve_map {
 	unsigned int nr;
 	struct ibv_mr **mr;
 	uint64_t *iova;
+	struct ibv_mw *mw;
+	uint32_t mw_rkey;
+	bool windowed, dead;
 };
 
 /* A protection domain with all regions: of a device, or of a private connection */
@@ -153,7 +157,8 @@ struct serve_conn {
 	struct serve_slot *slots;
 	unsigned int nr_slots, posted, withheld, unsignaled;
 	struct serve_slots free, sending;
-	bool plain, can_read;
+	bool plain, can_read, accepted;
+	uint32_t refusal, refusal_arg;
 	uint64_t recv_msgs, imms, replies;
 };
 
@@ -197,6 +202,11 @@ void serve_domain_destroy(struct serve_domain *dom, bool private);
 int serve_domain_rotate(struct serve_domain *dom, unsigned int region);
 uint64_t serve_extent_len(const struct serve_map *map, unsigned int i);
 uint32_t serve_map_access(const struct serve_map *map);
+uint32_t serve_key(const struct serve_map *map, unsigned int extent);
+int serve_windows_create(struct serve_domain *dom);
+void serve_windows_destroy(struct serve_domain *dom);
+int serve_window_bind(struct serve_map *map, struct ibv_send_wr *wr);
+bool serve_domain_invalidated(struct serve_domain *dom, uint32_t rkey);
 
 /* serve_conn.c */
 struct serve_device *serve_device_get(struct server *s, struct ibv_context *verbs, int *ret);
@@ -217,6 +227,8 @@ void serve_slot_done(struct serve_slot *slot);
 void serve_reply(struct serve_slot *slot, uint32_t status, uint32_t len);
 void serve_xfer(struct serve_slot *slot, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
 		uint64_t addr, void (*then)(struct serve_slot *slot));
+void serve_bind(struct serve_slot *slot, struct serve_map *map[], unsigned int nr,
+		void (*then)(struct serve_slot *slot));
 
 /* serve_ops.c */
 void serve_message(struct serve_slot *slot);

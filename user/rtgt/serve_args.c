@@ -45,6 +45,9 @@ static const char help[] =
 "  -v, --verbose       a line for each connection: refused, established, closed\n"
 "      --once          end when one connection was served\n"
 "      --count N       end when N connections were served\n"
+"      --windows       with scope private: keys a client can kill with SEND_WITH_INVALIDATE and\n"
+"                      have made anew, as the kernel target's.  For clients you trust: one\n"
+"                      that kills a key twice takes a kernel down that has rxe\n"
 "      --poll          spin on the completion queues: wants a CPU of its own\n"
 "  -h, --help          this text\n"
 "\n"
@@ -58,6 +61,7 @@ enum {
 	OPT_ONCE,
 	OPT_COUNT,
 	OPT_POLL,
+	OPT_WINDOWS,
 };
 
 static const struct option options[] = {
@@ -67,6 +71,7 @@ static const struct option options[] = {
 	{ "once", no_argument, NULL, OPT_ONCE },
 	{ "count", required_argument, NULL, OPT_COUNT },
 	{ "poll", no_argument, NULL, OPT_POLL },
+	{ "windows", no_argument, NULL, OPT_WINDOWS },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
@@ -99,6 +104,9 @@ static int addr_value(const char *text, struct sockaddr_storage *addr)
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST }, *ai;
 	in_port_t port = ((struct sockaddr_in *)addr)->sin_port;
 
+	/* of IPv4 it would take less than four numbers */
+	if (!strchr(text, ':') && inet_pton(AF_INET, text, &(struct in_addr) { 0 }) != 1)
+		return -EINVAL;
 	if (getaddrinfo(text, NULL, &hints, &ai))
 		return -EINVAL;
 	memcpy(addr, ai->ai_addr, ai->ai_addrlen);
@@ -250,6 +258,8 @@ static int take_words(struct serve_cfg *cfg, int argc, char **argv)
 		else
 			ret = add_pair(cfg, argv[i], value);
 	}
+	if (!ret && cfg->windows && !cfg->private)
+		ret = misused("--windows needs scope private: of a shared region a key is everybody's");
 	if (!ret && !cfg->nr_regions) {
 		ret = add_region(cfg, "data");
 		cfg->region[0].size = 1u << 20;
@@ -279,6 +289,9 @@ int serve_args(struct serve_cfg *cfg, int argc, char **argv, bool *done)
 			break;
 		case OPT_POLL:
 			cfg->poll = true;
+			break;
+		case OPT_WINDOWS:
+			cfg->windows = true;
 			break;
 		case 's':
 			cfg->stats = true;

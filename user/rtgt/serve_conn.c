@@ -9,7 +9,8 @@
  *			server stops.  serve_close() marks the connection, once, and serve_reap()
  *			releases it when nothing is being worked on
  *
- * A connection's keys are valid before its REP leaves: ibv_reg_mr() has returned by then.
+ * A connection's keys are valid before its REP leaves: ibv_reg_mr() has returned by then,
+ * or the window's binding has completed.
  * The end of a connection that took a completion queue with errors in it is told by the
  * peer at about the same time: what it did comes before that it left, so its completions
  * are looked at first.
@@ -175,12 +176,24 @@ void serve_qp_failed(struct serve_conn *c, const char *why)
 	serve_close(c, why);
 }
 
+static void reject(struct server *s, const struct serve_conn *c, uint32_t reason, uint32_t arg)
+{
+	uint8_t priv[RTGT_REJ_MAX];
+	size_t len = rtgt_encode_rej(priv, sizeof(priv), reason, arg);
+
+	serve_count(s, RTGT_REJECTS_VERSION + reason - RTGT_REJ_VERSION, 1);
+	serve_say(s, "connection from %s: refused: %s (%u)", c->peer, rtgt_rej_name(reason), arg);
+	rdma_reject(c->cm_id, priv, (uint8_t)len);
+}
+
 static void destroy(struct serve_conn *c)
 {
 	struct server *s = c->s;
 
 	if (c->ready)
 		TAILQ_REMOVE(&s->ready, c, ready_entry);
+	if (s->cfg.private)
+		serve_windows_destroy(c->domain);
 	serve_io_destroy(c);
 	if (s->cfg.private)
 		serve_domain_destroy(c->domain, true);
@@ -199,7 +212,10 @@ void serve_reap(struct server *s)
 
 	while ((c = TAILQ_FIRST(&s->dying))) {
 		TAILQ_REMOVE(&s->dying, c, dying_entry);
-		rdma_disconnect(c->cm_id);
+		if (c->accepted)
+			rdma_disconnect(c->cm_id);
+		else
+			reject(s, c, c->refusal, c->refusal_arg);
 		destroy(c);
 	}
 }
@@ -219,16 +235,6 @@ static void print_peer(struct serve_conn *c, const struct sockaddr *addr)
 		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
 		snprintf(c->peer, sizeof(c->peer), "%s:%u", host, ntohs(in->sin_port));
 	}
-}
-
-static void reject(struct server *s, const struct serve_conn *c, uint32_t reason, uint32_t arg)
-{
-	uint8_t priv[RTGT_REJ_MAX];
-	size_t len = rtgt_encode_rej(priv, sizeof(priv), reason, arg);
-
-	serve_count(s, RTGT_REJECTS_VERSION + reason - RTGT_REJ_VERSION, 1);
-	serve_say(s, "connection from %s: refused: %s (%u)", c->peer, rtgt_rej_name(reason), arg);
-	rdma_reject(c->cm_id, priv, (uint8_t)len);
 }
 
 /* The reason an errno of a connection that could not be built is told with */
@@ -261,7 +267,7 @@ static size_t welcome(const struct serve_conn *c, uint8_t *priv, size_t size)
 
 		w.region[i].addr = map->iova[0];
 		w.region[i].len = serve_extent_len(map, 0);
-		w.region[i].rkey = map->mr[0] ? map->mr[0]->rkey : 0;
+		w.region[i].rkey = serve_key(map, 0);
 		w.region[i].access = serve_map_access(map);
 	}
 	return rtgt_encode_rep(priv, size, &w);
@@ -288,7 +294,9 @@ static int build(struct serve_conn *c, const struct rdma_conn_param *req)
 		ret = serve_domain_create(&c->domain, c->s, c->dev, c->id);
 	else
 		c->domain = c->dev->shared;
-	return ret ? ret : serve_io_create(c);
+	if (!ret)
+		ret = serve_io_create(c);
+	return ret ? ret : serve_windows_create(c->domain);
 }
 
 static int accept_conn(struct serve_conn *c)
@@ -301,16 +309,52 @@ static int accept_conn(struct serve_conn *c)
 	param.flow_control = 1;
 	param.rnr_retry_count = 7;
 	param.qp_num = c->qp->qp_num;
-	return rdma_accept(c->cm_id, &param) ? -errno : 0;
+	if (rdma_accept(c->cm_id, &param))
+		return -errno;
+	c->accepted = true;
+	return 0;
+}
+
+/* What could not be built, or accepted, is refused when it is released */
+static void give_up(struct serve_conn *c, int err)
+{
+	c->refusal = reject_reason(err, &c->refusal_arg);
+	serve_close(c, "could not be accepted");
+}
+
+static void windows_bound(struct serve_slot *slot)
+{
+	struct serve_conn *c = slot->conn;
+	int ret = accept_conn(c);
+
+	serve_slot_done(slot);
+	if (ret)
+		give_up(c, ret);
+}
+
+/* The keys are valid before the peer has them: where they are windows', that takes a turn */
+static int accept_bound(struct serve_conn *c)
+{
+	struct serve_map *map[RTGT_MAX_REGIONS];
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < c->domain->nr; i++)
+		if (c->domain->map[i].mw)
+			map[nr++] = &c->domain->map[i];
+	if (!nr)
+		return accept_conn(c);
+	serve_bind(TAILQ_FIRST(&c->free), map, nr, windows_bound);
+	return 0;
 }
 
 /* A REQ that can be taken: it counts from here on, and is released like any other */
 static void admit(struct server *s, struct serve_conn *c, const struct rdma_conn_param *req)
 {
-	uint32_t why, arg;
 	int ret;
 
 	c->id = ++s->next_id;
+	c->refusal = RTGT_REJ_RESOURCES;
+	c->refusal_arg = EIO;
 	c->cm_id->context = c;
 	TAILQ_INIT(&c->free);
 	TAILQ_INIT(&c->sending);
@@ -319,12 +363,9 @@ static void admit(struct server *s, struct serve_conn *c, const struct rdma_conn
 	serve_count(s, RTGT_CONNS_ACCEPTED, 1);
 	ret = build(c, req);
 	if (!ret)
-		ret = accept_conn(c);
-	if (!ret)
-		return;
-	why = reject_reason(ret, &arg);
-	reject(s, c, why, arg);
-	serve_close(c, "could not be accepted");
+		ret = accept_bound(c);
+	if (ret)
+		give_up(c, ret);
 }
 
 static void connect_request(struct server *s, struct rdma_cm_id *id,

@@ -34,11 +34,15 @@
 #define BUDGET		64
 #define BATCH		16
 
+/* Work requests of a slot, at most: a REVOKE's two; and what all windows take at first */
+#define SLOT_WRS	2
+#define BINDS		(SLOT_WRS * RTGT_MAX_REGIONS)
+
 /* 0.64 ms: what a peer waits that finds no receive; the default is 655 ms */
 #define RNR_TIMER	12
 
 /* wr_id: a slot's index, and what it was posted for */
-enum { WR_RECV, WR_REPLY, WR_XFER };
+enum { WR_RECV, WR_REPLY, WR_XFER, WR_BIND };
 #define WR_ID(index, what)	((uint64_t)(index) << 2 | (what))
 
 static struct serve_slot *wr_slot(const struct serve_conn *c, uint64_t id)
@@ -109,12 +113,12 @@ static bool must_signal(struct serve_conn *c, const struct serve_slot *slot)
 	return slot->later_ms || TAILQ_EMPTY(&c->free) || c->unsignaled + 1 >= SIGNAL_EVERY;
 }
 
-static void post_send(struct serve_slot *slot, struct ibv_send_wr *wr)
+static void post_send(struct serve_slot *slot, struct ibv_send_wr *wr, bool signaled)
 {
 	struct serve_conn *c = slot->conn;
 	struct ibv_send_wr *bad;
 
-	c->unsignaled = wr->send_flags & IBV_SEND_SIGNALED ? 0 : c->unsignaled + 1;
+	c->unsignaled = signaled ? 0 : c->unsignaled + 1;
 	serve_slot_move(slot, &c->sending);
 	if (ibv_post_send(c->qp, wr, &bad))
 		serve_close(c, "a reply or a transfer could not be posted");
@@ -135,17 +139,18 @@ void serve_reply(struct serve_slot *slot, uint32_t status, uint32_t len)
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
 	};
+	bool signaled;
 
 	if (c->state == SERVE_CLOSING)
 		return;
 	rtgt_encode_reply(slot->buf, &slot->rq, status, len, slot->imm);
 	if (status != RTGT_OK)
 		serve_count(c->s, RTGT_MALFORMED, 1);
-	if (must_signal(c, slot))
-		wr.send_flags = IBV_SEND_SIGNALED;
+	signaled = must_signal(c, slot);
+	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
 	c->replies++;
 	serve_count(c->s, RTGT_REPLIES, 1);
-	post_send(slot, &wr);
+	post_send(slot, &wr, signaled);
 }
 
 /* READ or WRITE the peer's memory, then go on with @then, if that succeeded */
@@ -164,7 +169,28 @@ void serve_xfer(struct serve_slot *slot, enum ibv_wr_opcode opcode, struct ibv_s
 	if (slot->conn->state == SERVE_CLOSING)
 		return;
 	slot->then = then;
-	post_send(slot, &wr);
+	post_send(slot, &wr, true);
+}
+
+/*
+ * Give windows their next keys, then go on with @then.  They are done in the order they
+ * are posted in: so only the last asks for a completion.
+ */
+void serve_bind(struct serve_slot *slot, struct serve_map *map[], unsigned int nr,
+		void (*then)(struct serve_slot *slot))
+{
+	struct ibv_send_wr wr[BINDS];
+	int n = 0;
+
+	for (unsigned int i = 0; i < nr; i++)
+		n += serve_window_bind(map[i], &wr[n]);
+	for (int i = 0; i < n; i++) {
+		wr[i].wr_id = WR_ID(slot->index, WR_BIND);
+		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+	}
+	wr[n - 1].send_flags = IBV_SEND_SIGNALED;
+	slot->then = then;
+	post_send(slot, wr, true);
 }
 
 /* Its receive comes back only after a time: in the order of that */
@@ -193,14 +219,14 @@ static void sent(struct serve_conn *c, struct serve_slot *slot, unsigned int wha
 
 	while ((first = TAILQ_FIRST(&c->sending)) && first != slot)
 		serve_slot_move(first, &c->free);
-	if (what == WR_XFER)
+	if (what != WR_REPLY)
 		serve_slot_move(slot, NULL);
 	else if (slot->later_ms)
 		wait_for_time(slot);
 	else
 		serve_slot_move(slot, &c->free);
 	serve_io_refill(c);
-	if (what == WR_XFER)
+	if (what != WR_REPLY)
 		slot->then(slot);
 }
 
@@ -231,6 +257,10 @@ static void received(struct serve_conn *c, struct serve_slot *slot, const struct
 		slot->imm = ntohl(wc->imm_data);
 		c->imms++;
 		serve_count(c->s, RTGT_IMMS, 1);
+	} else if (wc->wc_flags & (IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK) &&
+		   serve_domain_invalidated(c->domain, wc->invalidated_rkey)) {
+		/* rxe has the kernel's bit for it, which here means a checksum */
+		serve_count(c->s, RTGT_INVALIDATIONS, 1);
 	}
 	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
 		serve_count(c->s, RTGT_IMM_BYTES, wc->byte_len);
@@ -312,19 +342,20 @@ static int make_slots(struct serve_conn *c)
 
 static int make_qp(struct serve_conn *c)
 {
+	uint32_t wrs = c->nr_slots * (c->s->cfg.private ? SLOT_WRS : 1) + BINDS;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
 		.qp_context = c,
 		.cap = {
-			.max_send_wr = c->nr_slots,
+			.max_send_wr = wrs,
 			.max_recv_wr = c->s->cfg.recv_depth,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
 		},
 	};
 
-	/* a slot has one request with the device at a time */
-	c->cq = ibv_create_cq(c->dev->verbs, (int)c->nr_slots, c, c->dev->channel, 0);
+	/* a slot is in one place at a time: if all are flushed, there is room */
+	c->cq = ibv_create_cq(c->dev->verbs, (int)wrs, c, c->dev->channel, 0);
 	if (!c->cq || (c->dev->channel && ibv_req_notify_cq(c->cq, 0)))
 		return errno ? -errno : -ENOMEM;
 	attr.send_cq = c->cq;

@@ -12,8 +12,16 @@
  * but the memory's own.)  The target's own has no right a peer could use, and is what
  * PULL and PUSH go through: they outlive a key that is revoked.
  *
- * The kernel's target keeps a registration and gives it another key.  In user space there
- * is no such thing: a key is made new by registering anew, at the same address.
+ * The kernel's target keeps a registration and gives it another key, and a peer can kill
+ * that key with SEND_WITH_INVALIDATE.  In user space a registration has one key, for life.
+ * So it is registered for peers itself, nobody can kill its key, and to make that new is
+ * to register anew, at the same address.
+ *
+ * What comes nearer is a window of type 2 (--windows).  It is bound on one queue pair, so
+ * it can be had where each connection has keys of its own, on a private port, from a
+ * device with windows; of a region of one extent, and not for FLUSH, which no window
+ * grants.  It is not the default, because rxe (6.12) dereferences NULL when a window is
+ * invalidated that is not bound: a peer that kills a key twice takes the kernel down.
  */
 #include <errno.h>
 #include <endian.h>
@@ -184,9 +192,9 @@ uint32_t serve_map_access(const struct serve_map *map)
 	return map->access | (map->nr > 1 ? RTGT_ACCESS_MORE : 0);
 }
 
-static int ibv_access(const struct serve_map *map)
+static unsigned int remote_access(const struct serve_map *map)
 {
-	int access = IBV_ACCESS_LOCAL_WRITE;
+	unsigned int access = 0;
 
 	if (map->access & RTGT_ACCESS_READ)
 		access |= IBV_ACCESS_REMOTE_READ;
@@ -213,11 +221,107 @@ static int random_iova(uint64_t *iova)
 
 static int register_extent(struct serve_domain *dom, struct serve_map *map, unsigned int i)
 {
+	unsigned int access = map->windowed ? IBV_ACCESS_MW_BIND : remote_access(map);
 	uint8_t *at = map->mem->base + i * map->extent_size;
 
 	map->mr[i] = ibv_reg_mr_iova(dom->pd, at, serve_extent_len(map, i), map->iova[i],
-				     ibv_access(map));
+				     IBV_ACCESS_LOCAL_WRITE | access);
 	return map->mr[i] ? 0 : -errno;
+}
+
+/* ----------------------------------------------------------------------- a window */
+
+static bool window_fits(const struct serve_device *dev, const struct serve_map *map)
+{
+	const struct ibv_device_attr *attr = &dev->attr.orig_attr;
+
+	return map->nr == 1 && !(map->access & RTGT_ACCESS_FLUSH) && attr->max_mw > 0 &&
+	       attr->device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A |
+					 IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+}
+
+/*
+ * Make the windows of a domain, dead still.  After the queue pair they will be bound on, and
+ * to be destroyed before it, which waits for them: also when the process dies, where the
+ * kernel goes backwards.  0 or a negative errno.
+ */
+int serve_windows_create(struct serve_domain *dom)
+{
+	for (unsigned int i = 0; i < dom->nr; i++) {
+		struct serve_map *map = &dom->map[i];
+
+		if (!map->windowed)
+			continue;
+		map->mw = ibv_alloc_mw(dom->pd, IBV_MW_TYPE_2);
+		if (!map->mw)
+			return -errno;
+		map->mw_rkey = map->mw->rkey;
+		map->dead = true;
+	}
+	return 0;
+}
+
+/* Those there are */
+void serve_windows_destroy(struct serve_domain *dom)
+{
+	for (unsigned int i = 0; dom && i < dom->nr; i++) {
+		if (dom->map[i].mw)
+			ibv_dealloc_mw(dom->map[i].mw);
+		dom->map[i].mw = NULL;
+	}
+}
+
+/*
+ * The work requests that give a window its next key: @wr has room for two.  How many they
+ * are; the key is the window's from here on, for whoever comes behind them.
+ */
+int serve_window_bind(struct serve_map *map, struct ibv_send_wr *wr)
+{
+	int n = 0;
+
+	if (!map->dead)
+		wr[n++] = (struct ibv_send_wr) {
+			.opcode = IBV_WR_LOCAL_INV,
+			.invalidate_rkey = map->mw_rkey,
+		};
+	/* the library of some devices notes the new key, that of others does not */
+	map->mw->rkey = map->mw_rkey;
+	map->mw_rkey = ibv_inc_rkey(map->mw_rkey);
+	map->dead = false;
+	wr[n++] = (struct ibv_send_wr) {
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = {
+			.mw = map->mw,
+			.rkey = map->mw_rkey,
+			.bind_info = {
+				.mr = map->mr[0],
+				.addr = map->iova[0],
+				.length = map->mem->size,
+				.mw_access_flags = remote_access(map),
+			},
+		},
+	};
+	return n;
+}
+
+/* A peer's SEND has killed a key, if it is one of a window's */
+bool serve_domain_invalidated(struct serve_domain *dom, uint32_t rkey)
+{
+	for (unsigned int i = 0; i < dom->nr; i++) {
+		if (!dom->map[i].mw || dom->map[i].mw_rkey != rkey)
+			continue;
+		dom->map[i].dead = true;
+		return true;
+	}
+	return false;
+}
+
+/* The key of an extent; 0 if it could not be made anew */
+uint32_t serve_key(const struct serve_map *map, unsigned int extent)
+{
+	if (map->mw)
+		return map->mw_rkey;
+	return map->mr[extent] ? map->mr[extent]->rkey : 0;
 }
 
 static void map_destroy(struct serve_map *map, bool private)
@@ -245,11 +349,13 @@ static int register_own(struct serve_domain *dom, struct serve_map *map)
 }
 
 /* What fails is taken back by map_destroy() */
-static int map_register(struct serve_domain *dom, struct serve_map *map, uint64_t mr_max)
+static int map_register(struct serve_domain *dom, struct serve_map *map,
+			const struct serve_cfg *cfg)
 {
+	uint64_t max = cfg->mr_max;
 	int ret;
 
-	map->extent_size = mr_max && mr_max < map->mem->size ? mr_max : page_align(map->mem->size);
+	map->extent_size = max && max < map->mem->size ? max : page_align(map->mem->size);
 	if (map->mem->size > map->extent_size * MAX_EXTENTS)
 		return -E2BIG;
 	map->nr = (unsigned int)((map->mem->size + map->extent_size - 1) / map->extent_size);
@@ -258,6 +364,7 @@ static int map_register(struct serve_domain *dom, struct serve_map *map, uint64_
 	if (!map->mr || !map->iova)
 		return -ENOMEM;
 	ret = register_own(dom, map);
+	map->windowed = cfg->windows && window_fits(dom->dev, map);
 	for (unsigned int i = 0; i < map->nr && !ret; i++) {
 		if (dom->dev->iwarp)
 			map->iova[i] = (uintptr_t)map->mem->base + i * map->extent_size;
@@ -284,7 +391,7 @@ static int map_create(struct serve_domain *dom, struct server *s, unsigned int r
 	else
 		map->mem = s->mem[region];
 	if (!ret)
-		ret = map_register(dom, map, s->cfg.mr_max);
+		ret = map_register(dom, map, &s->cfg);
 	if (!ret)
 		serve_count(s, RTGT_REGISTRATIONS, map->nr);
 	return ret;
@@ -332,9 +439,8 @@ void serve_domain_destroy(struct serve_domain *dom, bool private)
 }
 
 /*
- * Kill a region's keys and make others.  When it returns the device accepts the old ones
- * no more.  How many are new, or a negative errno; what could not be made anew is out of
- * reach then.
+ * Kill a region's keys and make others, without a window.  When it returns the device accepts the old ones
+ * no more.  0 or a negative errno; what could not be made anew is out of reach then.
  */
 int serve_domain_rotate(struct serve_domain *dom, unsigned int region)
 {
@@ -347,5 +453,5 @@ int serve_domain_rotate(struct serve_domain *dom, unsigned int region)
 		map->mr[i] = NULL;
 		ret = register_extent(dom, map, i);
 	}
-	return ret ? ret : (int)map->nr;
+	return ret;
 }

@@ -121,9 +121,14 @@ static void op_xfer(struct serve_slot *slot)
 		serve_reply(slot, status, 0);
 }
 
-static uint32_t key_of(const struct serve_map *map, unsigned int extent)
+static void revoked(struct serve_slot *slot)
 {
-	return map->mr[extent] ? map->mr[extent]->rkey : 0;
+	struct serve_map *map = map_of(slot);
+
+	serve_count(slot->conn->s, RTGT_ROTATIONS, map->nr);
+	rtgt_encode_region(body_of(slot), map->iova[0], slot->rq.rkey, serve_extent_len(map, 0),
+			   serve_map_access(map));
+	serve_reply(slot, RTGT_OK, sizeof(struct rtgt_region));
 }
 
 /*
@@ -134,7 +139,6 @@ static void op_revoke(struct serve_slot *slot)
 {
 	struct serve_conn *c = slot->conn;
 	struct serve_map *map;
-	int ret;
 
 	if (slot->rq.region >= c->domain->nr) {
 		serve_reply(slot, RTGT_ST_REGION, 0);
@@ -144,16 +148,17 @@ static void op_revoke(struct serve_slot *slot)
 		serve_reply(slot, RTGT_ST_SHARED, 0);
 		return;
 	}
-	ret = serve_domain_rotate(c->domain, slot->rq.region);
-	if (ret < 0) {
-		serve_reply(slot, RTGT_ST_FAILED, 0);
-		return;
-	}
-	serve_count(c->s, RTGT_ROTATIONS, (uint64_t)ret);
 	map = map_of(slot);
-	rtgt_encode_region(body_of(slot), map->iova[0], key_of(map, 0), serve_extent_len(map, 0),
-			   serve_map_access(map));
-	serve_reply(slot, RTGT_OK, sizeof(struct rtgt_region));
+	if (map->mw) {
+		/* its own key, whatever REVOKE comes behind it */
+		serve_bind(slot, &map, 1, revoked);
+		slot->rq.rkey = serve_key(map, 0);
+	} else if (serve_domain_rotate(c->domain, slot->rq.region)) {
+		serve_reply(slot, RTGT_ST_FAILED, 0);
+	} else {
+		slot->rq.rkey = serve_key(map, 0);
+		revoked(slot);
+	}
 }
 
 static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
@@ -185,7 +190,7 @@ static void op_extents(struct serve_slot *slot)
 	nr = min3((uint32_t)rq->count, room / (uint32_t)sizeof(struct rtgt_cap), map->nr - at);
 	rtgt_encode_extents(body_of(slot), map->mem->size, map->nr, nr);
 	for (uint32_t i = 0; i < nr; i++)
-		rtgt_encode_extent(body_of(slot), i, map->iova[at + i], key_of(map, at + i),
+		rtgt_encode_extent(body_of(slot), i, map->iova[at + i], serve_key(map, at + i),
 				   serve_extent_len(map, at + i));
 	serve_reply(slot, RTGT_OK,
 		    (uint32_t)(sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap)));

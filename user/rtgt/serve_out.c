@@ -9,8 +9,8 @@
  *	regions/NAME/data		the memory all share
  *	conns/ID/NAME/data		a private connection's
  *
- * The first two are written anew, and put in place as a whole, when something changed and
- * the loop is about to sleep, at most a hundred times a second.
+ * The first two are written anew, and put in place as a whole, when something changed, at
+ * most a hundred times a second.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,0 +1,231 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# serve.sh: the target in user space, "rtgt serve".
+#
+# It speaks the kernel target's protocol, so the cases of the other programs are its
+# cases as well: those whose path in it is its own are borrowed, and not a line of them
+# is repeated.  Under them, port_add starts a server and port_del ends it with SIGTERM,
+# which it must survive with status 0 and without a word; and what the kernel's target
+# has in debugfs lies in the server's state directory, the memory itself included.  That
+# nothing of it is left is looked at after each case, as ever.
+
+. "${0%/*}/lib.sh"
+
+# --- another target under the same cases --------------------------------------------
+
+KERNEL_DEBUGFS=$DEBUGFS
+DEBUGFS=/run/rtgt-serve
+declare -A SERVERS
+
+# Options of rtgt serve that a case wants
+SERVE=()
+
+port_add() { # NAME [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
+	local name=$1 word
+	local -a words=()
+	shift
+	for word; do
+		words+=("${word%%=*}")
+		[[ $word != *=* ]] || words+=("${word#*=}")
+	done
+	mkdir -p "$DEBUGFS/ports"
+	rtgt serve "${SERVE[@]}" --state "$DEBUGFS/ports/$name" "${words[@]}" >"$WORK/$name.said" 2>"$WORK/$name.err" &
+	SERVERS[$name]=$!
+	wait_until 10 server_spoke "$name" && grep -q "^listening on " "$WORK/$name.said" ||
+		complain "rtgt serve does not listen: $(<"$WORK/$name.err")"
+}
+
+server_spoke() { # NAME
+	[[ -s $WORK/$1.said ]] || process_gone "${SERVERS[$1]}"
+}
+
+port_del() { # NAME
+	[[ -z ${SERVERS[$1]:-} ]] || kill "${SERVERS[$1]}"
+	server_ended "$1"
+}
+
+# By itself or because it was told to.
+server_ended() { # NAME
+	local pid=${SERVERS[$1]:-} rc=0
+	[[ -n $pid ]] || return 0
+	unset "SERVERS[$1]"
+	wait_until 10 process_gone "$pid" || kill -KILL "$pid"
+	wait "$pid" || rc=$?
+	rm -rf "${DEBUGFS:?}/ports/$1"
+	((rc == 0)) && [[ ! -s $WORK/$1.err ]] || complain "rtgt serve ended with status $rc: $(<"$WORK/$1.err")"
+}
+
+# --- its own -------------------------------------------------------------------------
+
+# What is counted has the same names, in the same order.
+counter_names() {
+	local names
+	target_port
+	names=$(target counters "$PORT" | cut -d' ' -f1)
+	machine_port kernel
+	same "names of the counters" "$names" "$(cut -d' ' -f1 "$KERNEL_DEBUGFS/ports/kernel/counters")"
+}
+
+# A port of the kernel's target, whatever port_add is here.
+machine_port() { # NAME
+	mkdir "$CONFIGFS/ports/$1"
+	defer rmdir "$CONFIGFS/ports/$1"
+}
+
+# Clients in the middle of their work: they are told, and it ends well.
+ended_under_traffic() {
+	target_port region mem size=64K
+	background holder probe hold count=3
+	said holder ready=3
+	background writer probe traffic len=4096 depth=8
+	said writer started=1
+	port_del "$PORT"
+	said writer end=
+	finish writer
+	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded)" "$WORK/writer.out" || fail "$(<"$WORK/writer.out")"
+	tell holder echo
+	said holder alive=0
+	finish holder
+	has "$(probe connect)" result=refused status=8 reason=untyped
+}
+
+counted() {
+	SERVE=(--count 2)
+	target_port
+	background first probe hold
+	said first ready=1
+	has "$(probe connect)" conn_id=2
+	has "$(probe connect)" result=refused status=28 reason=stopping
+	finish first
+	server_ended "$PORT"
+}
+
+printed() {
+	SERVE=(--stats --verbose)
+	target_port
+	has "$(probe send)" wc=success
+	expect_counters conns_closed=1
+	kill -USR1 "${SERVERS[$PORT]}"
+	wait_until 5 grep -qx "conns_closed 1" "$WORK/$PORT.said" || fail "on SIGUSR1: $(<"$WORK/$PORT.said")"
+	port_del "$PORT"
+	same "times the counters were printed" "$(grep -cx "recv_msgs 2" "$WORK/$PORT.said")" 2
+	grep -q "^connection 1 from $RTGT_CLIENT_ADDR:[0-9]* on $RTGT_TARGET_DEV: established, QP [0-9]*$" "$WORK/$PORT.said"
+	grep -q "^connection 1 from .*: closed: disconnected$" "$WORK/$PORT.said" || fail "$(<"$WORK/$PORT.said")"
+}
+
+polled() {
+	SERVE=(--poll)
+	target_port region mem size=8K
+	ping_ok write 4000 2
+	ping_ok send 4000 2
+	expect_counters qp_errors=0 malformed=0
+}
+
+# Keys a client can kill: once each, because of rxe (--help).
+windows() {
+	local said
+	SERVE=(--windows)
+	target_port scope=private recv_size=8192 region mem size=8192 access=read,write,atomic region ro access=read
+	has "$(probe invalidate rotate=1 len=300)" wc=success status=ok other=1 same_addr=1 new=success old=rem-access
+	has "$(probe invalidate len=300)" wc=success status=ok old=rem-access
+	expect_counters invalidations=2 rotations=1 qp_errors=2 registrations=4 malformed=0
+	said=$(rtgt ping -o all -S 1,5000 -C 2 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR") || fail "$said"
+	[[ $said == *$'\nsend-inv '*" verified at both ends"* ]] || fail "$said"
+	expect_counters invalidations=6 rotations=5 qp_errors=2
+	tolerate_log "non-flush error status"
+}
+
+# One that asks and never takes an answer; its neighbours get theirs.
+sick_client() {
+	target_port recv_depth=4
+	background sick probe traffic depth=8 len=8
+	said sick started=1
+	kill -STOP "${BG_PID[sick]}"
+	has "$(probe send)" wc=success status=ok alive=1
+	has "$(probe messages count=1 <<<first)" "first status=ok" alive=1
+	kill -KILL "${BG_PID[sick]}"
+	expect_no_connections
+}
+
+# A long checksum is done in steps: others are served between them.
+long_checksum() {
+	target_port region mem size=64M fill=counter
+	background summer probe send msg_op=2 body=24 count=67108864 timeout=60
+	wait_until 10 counters_are recv_msgs=1 || fail "$COUNTERS"
+	has "$(probe send)" wc=success status=ok alive=1
+	expect_counters replies=2
+	wait_until 20 grep -q "crc=" "$WORK/summer.out" || fail "$(cat "$WORK/summer.out" "$WORK/summer.err")"
+	has "$(<"$WORK/summer.out")" status=ok "crc=$(target look crc "$(data_of mem)")"
+	finish summer
+}
+
+# Bad words are told before anything is made, with what would be taken.
+refused_words() {
+	local words said
+	while IFS='|' read -r words said; do
+		# shellcheck disable=SC2086 # several words
+		fails_with "$said" rtgt serve $words
+		# shellcheck disable=SC2086
+		rtgt serve $words >"$WORK/out" 2>&1 || same "exit status of $words" $? 2
+		same "lines about $words" "$(wc -l <"$WORK/out")" 1
+	done <<-END
+		port 0|1 to 65535
+		port 65536|1 to 65535
+		addr 198.51.100|an IPv4 or IPv6 address
+		service rping|rping and sink are the kernel target's
+		transport ud|uc and ud are the kernel target's
+		srq 1|is for the kernel's target
+		scope both|shared or private
+		recv_size 63|64 to 2097152
+		recv_depth 4097|1 to 4096
+		mr_max 5000|whole pages
+		max_conns|needs a value
+		frobnicate 1|is no key of the port
+		region|region which?
+		region a/b|is no name for a region
+		region a region a|two regions a
+		region a size 0|1 to 16G
+		region a size 17G|1 to 16G
+		region a access read,|one or more of
+		region a fill 0x100|zero, counter, or a byte
+		region a port 1|is no key of a region
+		region a region b region c region d region e region f region g|one too many
+		--count 0|1 to
+		--frobnicate|unknown option
+	END
+}
+
+cannot_serve() {
+	fails_with "no RDMA device has the address 203.0.113.1" rtgt serve addr 203.0.113.1
+	fails_with "cannot make the directory" rtgt serve --state /proc/nowhere addr "$RTGT_TARGET_ADDR"
+	target_port
+	fails_with "is in use" rtgt serve addr "$RTGT_TARGET_ADDR" port "$CM_PORT"
+	has "$(probe connect)" result=established
+}
+
+tier fast
+borrow messages echo-largest checksum checksum-empty bad-heads bad-checksums bad-pulls bad-pushes bad-extents \
+	pull-depth bad-revokes-shared bad-revokes-private bad-withholds notify plain burst too-long
+borrow connect rtgt-client plain plain-listed bad-reqs size-longer full killed iova-shared two-ports \
+	race-wire-shared race-wire-private
+borrow initiated pull push pull-large push-many no-depth zero-bytes push-right killed-pull
+borrow revoke unreachable by-peer by-peer-shared
+borrow regions private extent-borders extent-rest extents-ping
+borrow ops write-imm-mtu+1 read-64K
+borrow verbs send-imm cas flush
+borrow refuse read-access faa-misaligned read-depth write-stale send-rnr
+borrow tools ping-all
+limit 30
+tcase counter-names "it counts under the same names as the kernel's target" counter_names
+tcase ended "SIGTERM under full traffic ends it and all connections" ended_under_traffic
+tcase count "with --count it ends when so many were served" counted
+tcase printed "counters are printed on SIGUSR1 and at the end, connections with -v" printed
+tcase poll "with --poll it serves as well" polled
+tcase windows "with --windows a client can kill its keys and have new ones" windows
+tcase sick "a client that stops in the middle does not keep the others" sick_client
+tcase long-checksum "others are served while a long checksum is made" long_checksum
+tcase refused-words "what is wrong on the command line is told, with what is taken" refused_words
+tcase cannot "where it cannot serve it says why" cannot_serve
+
+tmain "$@"
