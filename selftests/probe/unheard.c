@@ -8,6 +8,7 @@
  * "behind" is how many of the echoes were not.  Beside what "send" takes:
  *
  *	qkey_xor=N	the first message's Q_Key is wrong in these bits
+ *	wait=1		until stdin ends, take no further answer and do not disconnect
  */
 #include <stdio.h>
 
@@ -52,6 +53,9 @@ int cmd_unheard(const struct option *o)
 	else
 		printf("wc=%s heard=%d behind=%d\n", wc_name(first.status), reply.tag < ECHO_TAG,
 		       reply.tag > ECHO_TAG);
+	fflush(stdout);
+	while (!ret && o->wait && getchar() != EOF)
+		;
 	close_link(&l);
 	return ret ? 1 : 0;
 }

@@ -228,7 +228,7 @@ static int open_device(struct server *s)
 		return 0;
 	if (ret == -EOPNOTSUPP)
 		return rtgt_fail(&s->err, EOPNOTSUPP,
-				 "the device %s cannot FLUSH: take that from the access",
+				 "the device %s will not do: it is iWARP, or it cannot FLUSH and a region's access has that",
 				 ibv_get_device_name(s->listener->verbs->device));
 	if (ret == -ENOMEM)
 		return rtgt_fail(&s->err, ENOMEM,

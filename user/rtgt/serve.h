@@ -69,9 +69,10 @@ struct serve_mem {
 };
 
 /*
- * A region in a domain.  @mw, if there is one, is a window onto @mr[0] and has the peer's
- * key, which the peer can kill: @dead.  @own is the target's own registration, which no peer has a key
- * of; @mr are the peers', one for each extent, NULL when it could not be made anew.
+ * A region in a domain.  @own is the target's own registration, which no peer has a key of;
+ * @mr are the peers', one for each extent, NULL when it could not be made anew.  @mw, if
+ * it is @windowed, is a window onto @mr[0] and has the peer's key, which the peer can kill:
+ * @dead.
  */
 struct serve_map {
 	struct serve_mem *mem;
@@ -99,7 +100,6 @@ struct serve_device {
 	TAILQ_ENTRY(serve_device) entry;
 	struct ibv_context *verbs;
 	struct ibv_device_attr_ex attr;
-	bool iwarp;
 	struct ibv_comp_channel *channel;
 	struct serve_domain *shared;
 	struct serve_source completions, asyncs;
@@ -163,6 +163,7 @@ struct serve_conn {
 };
 
 TAILQ_HEAD(serve_conns, serve_conn);
+TAILQ_HEAD(serve_devices, serve_device);
 
 struct server {
 	struct serve_cfg cfg;
@@ -170,7 +171,7 @@ struct server {
 	struct serve_source on_signal, on_cm;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
-	TAILQ_HEAD(, serve_device) devices;
+	struct serve_devices devices;
 	struct serve_mem *mem[RTGT_MAX_REGIONS];
 	struct serve_conns conns, dying, ready;
 	struct serve_slots deferred, later;

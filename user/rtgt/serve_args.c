@@ -85,7 +85,9 @@ static int bytes(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
 	const char *stop;
 
-	return parse_size(text, &stop, value) || *stop || *value < min || *value > max ? -EINVAL : 0;
+	if (parse_size(text, &stop, value) || *stop || *value < min || *value > max)
+		return -EINVAL;
+	return 0;
 }
 
 static int number(const char *text, uint64_t min, uint64_t max, uint32_t *value)
@@ -196,8 +198,8 @@ static int region_value(struct serve_spec *spec, const char *key, const char *te
 
 /* What is different from the kernel's target */
 static const struct attr serve_attrs[] = {
-	{ "service", false, "rtgt is what rtgt serve speaks; rping and sink are the kernel target's" },
-	{ "transport", false, "rc is what rtgt serve has; uc and ud are the kernel target's" },
+	{ "service", false, "it speaks rtgt only; rping and sink are the kernel target's" },
+	{ "transport", false, "it has rc only; uc and ud are the kernel target's" },
 	{ }
 };
 
@@ -223,7 +225,10 @@ static int add_region(struct serve_cfg *cfg, const char *name)
 	for (unsigned int i = 0; i < cfg->nr_regions; i++)
 		if (!strcmp(cfg->region[i].name, name))
 			return misused("there are two regions %s", name);
-	*spec = (struct serve_spec) { .size = 4096, .access = RTGT_ACCESS_READ | RTGT_ACCESS_WRITE };
+	*spec = (struct serve_spec) {
+		.size = 4096,
+		.access = RTGT_ACCESS_READ | RTGT_ACCESS_WRITE,
+	};
 	snprintf(spec->name, sizeof(spec->name), "%s", name);
 	cfg->nr_regions++;
 	return EXIT_OK;

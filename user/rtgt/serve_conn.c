@@ -100,8 +100,11 @@ static void device_close(struct serve_device *dev)
 
 static int device_open(struct server *s, struct serve_device *dev)
 {
-	int ret = -ibv_query_device_ex(dev->verbs, NULL, &dev->attr);
+	int ret;
 
+	if (dev->verbs->device->transport_type == IBV_TRANSPORT_IWARP)
+		return -EOPNOTSUPP;
+	ret = -ibv_query_device_ex(dev->verbs, NULL, &dev->attr);
 	if (!ret)
 		ret = nonblocking(dev->verbs->async_fd);
 	if (!ret)
@@ -131,7 +134,6 @@ struct serve_device *serve_device_get(struct server *s, struct ibv_context *verb
 		return NULL;
 	}
 	dev->verbs = verbs;
-	dev->iwarp = verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 	dev->completions = (struct serve_source) { completions, dev };
 	dev->asyncs = (struct serve_source) { asyncs, dev };
 	*ret = device_open(s, dev);

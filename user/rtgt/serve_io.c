@@ -383,8 +383,7 @@ static int modify(struct serve_conn *c, enum ibv_qp_state state)
 
 /*
  * Receives, completion queue and queue pair, by hand up to RTS, as the kernel's target has
- * it: the minimum RNR timer cannot be told to librdmacm.  iWARP's goes there when the
- * connection is accepted.  What was made before a failure is for serve_io_destroy().
+ * it: the minimum RNR timer cannot be told to librdmacm.  What was made before a failure is for serve_io_destroy().
  */
 int serve_io_create(struct serve_conn *c)
 {
@@ -399,8 +398,6 @@ int serve_io_create(struct serve_conn *c)
 	serve_io_refill(c);
 	if (c->state == SERVE_CLOSING)
 		return -EIO;
-	if (c->dev->iwarp)
-		return 0;
 	ret = modify(c, IBV_QPS_RTR);
 	return ret ? ret : modify(c, IBV_QPS_RTS);
 }

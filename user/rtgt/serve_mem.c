@@ -8,9 +8,8 @@
  *
  * A region is registered twice.  The peers' registrations are the extents: one, or as
  * many as mr_max makes of it, each with an rkey and at an address chosen at random, so a
- * capability says nothing about this process.  (iWARP's software device knows no address
- * but the memory's own.)  The target's own has no right a peer could use, and is what
- * PULL and PUSH go through: they outlive a key that is revoked.
+ * capability says nothing about this process.  The target's own has no right a peer could
+ * use, and is what PULL and PUSH go through: they outlive a key that is revoked.
  *
  * The kernel's target keeps a registration and gives it another key, and a peer can kill
  * that key with SEND_WITH_INVALIDATE.  In user space a registration has one key, for life.
@@ -337,23 +336,12 @@ static void map_destroy(struct serve_map *map, bool private)
 		serve_mem_destroy(map->mem);
 }
 
-static int register_own(struct serve_domain *dom, struct serve_map *map)
-{
-	int access = IBV_ACCESS_LOCAL_WRITE;
-
-	/* there, what a READ brings is written by the peer */
-	if (dom->dev->iwarp)
-		access |= IBV_ACCESS_REMOTE_WRITE;
-	map->own = ibv_reg_mr(dom->pd, map->mem->base, map->mem->size, access);
-	return map->own ? 0 : -errno;
-}
-
 /* What fails is taken back by map_destroy() */
 static int map_register(struct serve_domain *dom, struct serve_map *map,
 			const struct serve_cfg *cfg)
 {
 	uint64_t max = cfg->mr_max;
-	int ret;
+	int ret = 0;
 
 	map->extent_size = max && max < map->mem->size ? max : page_align(map->mem->size);
 	if (map->mem->size > map->extent_size * MAX_EXTENTS)
@@ -363,13 +351,12 @@ static int map_register(struct serve_domain *dom, struct serve_map *map,
 	map->iova = calloc(map->nr, sizeof(*map->iova));
 	if (!map->mr || !map->iova)
 		return -ENOMEM;
-	ret = register_own(dom, map);
+	map->own = ibv_reg_mr(dom->pd, map->mem->base, map->mem->size, IBV_ACCESS_LOCAL_WRITE);
+	if (!map->own)
+		return -errno;
 	map->windowed = cfg->windows && window_fits(dom->dev, map);
 	for (unsigned int i = 0; i < map->nr && !ret; i++) {
-		if (dom->dev->iwarp)
-			map->iova[i] = (uintptr_t)map->mem->base + i * map->extent_size;
-		else
-			ret = random_iova(&map->iova[i]);
+		ret = random_iova(&map->iova[i]);
 		if (!ret)
 			ret = register_extent(dom, map, i);
 	}
@@ -439,8 +426,8 @@ void serve_domain_destroy(struct serve_domain *dom, bool private)
 }
 
 /*
- * Kill a region's keys and make others, without a window.  When it returns the device accepts the old ones
- * no more.  0 or a negative errno; what could not be made anew is out of reach then.
+ * Kill the keys of a region without a window and make others.  When it returns the device
+ * accepts the old ones no more.  0 or a negative errno; what could not be made anew is out of reach then.
  */
 int serve_domain_rotate(struct serve_domain *dom, unsigned int region)
 {
