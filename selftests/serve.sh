@@ -59,19 +59,34 @@ server_ended() { # NAME
 
 # --- its own -------------------------------------------------------------------------
 
-# What is counted has the same names, in the same order.
-counter_names() {
-	local names
-	target_port
-	names=$(target counters "$PORT" | cut -d' ' -f1)
-	machine_port kernel
-	same "names of the counters" "$names" "$(cut -d' ' -f1 "$KERNEL_DEBUGFS/ports/kernel/counters")"
+# Both targets side by side, made of the same words, at CM_PORT and KERNEL_PORT.
+both_targets() { # [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
+	target_port "$@"
+	KERNEL_PORT=$((CM_PORT + 8))
+	defer "$HERE/machine.sh" port_del "$PORT"
+	"$HERE/machine.sh" port_add "$PORT" "addr=$RTGT_TARGET_ADDR" "port=$KERNEL_PORT" "$@"
 }
 
-# A port of the kernel's target, whatever port_add is here.
-machine_port() { # NAME
-	mkdir "$CONFIGFS/ports/$1"
-	defer rmdir "$CONFIGFS/ports/$1"
+# All a client is told, but for keys and addresses; and how many READs and atomics each
+# side may have under way.
+told() { # PORT
+	local CM_PORT=$1 said
+	said=$(probe connect)
+	tr ' ' '\n' <<<"$said" | grep -Ev '^(addr|rkey|conn_id)'
+	rtgt ping -d -o write -S 8 -C 1 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" 2>&1 |
+		grep -o 'reads out [0-9]* in [0-9]*' | tail -1
+}
+
+# What is counted has the same names, in the same order.
+alike() { # SCOPE
+	both_targets scope="$1" recv_size=8K recv_depth=5 region mem size=5000 region big size=4M access=read \
+		region atoms access=atomic
+	told "$KERNEL_PORT" >"$WORK/kernel"
+	told "$CM_PORT" >"$WORK/user"
+	grep -q '^reads out [1-9]' "$WORK/kernel" || fail "$(<"$WORK/kernel")"
+	diff "$WORK/kernel" "$WORK/user"
+	same "names of the counters" "$(target counters "$PORT" | cut -d' ' -f1)" \
+		"$(cut -d' ' -f1 "$KERNEL_DEBUGFS/ports/$PORT/counters")"
 }
 
 # Clients in the middle of their work: they are told, and it ends well.
@@ -224,7 +239,8 @@ borrow verbs send-imm cas flush
 borrow refuse read-access faa-misaligned read-depth write-stale send-rnr
 borrow tools ping-all
 limit 30
-tcase counter-names "it counts under the same names as the kernel's target" counter_names
+tcase alike-shared "it tells clients, and counts, what the kernel's target does, shared" alike shared
+tcase alike-private "it tells clients, and counts, what the kernel's target does, private" alike private
 tcase ended "SIGTERM under full traffic ends it and all connections" ended_under_traffic
 tcase count "with --count it ends when so many were served" counted
 tcase printed "counters are printed on SIGUSR1 and at the end, connections with -v" printed
