@@ -104,7 +104,7 @@ static void run_all(struct server *s)
 {
 	struct serve_conn *c;
 
-	TAILQ_FOREACH(c, &s->conns, entry)
+	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry))
 		serve_io_poll(c);
 }
 
@@ -299,7 +299,7 @@ static void end(struct server *s)
 	struct serve_conn *c;
 
 	s->stop = true;
-	TAILQ_FOREACH(c, &s->conns, entry)
+	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry))
 		serve_close(c, "the server ends");
 	serve_reap(s);
 	serve_devices_close(s);

@@ -125,7 +125,7 @@ struct serve_device *serve_device_get(struct server *s, struct ibv_context *verb
 {
 	struct serve_device *dev;
 
-	TAILQ_FOREACH(dev, &s->devices, entry)
+	for (dev = TAILQ_FIRST(&s->devices); dev; dev = TAILQ_NEXT(dev, entry))
 		if (dev->verbs == verbs)
 			return dev;
 	dev = calloc(1, sizeof(*dev));

@@ -185,10 +185,12 @@ void serve_bind(struct serve_slot *slot, struct serve_map *map[], unsigned int n
 	for (unsigned int i = 0; i < nr; i++)
 		n += serve_window_bind(map[i], &wr[n]);
 	for (int i = 0; i < n; i++) {
+		bool last = i + 1 == n;
+
 		wr[i].wr_id = WR_ID(slot->index, WR_BIND);
-		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+		wr[i].next = last ? NULL : &wr[i + 1];
+		wr[i].send_flags = last ? IBV_SEND_SIGNALED : 0;
 	}
-	wr[n - 1].send_flags = IBV_SEND_SIGNALED;
 	slot->then = then;
 	post_send(slot, wr, true);
 }
@@ -197,15 +199,14 @@ void serve_bind(struct serve_slot *slot, struct serve_map *map[], unsigned int n
 static void wait_for_time(struct serve_slot *slot)
 {
 	struct serve_slots *later = &slot->conn->s->later;
-	struct serve_slot *before;
+	struct serve_slot *before = TAILQ_LAST(later, serve_slots);
 
 	slot->due_ns = rtgt_now_ns() + (uint64_t)slot->later_ms * 1000000u;
 	slot->later_ms = 0;
 	serve_slot_move(slot, NULL);
 	slot->list = later;
-	TAILQ_FOREACH_REVERSE(before, later, serve_slots, entry)
-		if (before->due_ns <= slot->due_ns)
-			break;
+	while (before && before->due_ns > slot->due_ns)
+		before = TAILQ_PREV(before, serve_slots, entry);
 	if (before)
 		TAILQ_INSERT_AFTER(later, before, slot, entry);
 	else
@@ -383,7 +384,8 @@ static int modify(struct serve_conn *c, enum ibv_qp_state state)
 
 /*
  * Receives, completion queue and queue pair, by hand up to RTS, as the kernel's target has
- * it: the minimum RNR timer cannot be told to librdmacm.  What was made before a failure is for serve_io_destroy().
+ * it: the minimum RNR timer cannot be told to librdmacm.  What was made before a failure
+ * is for serve_io_destroy().
  */
 int serve_io_create(struct serve_conn *c)
 {

@@ -427,7 +427,8 @@ void serve_domain_destroy(struct serve_domain *dom, bool private)
 
 /*
  * Kill the keys of a region without a window and make others.  When it returns the device
- * accepts the old ones no more.  0 or a negative errno; what could not be made anew is out of reach then.
+ * accepts the old ones no more.  0 or a negative errno; what could not be made anew is out
+ * of reach then.
  */
 int serve_domain_rotate(struct serve_domain *dom, unsigned int region)
 {

@@ -53,7 +53,7 @@ static void print_connections(const struct server *s, FILE *to)
 {
 	const struct serve_conn *c;
 
-	TAILQ_FOREACH(c, &s->conns, entry)
+	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry))
 		fprintf(to,
 			"id=%u state=%s peer=%s dev=%s qpn=%u client=%s recv_msgs=%llu imms=%llu replies=%llu\n",
 			c->id, serve_state_name(c), c->peer,
