@@ -76,7 +76,8 @@ defer() { # CMD...
 	DEFERRED=("$cmd" "${DEFERRED[@]}")
 }
 
-# The EXIT trap: everything is tried, the case's own status wins.
+# The EXIT trap: everything is tried, the case's own status wins.  A "return" without a
+# number, in a function that runs here, would be the status from before the trap.
 run_deferred() {
 	local rc=$? cmd
 	set +eE
@@ -100,7 +101,7 @@ target() { # FUNCTION [ARG...]
 	local token=$BASHPID.$EPOCHREALTIME cmd line out=
 	if [[ -z ${RTGT_PEER:-} ]]; then
 		"$@"
-		return
+		return "$?"
 	fi
 	printf -v cmd '%q ' "$@"
 	printf '%s %s\n' "$token" "$cmd" >&"$TO_TARGET"

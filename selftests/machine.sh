@@ -108,7 +108,7 @@ port_del() { # NAME
 	local dir=$CONFIGFS/ports/$1 region
 	local -a dirs=()
 	[[ -d $dir ]] || return 0
-	echo 0 >"$dir/enable" || return
+	echo 0 >"$dir/enable" || return 1
 	for region in "$dir"/regions/*/; do
 		[[ ! -d $region ]] || dirs+=("$region")
 	done

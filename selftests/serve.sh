@@ -227,15 +227,15 @@ cannot_serve() {
 }
 
 tier fast
-borrow messages echo-largest checksum checksum-empty bad-heads bad-checksums bad-pulls bad-pushes bad-extents \
+borrow messages echo-largest checksum bad-heads bad-checksums bad-pulls bad-pushes bad-extents \
 	pull-depth bad-revokes-shared bad-revokes-private bad-withholds notify plain burst too-long
 borrow connect rtgt-client plain plain-listed bad-reqs size-longer full killed iova-shared two-ports \
 	race-wire-shared race-wire-private
-borrow initiated pull push pull-large push-many no-depth zero-bytes push-right killed-pull
+borrow initiated pull push pull-large push-many no-depth push-right killed-pull
 borrow revoke unreachable by-peer by-peer-shared
-borrow regions private extent-borders extent-rest extents-ping
+borrow regions private extent-rest extents-ping
 borrow ops write-imm-mtu+1 read-64K
-borrow verbs send-imm cas flush
+borrow verbs send-imm flush
 borrow refuse read-access faa-misaligned read-depth write-stale send-rnr
 borrow tools ping-all
 limit 30
