@@ -98,24 +98,38 @@ on_target() { # CMD...
 # Run one of machine.sh's functions, or any command, there; its stdin is empty and
 # its stderr is in its stdout.  One shell serves all of them (machine.sh, serve).
 target() { # FUNCTION [ARG...]
-	local token=$BASHPID.$EPOCHREALTIME cmd line out=
+	local rc=0
 	if [[ -z ${RTGT_PEER:-} ]]; then
 		"$@"
 		return "$?"
 	fi
+	ask_target "$@" || rc=$?
+	printf '%s' "$ANSWER"
+	return "$rc"
+}
+
+# Likewise of another machine, and what it says is in ANSWER.
+ask_target() { # FUNCTION [ARG...]
+	local token=$BASHPID.$EPOCHREALTIME cmd said
 	printf -v cmd '%q ' "$@"
 	printf '%s %s\n' "$token" "$cmd" >&"$TO_TARGET"
-	while IFS= read -r -u "$FROM_TARGET" line; do
-		if [[ $line == $'\1'"$token "* ]]; then
-			out=${out%$'\n'}
-			[[ -z $out ]] || printf '%s' "$out"
-			return "${line##* }"
-		fi
-		out+=$line$'\n'
-		# the answer to somebody who was not there any more to take it
-		[[ $line != $'\1'* ]] || out=
+	while IFS= read -r -t $((120 * SLOW)) -d $'\1' -u "$FROM_TARGET" ANSWER; do
+		IFS= read -r -u "$FROM_TARGET" said || break
+		# or else the answer to somebody who was not there any more to take it
+		[[ $said != "$token "* ]] || return "${said##* }"
 	done
+	ANSWER=
 	complain "the target's machine answers no more"
+}
+
+# What a file there holds, in TEXT, without a process.
+target_contents() { # FILE
+	if [[ -z ${RTGT_PEER:-} ]]; then
+		contents "$1"
+		return
+	fi
+	ask_target cat_contents "$1" || return
+	TEXT=$ANSWER
 }
 
 serve_target() {
@@ -163,6 +177,16 @@ data_of() { # REGION [PORT]
 	echo "$DEBUGFS/ports/${2:-$PORT}/regions/$1/data"
 }
 
+# At the target, OFFSET and LENGTH of a region are all BYTE; or have that CRC-32, and
+# all around them is BYTE.
+target_filled() { # REGION OFFSET LENGTH BYTE
+	target look filled "$DEBUGFS/ports/$PORT/regions/$1/data" "${@:2}"
+}
+
+target_holds() { # REGION OFFSET LENGTH CRC BYTE
+	target look holds "$DEBUGFS/ports/$PORT/regions/$1/data" "${@:2}"
+}
+
 # The port's counters must be or become these: the target counts when its
 # completions arrive, which may be after the client's.
 expect_counters() { # NAME=VALUE...
@@ -171,7 +195,8 @@ expect_counters() { # NAME=VALUE...
 
 counters_are() { # NAME=VALUE...
 	local want
-	COUNTERS=$(target counters "$PORT")
+	target_contents "$DEBUGFS/ports/$PORT/counters"
+	COUNTERS=${TEXT%$'\n'}
 	for want; do
 		[[ $'\n'$COUNTERS$'\n' == *$'\n'"${want/=/ }"$'\n'* ]] || return
 	done

@@ -34,7 +34,7 @@ moved() { # OP BYTES [KEY=VALUE...]
 	need_windows "$text"
 	has "$text" status=ok guards=0
 	if [[ $op == pull ]]; then
-		target look holds "$(data_of mem)" "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
+		target_holds mem "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
 	else
 		has "$text" "crc=$(target look crc "$(data_of mem)" "$OFFSET" "$n")"
 	fi
@@ -85,8 +85,8 @@ answered() { # STATUS MOVE-ARGUMENT...
 	target_port region mem size=4096 "fill=$FILL" region ro size=4096 access=read "fill=$FILL" \
 		region wo size=4096 access=write "fill=$FILL"
 	has "$(probe move len=64 "$@")" "status=$status" guards=0
-	target look filled "$(data_of mem)" 0 4096 "$FILL"
-	target look filled "$(data_of ro)" 0 4096 "$FILL"
+	target_filled mem 0 4096 "$FILL"
+	target_filled ro 0 4096 "$FILL"
 	expect_counters recv_msgs=1 replies=1 malformed=1 qp_errors=0 send_errors=0
 }
 
@@ -117,7 +117,7 @@ guarded_port() {
 
 expect_refused() { # TEXT
 	has "$1" end=disconnected guards=0
-	target look filled "$(data_of mem)" 0 4096 "$FILL"
+	target_filled mem 0 4096 "$FILL"
 	expect_counters conns_accepted=2 conns_closed=1 send_errors=1 malformed=0 qp_errors=0 replies=0
 	tell neighbour echo
 	said neighbour alive=1
@@ -135,7 +135,7 @@ elsewhere() { # MOVE-ARGUMENT...
 	guarded_port
 	text=$(probe move len=2000 elsewhere=1 "$@")
 	has "$text" end=disconnected guards=0 alive=1
-	target look filled "$(data_of mem)" 0 4096 "$FILL"
+	target_filled mem 0 4096 "$FILL"
 	expect_counters conns_accepted=3 conns_closed=2 send_errors=1 malformed=0 qp_errors=0 replies=1
 	tell neighbour echo
 	said neighbour alive=1

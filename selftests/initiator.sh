@@ -60,7 +60,7 @@ walks() {
 	initiator op=write size=64K walk=1 iters=16 warmup=0 depth=3
 	run
 	has "$RESULT" state=done "bytes=$((1 << 20))" "verified=$((1 << 20))"
-	fails_with "byte" target look filled "$(data_of mem)" 0 65536 0
+	fails_with "byte" target_filled mem 0 65536 0
 }
 
 # What cannot be is one line, not a hang, and leaves nothing.

@@ -16,9 +16,13 @@
  *	look after TEXT STORE FILE OFFSET...	write TEXT to the file STORE; what is
  *						there then, before anything else can
  *						happen: "gone" if the file is not
+ *	look serve RULES			do these on request: see serve() and
+ *						machine.sh, look_at
  *
  * A pipeline of standard tools would do as well, but starting a dozen processes
- * a case is most of what a suite costs in an emulated guest.
+ * a case is most of what a suite costs in an emulated guest.  So is starting this
+ * one: what serves forks for a request and executes nothing, and has compiled the
+ * rules and passed over the log up to the last request.
  *
  * Exits 0 when all is as it should be, 1 with the reason on stdout when not, 2
  * when it could not look.
@@ -32,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
@@ -42,7 +47,7 @@
 
 struct rules {
 	regex_t bad, errors_of, tolerated, leak;
-	bool tolerates, leaks;
+	bool compiled, tolerates, leaks;
 };
 
 static void __attribute__((noreturn)) give_up(const char *what)
@@ -106,6 +111,7 @@ static void read_rules(struct rules *r, const char *file, const char *more)
 	r->leaks = leak[0];
 	if (r->leaks)
 		compile(&r->leak, leak);
+	r->compiled = true;
 }
 
 static bool matches(const regex_t *re, const char *text)
@@ -121,17 +127,24 @@ static bool is_bad(const struct rules *r, unsigned long prio, const char *text)
 	return !r->tolerates || !matches(&r->tolerated, text);
 }
 
-/* With rules, print what is bad; without, all */
-static int look_log(const char *marker, const struct rules *r)
+static int open_log(void)
 {
-	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK), found = 0;
-	unsigned long prio, usec;
-	bool seen = false;
-	char record[RECORD], *text;
-	ssize_t n;
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
 
 	if (fd < 0)
 		give_up("/dev/kmsg");
+	return fd;
+}
+
+/* From where it was read up to.  With rules, print what is bad; without, all */
+static int look_log(int fd, const char *marker, const struct rules *r)
+{
+	unsigned long prio, usec;
+	bool seen = false;
+	char record[RECORD], *text;
+	int found = 0;
+	ssize_t n;
+
 	for (;;) {
 		n = read(fd, record, sizeof(record) - 1);
 		if (n < 0 && errno == EPIPE)	/* overwritten meanwhile: the next one */
@@ -153,7 +166,6 @@ static int look_log(const char *marker, const struct rules *r)
 		printf("[%5lu.%06lu] %s\n", usec / 1000000, usec % 1000000, text);
 		found = 1;
 	}
-	close(fd);
 	if (seen)
 		return r ? found : 0;
 	printf("the kernel log no longer holds its marker: %s\n", marker);
@@ -448,37 +460,96 @@ static int after(const char *text, const char *store, const char *file, char **o
 	return words(fd, offset, n);
 }
 
-int main(int argc, char **argv)
+/* What serves is told what to look at, else it is in the arguments */
+static int look(int argc, char **argv, int log_fd, struct rules *rules)
 {
-	const char *what = argc > 2 ? argv[1] : "";
-	struct rules rules;
+	const char *what = argc > 1 ? argv[0] : "";
 
-	if (!strcmp(what, "log") && argc >= 4) {
-		read_rules(&rules, argv[3], argc > 4 ? argv[4] : "");
-		return look_log(argv[2], &rules);
+	if (!strcmp(what, "log") && argc >= 3) {
+		if (!rules->compiled || argc > 3)
+			read_rules(rules, argv[2], argc > 3 ? argv[3] : "");
+		return look_log(log_fd < 0 ? open_log() : log_fd, argv[1], rules);
 	}
 	if (!strcmp(what, "since"))
-		return look_log(argv[2], NULL);
-	if (!strcmp(what, "leaks") && argc == 4) {
-		read_rules(&rules, argv[3], "");
-		return look_leaks(argv[2], &rules);
+		return look_log(open_log(), argv[1], NULL);
+	if (!strcmp(what, "leaks") && argc == 3) {
+		read_rules(rules, argv[2], "");
+		return look_leaks(argv[1], rules);
 	}
 	if (!strcmp(what, "resources"))
-		return look_resources(argv + 2, argc - 2);
+		return look_resources(argv + 1, argc - 1);
 	if (!strcmp(what, "crc"))
-		return print_crc(open_stream(argv[2], argc > 3 ? number(argv[3]) : 0,
-					     argc > 4 ? number(argv[4]) : UINT64_MAX));
-	if (!strcmp(what, "filled") && argc == 6)
-		return filled(open_stream(argv[2], number(argv[3]), number(argv[4])),
-			      (unsigned int)number(argv[5]));
-	if (!strcmp(what, "holds") && argc == 7)
-		return holds(argv[2], number(argv[3]), number(argv[4]), (uint32_t)number(argv[5]),
-			     (unsigned int)number(argv[6]));
+		return print_crc(open_stream(argv[1], argc > 2 ? number(argv[2]) : 0,
+					     argc > 3 ? number(argv[3]) : UINT64_MAX));
+	if (!strcmp(what, "filled") && argc == 5)
+		return filled(open_stream(argv[1], number(argv[2]), number(argv[3])),
+			      (unsigned int)number(argv[4]));
+	if (!strcmp(what, "holds") && argc == 6)
+		return holds(argv[1], number(argv[2]), number(argv[3]), (uint32_t)number(argv[4]),
+			     (unsigned int)number(argv[5]));
 	if (!strcmp(what, "words"))
-		return words(open(argv[2], O_RDONLY), argv + 3, argc - 3);
-	if (!strcmp(what, "after") && argc > 5)
-		return after(argv[2], argv[3], argv[4], argv + 5, argc - 5);
-	fputs("usage: look log|since|leaks|resources|crc|filled|holds|words|after ...; see look.c\n",
+		return words(open(argv[1], O_RDONLY), argv + 2, argc - 2);
+	if (!strcmp(what, "after") && argc > 4)
+		return after(argv[1], argv[2], argv[3], argv + 4, argc - 4);
+	fputs("usage: look log|since|leaks|resources|crc|filled|holds|words|after|serve ...; see look.c\n",
 	      stderr);
 	return 2;
+}
+
+/* A request is a token, the number of arguments and these, each with a NUL behind it */
+static char *next_word(void)
+{
+	char *word = NULL;
+	size_t room = 0;
+
+	return getdelim(&word, &room, '\0', stdin) < 0 ? NULL : word;
+}
+
+/*
+ * Until the end of standard input: the answer is what a request prints, \1, its token
+ * and its exit status.  The log is read on from where the last request ended, for the
+ * children share our file's position: what was logged before us is not seen.
+ */
+static int serve(const char *rules_file)
+{
+	struct rules rules;
+	int fd = open_log(), status, argc;
+	char *token, *argv[32];
+
+	read_rules(&rules, rules_file, "");
+	lseek(fd, 0, SEEK_END);
+	while ((token = next_word())) {
+		char *nr = next_word();
+
+		argc = nr ? atoi(nr) : 0;
+		free(nr);
+		if (argc < 1 || argc > 32)
+			return 2;
+		for (int i = 0; i < argc; i++) {
+			argv[i] = next_word();
+			if (!argv[i])
+				return 2;
+		}
+		if (!fork()) {
+			dup2(1, 2);
+			exit(look(argc, argv, fd, &rules));
+		}
+		status = -1;
+		if (wait(&status) < 0)
+			return 2;
+		dprintf(1, "\1%s %d\n", token, WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+		free(token);
+		while (argc)
+			free(argv[--argc]);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct rules rules = { .compiled = false };
+
+	if (argc == 3 && !strcmp(argv[1], "serve"))
+		return serve(argv[2]);
+	return look(argc - 1, argv + 1, -1, &rules);
 }

@@ -52,8 +52,46 @@ first_line() { # FILE
 	printf '%s\n' "$line"
 }
 
-look() {
-	"$TESTDIR/look" "$@"
+# What a file of the kernel's holds, in TEXT, without a process.
+contents() { # FILE
+	TEXT=
+	IFS= read -r -d '' TEXT <"$1" || [[ -r $1 ]]
+}
+
+cat_contents() { # FILE
+	contents "$1" && printf '%s' "$TEXT"
+}
+
+# look.c; what serves, once begun, does it without starting a program.
+look() { # WHAT...
+	if [[ -z ${LOOK_TO:-} || $1 == since ]]; then
+		"$TESTDIR/look" "$@"
+		return
+	fi
+	local rc=0
+	look_at "$@" || rc=$?
+	printf '%s' "$LOOKED"
+	return "$rc"
+}
+
+# Likewise, and what it says is in LOOKED.
+look_at() { # WHAT...
+	local token=$BASHPID.$EPOCHREALTIME said
+	printf '%s\0' "$token" $# "$@" >&"$LOOK_TO"
+	while IFS= read -r -t $((60 * SLOW)) -d $'\1' -u "$LOOK_FROM" LOOKED; do
+		IFS= read -r -t $((60 * SLOW)) -u "$LOOK_FROM" said || break
+		# or else the answer to somebody who was not there any more to take it
+		[[ $said != "$token "* ]] || return "${said##* }"
+	done
+	LOOKED="look does not answer"
+	return 2
+}
+
+look_begin() {
+	coproc LOOK { exec "$TESTDIR/look" serve "$TESTDIR/kernel-log"; }
+	# subshells do not get those of the coprocess
+	exec {LOOK_TO}>&"${LOOK[1]}" {LOOK_FROM}<&"${LOOK[0]}"
+	exec {LOOK[1]}>&- {LOOK[0]}<&-
 }
 
 # --- the kernel log ---------------------------------------------------------
@@ -124,15 +162,15 @@ ports() {
 }
 
 counters() { # PORT
-	echo "$(<"$DEBUGFS/ports/$1/counters")"
+	cat_contents "$DEBUGFS/ports/$1/counters"
 }
 
 connections() { # PORT
-	echo "$(<"$DEBUGFS/ports/$1/connections")"
+	cat_contents "$DEBUGFS/ports/$1/connections"
 }
 
 no_connections() { # PORT
-	[[ -z $(<"$DEBUGFS/ports/$1/connections") ]]
+	contents "$DEBUGFS/ports/$1/connections" && [[ -z $TEXT ]]
 }
 
 # --- devices and the module ---------------------------------------------------
@@ -182,6 +220,23 @@ module_unload() {
 
 BOOKS=/run/rtgt-selftest.state
 
+# As "turn", of which it is the usual case: all is as it should be, and nobody has to
+# be bounded in time.
+turn_clean() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
+	local -a tolerated=()
+	[[ -z $3 ]] || tolerated=("$3")
+	wait_until 5 state_is_back "${@:4}" &&
+		look_at log "$1" "$TESTDIR/kernel-log" "${tolerated[@]}" && open_books "$2"
+}
+
+open_books() { # NEW-MARKER
+	if [[ -n $1 ]]; then
+		log_mark "$1"
+	else
+		rm -f "$BOOKS"
+	fi
+}
+
 # Close the books of one case and open those of the next: the state must be the
 # one that was found at first, now or soon, and the kernel's log clean since
 # OLD-MARKER.  No OLD-MARKER: keep the present state as that to return to.  No
@@ -191,41 +246,38 @@ turn() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
 	local old=$1 new=$2 tolerated=$3 wrong rc=0
 	shift 3
 	if [[ -z $old ]]; then
-		state "$@" >"$BOOKS" || return
+		read_state "$@" && printf '%s' "$STATE" >"$BOOKS" || return
 	else
 		if ! wait_until 5 state_is_back "$@"; then
 			echo "$HOSTNAME:"
-			state "$@" | diff "$BOOKS" - | sed -n 's/^</    missing:/p; s/^>/    left behind:/p'
+			diff "$BOOKS" <(printf '%s' "$STATE") | sed -n 's/^</    missing:/p; s/^>/    left behind:/p'
 			stuck
 			rc=1
 			restore "$@"
 			wait_until 5 state_is_back "$@" || rc=3
 		fi
-		if ! wrong=$(look log "$old" "$TESTDIR/kernel-log" "$tolerated"); then
+		if ! wrong=$("$TESTDIR/look" log "$old" "$TESTDIR/kernel-log" "$tolerated"); then
 			printf '%s, kernel log:\n%s\n' "$HOSTNAME" "$wrong"
 			rc=$((rc ? rc : 1))
 		fi
 	fi
-	if [[ -z $new ]]; then
-		rm -f "$BOOKS"
-	else
-		log_mark "$new"
-	fi
+	open_books "$new"
 	return "$rc"
 }
 
-# One line a fact.
-state() { # DEVICE...
-	local port
-	[[ ! -d /sys/module/rtgt ]] || echo "module rtgt"
+# In STATE, one line a fact.
+read_state() { # DEVICE...
+	local port nl=$'\n'
+	STATE=
+	[[ ! -d /sys/module/rtgt ]] || STATE+="module rtgt$nl"
 	for port in "$CONFIGFS"/ports/*; do
-		[[ ! -d $port ]] || echo "port ${port##*/}"
+		[[ ! -d $port ]] || STATE+="port ${port##*/}$nl"
 	done
-	look resources "$@"
+	look_at resources "$@" && STATE+=$LOOKED
 }
 
 state_is_back() { # DEVICE...
-	[[ $(state "$@") == "$(<"$BOOKS")" ]]
+	contents "$BOOKS" && read_state "$@" && [[ $STATE == "$TEXT" ]]
 }
 
 # What "state" can tell is put back: surplus ports go, the module and the devices
@@ -309,12 +361,13 @@ no_leaks() {
 # --- for another machine --------------------------------------------------------
 
 # Take one command a line, quoted by the shell, with a token in front; answer with
-# its output and a line that ends it: \1, token, status.  See fixtures.sh, target.
+# its output and what ends it: \1, token, status.  See fixtures.sh, target.
 serve() {
 	local token cmd
+	look_begin
 	while read -r token cmd; do
 		(eval "$cmd") </dev/null 2>&1
-		printf '\n\1%s %s\n' "$token" "$?"
+		printf '\1%s %s\n' "$token" "$?"
 	done
 }
 

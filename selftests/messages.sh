@@ -192,7 +192,7 @@ not_granted() { # OP
 		has "$text" neighbour=alive
 		expect_no_connections
 	done
-	target look filled "$(data_of mem)" 0 $MEM_SIZE 0
+	target_filled mem 0 $MEM_SIZE 0
 	expect_counters conns_accepted=6 conns_closed=6 malformed=0
 }
 

@@ -60,7 +60,7 @@ write() { # BYTES
 	hw_mark
 	text=$(probe access op=write "offset=$OFFSET" "len=$n" "seed=$((n + 1))")
 	has "$text" wc=success
-	target look holds "$(data_of mem)" "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
+	target_holds mem "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
 	expect_counters imms=0 replies=0 recv_msgs=0 qp_errors=0
 	expect_traffic 0 "$p" 0 "$(acks "$p")" 0
 }
@@ -71,7 +71,7 @@ write_imm() { # BYTES
 	hw_mark
 	text=$(probe access op=imm "imm=$((1 << 28 | n))" "offset=$OFFSET" "len=$n" "seed=$((n + 1))")
 	has "$text" wc=success ack_op=3 "ack_tag=$n" "ack_imm=$((1 << 28 | n))" "ack_bytes=$n"
-	target look holds "$(data_of mem)" "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
+	target_holds mem "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
 	expect_counters imms=1 "imm_bytes=$n" replies=1 recv_msgs=0 qp_errors=0
 	expect_traffic 0 $((p + 1)) 1 $(($(acks "$p") + 1)) 1
 }

@@ -13,9 +13,6 @@
 # The first region's; what lies behind its last byte is still its last page.
 MEM_SIZE=8000
 
-# Rights, in the order a device has them
-RIGHTS=(read write atomic flush)
-
 # condition -> what it is called, and what probe does for it
 declare -A SAYS=(
 	[rkey]="with a key that is none"
@@ -66,58 +63,43 @@ declare -A DOES_8=(
 WIRE=" write-rkey read-rkey imm-rkey cas-rkey write-beyond read-beyond write-access read-access
 faa-misaligned read-depth write-zero send-short send-rnr "
 
-# The right an operation takes
-right_of() { # OP
-	case $1 in
-	write | imm | atomic-write) echo write ;;
-	cas | faa) echo atomic ;;
-	*) echo "$1" ;;
-	esac
+# The right an operation takes, if it is not its own
+declare -A RIGHT_OF=([imm]=write [atomic-write]=write [cas]=atomic [faa]=atomic)
+
+# Can the target's device do that?
+device_can() { # WORD
+	[[ $'\n'$FEATURES == *$'\n'"$RTGT_TARGET_DEV:$1"$'\n'* ]]
 }
 
-# Rights this target's device can grant
-grantable() {
-	local right features
-	features=$'\n'$(target cat "$CONFIGFS/features")$'\n'
-	for right in "${RIGHTS[@]}"; do
-		[[ $right == @(read|write) || $features == *$'\n'"$RTGT_TARGET_DEV:$right"$'\n'* ]] && echo "$right"
-	done
-	[[ $1 != atomic-write || $features == *$'\n'"$RTGT_TARGET_DEV:atomic-write"$'\n'* ]] || return
-}
-
-comma() { # WORD...
-	local IFS=,
-	echo "$*"
+need_feature() { # WORD
+	device_can "$1" || skip "the device has no ${OP^^} (no $RTGT_TARGET_DEV:$1 in features)"
 }
 
 # Two regions: one with all rights, one with what the condition leaves.
 guarded_port() { # OP CONDITION
-	local right left=read
+	local right=${RIGHT_OF[$1]:-$1} r all=read,write left=read OP=$1
 	SCOPE=shared
-	local -a can
-	mapfile -t can < <(grantable "$1")
-	right=$(right_of "$1")
+	target_contents "$CONFIGFS/features"
+	FEATURES=$TEXT
 	case $1 in
-	send*) ;;
-	atomic-write)
-		target grep -qx "$RTGT_TARGET_DEV:$1" "$CONFIGFS/features" ||
-			skip "the device has no ATOMIC_WRITE (no $RTGT_TARGET_DEV:atomic-write in features)"
-		;;
-	*)
-		[[ " ${can[*]} " == *" $right "* ]] ||
-			skip "the device has no ${1^^} (no $RTGT_TARGET_DEV:$right in features)"
-		;;
+	atomic-write) need_feature atomic-write ;;
+	cas | faa | flush) need_feature "$right" ;;
 	esac
+	for r in atomic flush; do
+		! device_can $r || all+=,$r
+	done
 	case $2 in
 	stale | other) SCOPE=private ;;
 	only) left=$right ;;
-	access) left=$(comma "${can[@]/$right/}") ;;
+	access)
+		left=,$all
+		left=${left/,$right/}
+		left=${left#,}
+		;;
 	esac
-	left=${left//,,/,}
-	left=${left#,}
 	target_port "scope=$SCOPE" recv_depth=2 recv_size=256 \
-		region mem size=$MEM_SIZE fill=0x77 "access=$(comma "${can[@]}")" \
-		region left size=4096 fill=0x77 "access=${left%,}"
+		region mem size=$MEM_SIZE fill=0x77 "access=$all" \
+		region left size=4096 fill=0x77 "access=$left"
 	# rxe tells that it completed a queue pair's request with an error, and 6.1's
 	# that there was nothing to invalidate
 	tolerate_log "non-flush error status"
@@ -141,8 +123,8 @@ row() { # OP CONDITION WC NAK COUNTER=VALUE...
 	expect_counters conns_accepted=2 conns_closed=2 "$@"
 	expect_no_connections
 	if [[ $SCOPE != private ]]; then
-		target look filled "$(data_of mem)" 0 $MEM_SIZE 0x77
-		[[ $condition == only ]] || target look filled "$(data_of left)" 0 4096 0x77
+		target_filled mem 0 $MEM_SIZE 0x77
+		[[ $condition == only ]] || target_filled left 0 4096 0x77
 	fi
 }
 
@@ -156,7 +138,7 @@ many() {
 		has "$(probe access op=write "rkey_xor=$((i << 8))")" wc=rem-access
 	done
 	expect_counters conns_accepted=6 conns_closed=5 qp_errors=5
-	target look filled "$(data_of mem)" 0 $MEM_SIZE 0x77
+	target_filled mem 0 $MEM_SIZE 0x77
 	tell neighbour echo
 	said neighbour alive=1
 	finish neighbour
@@ -173,7 +155,7 @@ stale_key() {
 	tolerate_log "non-flush error status"
 	has "$(probe access op=write "addr=$(value_of "$before" addr0)" "rkey=$(value_of "$before" rkey0)")" \
 		wc=rem-access nak=access
-	target look filled "$(data_of mem)" 0 4096 0x77
+	target_filled mem 0 4096 0x77
 }
 
 # The last byte there is belongs to it.

@@ -115,7 +115,7 @@ refilled() {
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
 	target test ! -e "$(data_of mem)"
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
-	target look filled "$(data_of mem)" 0 4096 0x33
+	target_filled mem 0 4096 0x33
 }
 
 large() { # SIZE
@@ -159,8 +159,8 @@ extents() {
 	text=$(probe bulk offset=1000 bytes=$((4 * MIB - 2000)) len=700000)
 	has "$text" same_there=1 same_here=1
 	same "CRC-32 at the target" "$(target look crc "$(data_of mem)" 1000 $((4 * MIB - 2000)))" "$(value_of "$text" crc)"
-	target look filled "$(data_of mem)" 0 1000 0x5a
-	target look filled "$(data_of mem)" $((4 * MIB - 1000)) 1000 0x5a
+	target_filled mem 0 1000 0x5a
+	target_filled mem $((4 * MIB - 1000)) 1000 0x5a
 	expect_counters registrations=4
 	text=$(target first_line "$DEBUGFS/ports/$PORT/registrations")
 	has "$text" region=mem "dev=$RTGT_TARGET_DEV" bytes=$((4 * MIB)) extents=4 extent_size=$MIB entries=1024 entry_size=4096
@@ -182,8 +182,8 @@ extent_borders() {
 	raw rem-access 0 1 0 8
 	raw rem-access 1 0 0 8
 	raw rem-access 0 0 $((MIB - 1)) 2 op=read
-	target look filled "$(data_of mem)" 0 $((MIB - 1)) 0x5a
-	target look filled "$(data_of mem)" $((2 * MIB)) $((2 * MIB)) 0x5a
+	target_filled mem 0 $((MIB - 1)) 0x5a
+	target_filled mem $((2 * MIB)) $((2 * MIB)) 0x5a
 }
 
 # The last extent is what is left, and a reply with room for one capability tells

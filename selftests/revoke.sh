@@ -190,7 +190,7 @@ again() {
 		revoke all
 		has "$(probe access op=write "rkey=$(value_of "$before" rkey0)")" wc=rem-access
 	done
-	target look filled "$(data_of mem)" 0 4096 0x77
+	target_filled mem 0 4096 0x77
 	same "different keys" "$(sort -u <<<"$keys" | grep -c .)" 3
 	expect_counters invalidations=1 rotations=4
 	has "$(probe access op=write)" wc=success

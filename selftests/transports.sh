@@ -113,7 +113,7 @@ uc_lost_imm() {
 	has "$(probe access transport=uc op=imm imm=17 len=4000)" wc=success
 	has "$(probe access transport=uc op=imm imm=17 len=1000)" wc=success
 	expect_counters imms=1 imm_bytes=1000 conns_closed=2 qp_errors=0
-	target look filled "$(data_of mem)" "$MTU" $((8192 - MTU)) 0
+	target_filled mem "$MTU" $((8192 - MTU)) 0
 }
 
 # The tool says that it waits in vain, and ends.
@@ -135,7 +135,7 @@ uc_rkey() {
 	tell neighbour echo
 	said neighbour alive=1
 	expect_counters conns_accepted=3 conns_closed=2 imms=0 recv_msgs=1 qp_errors=0
-	target look filled "$(data_of mem)" 0 4096 0x77
+	target_filled mem 0 4096 0x77
 	finish neighbour
 }
 

@@ -49,8 +49,8 @@ word_at() { # OFFSET
 
 expect_word() { # OFFSET NUMBER
 	same "the number at $1" "$(word_at "$1")" "$2"
-	target look filled "$(data_of mem)" 0 "$1" "$FILL"
-	target look filled "$(data_of mem)" $(($1 + 8)) $((4096 - $1 - 8)) "$FILL"
+	target_filled mem 0 "$1" "$FILL"
+	target_filled mem $(($1 + 8)) $((4096 - $1 - 8)) "$FILL"
 }
 
 # A message of a size has 16 bytes of head: these are the sizes around a packet's.
@@ -83,7 +83,7 @@ send_inv() {
 	for n in "${SIZES[@]}"; do
 		text=$(probe invalidate rotate=1 "body=$n" "seed=$((n + 1))" "offset=$OFFSET" len=300)
 		has "$text" wc=success status=ok op=1 "len=$n" same=1 other=1 same_addr=1 new=success old=rem-access
-		target look holds "$(data_of mem)" "$OFFSET" 300 "$(value_of "$text" crc)" "$FILL"
+		target_holds mem "$OFFSET" 300 "$(value_of "$text" crc)" "$FILL"
 		((total += n + 16 + 40))
 	done
 	expect_counters invalidations=6 rotations=6 registrations=1 recv_msgs=12 "recv_bytes=$total" replies=12 \
@@ -99,7 +99,7 @@ send_inv() {
 send_inv_dead() {
 	target_port region mem size=4096 "fill=$FILL"
 	has "$(probe invalidate len=300)" wc=success status=ok old=rem-access
-	target look filled "$(data_of mem)" 0 4096 "$FILL"
+	target_filled mem 0 4096 "$FILL"
 	expect_counters invalidations=1 rotations=0 qp_errors=1
 	has "$(probe access op=write len=300)" wc=success
 	expect_counters invalidations=1 rotations=1 qp_errors=1
@@ -138,7 +138,7 @@ atomic_write() {
 	target_port region mem size=4096 "fill=$FILL"
 	text=$(probe access op=atomic-write len=8 "offset=$OFFSET" seed=77)
 	has "$text" wc=success
-	target look holds "$(data_of mem)" "$OFFSET" 8 "$(value_of "$text" crc)" "$FILL"
+	target_holds mem "$OFFSET" 8 "$(value_of "$text" crc)" "$FILL"
 	expect_counters recv_msgs=0 imms=0 replies=0 qp_errors=0
 	ping_all atomic-write 8 3
 }
@@ -153,7 +153,7 @@ flush() {
 	for n in 0 1 $((MTU - 1)) "$MTU" $((MTU + 1)) 65536; do
 		has "$(probe access op=flush "len=$n" "offset=$OFFSET")" wc=success
 	done
-	target look holds "$(data_of mem)" "$OFFSET" 65536 "$(value_of "$text" crc)" "$FILL"
+	target_holds mem "$OFFSET" 65536 "$(value_of "$text" crc)" "$FILL"
 	expect_counters recv_msgs=0 imms=0 replies=0 qp_errors=0
 	ping_all flush "0,1,$((MTU - 1)),$MTU,$((MTU + 1)),64K" 2
 }
@@ -166,7 +166,7 @@ chained() { # BYTES [KEY=VALUE...]
 	shift
 	text=$(probe chain op=write "len=$n" "offset=$OFFSET" "seed=$((n + 1))" "$@")
 	has "$text" wc=success completions=1 gaps=1
-	target look holds "$(data_of mem)" "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
+	target_holds mem "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
 	INLINE=$(value_of "$text" inline)
 	text=$(probe chain op=read "len=$n" "offset=$OFFSET" "$@")
 	has "$text" wc=success completions=1 gaps=1 "crc=$(target look crc "$(data_of mem)" "$OFFSET" "$n")"
@@ -234,7 +234,7 @@ on_demand() {
 	need_on_demand
 	text=$(probe access op=write odp=1 "len=$n" "offset=$OFFSET")
 	has "$text" wc=success
-	target look holds "$(data_of mem)" "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
+	target_holds mem "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
 	has "$(probe access op=read odp=1 "len=$n" "offset=$OFFSET")" wc=success \
 		"crc=$(target look crc "$(data_of mem)" "$OFFSET" "$n")"
 	has "$(probe send odp=1 "body=$n" seed=3)" wc=success status=ok "len=$n" same=1 alive=1
@@ -253,7 +253,7 @@ on_demand_anywhere() {
 	need_on_demand
 	text=$(probe chain op=write odp=1 sges=2 len=100)
 	has "$text" wc=success
-	target look holds "$(data_of mem)" 0 100 "$(value_of "$text" crc)" "$FILL" ||
+	target_holds mem 0 100 "$(value_of "$text" crc)" "$FILL" ||
 		skip "device $RTGT_CLIENT_DEV takes memory registered on demand from the beginning of a page, not from where it is"
 	target_port scope=private recv_size=65552 region mem size=70000 access=read,write,atomic
 	ping_all write,read,write-imm,send,send-imm,send-inv,cas,faa,pull,push \
