@@ -3,8 +3,8 @@
  * A pool of slots: the receive buffers of one connection, or, with a shared
  * receive queue (SRQ), those of all connections of a protection domain.
  *
- * The pool owns the memory and, if there is one, the SRQ.  What a slot does is
- * slot.c's business.  Whoever destroys a pool has seen to it that no QP can
+ * The pool owns the memory and, if there is one, the SRQ.  Buffers go from slots to
+ * spares and back, all are of one size.  What a slot does is slot.c's business.  Whoever destroys a pool has seen to it that no QP can
  * complete into it any more.
  */
 #include <linux/slab.h>
@@ -12,17 +12,38 @@
 
 #include "rtgt.h"
 
-static int pool_add(struct rtgt_pool *pool, struct rtgt_slot *slot)
+static int pool_alloc(struct rtgt_pool *pool, struct rtgt_buf *buf)
 {
-	slot->pool = pool;
-	slot->buf = kzalloc(pool->size, GFP_KERNEL | __GFP_NOWARN);
-	if (!slot->buf)
+	struct ib_device *ibdev = pool->pd->device;
+
+	buf->at = kzalloc(pool->size, GFP_KERNEL | __GFP_NOWARN);
+	if (!buf->at)
 		return -ENOMEM;
-	slot->dma = ib_dma_map_single(pool->pd->device, slot->buf, pool->size, DMA_BIDIRECTIONAL);
-	if (!ib_dma_mapping_error(pool->pd->device, slot->dma))
+	buf->dma = ib_dma_map_single(ibdev, buf->at, pool->size, DMA_BIDIRECTIONAL);
+	if (!ib_dma_mapping_error(ibdev, buf->dma))
 		return 0;
-	kfree(slot->buf);
+	kfree(buf->at);
 	return -ENOMEM;
+}
+
+static void pool_free(struct rtgt_pool *pool, struct rtgt_buf *buf)
+{
+	ib_dma_unmap_single(pool->pd->device, buf->dma, pool->size, DMA_BIDIRECTIONAL);
+	kfree(buf->at);
+}
+
+/* Half as many as slots: an even number, so that replies complete by halves. */
+static int pool_add_spares(struct rtgt_pool *pool, unsigned int slots)
+{
+	unsigned int nr = min_t(unsigned int, slots / 2, RTGT_SPARES) & ~1u;
+	int ret = 0;
+
+	while (!ret && pool->nr_spares < nr) {
+		ret = pool_alloc(pool, &pool->spare[pool->nr_spares]);
+		if (!ret)
+			pool->nr_spares++;
+	}
+	return ret;
 }
 
 /**
@@ -38,7 +59,7 @@ int rtgt_pool_post(struct rtgt_slot *slot, struct ib_qp *qp)
 {
 	struct rtgt_pool *pool = slot->pool;
 	struct ib_sge sge = {
-		.addr = slot->dma,
+		.addr = slot->buf.dma,
 		.length = pool->size,
 		.lkey = pool->pd->local_dma_lkey,
 	};
@@ -48,7 +69,8 @@ int rtgt_pool_post(struct rtgt_slot *slot, struct ib_qp *qp)
 		.num_sge = 1,
 	};
 
-	ib_dma_sync_single_for_device(pool->pd->device, slot->dma, pool->size, DMA_BIDIRECTIONAL);
+	ib_dma_sync_single_for_device(pool->pd->device, slot->buf.dma, pool->size,
+				      DMA_BIDIRECTIONAL);
 	if (pool->srq)
 		return ib_post_srq_recv(pool->srq, &wr, NULL);
 	return ib_post_recv(qp, &wr, NULL);
@@ -111,15 +133,22 @@ struct rtgt_pool *rtgt_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, 
 	while (pool->nr < nr) {
 		struct rtgt_slot *slot = &pool->slots[pool->nr];
 
+		slot->pool = pool;
 		init(slot);
-		ret = pool_add(pool, slot);
-		if (ret) {
-			rtgt_pool_destroy(pool);
-			return ERR_PTR(ret);
-		}
+		ret = pool_alloc(pool, &slot->buf);
+		if (ret)
+			goto destroy;
 		pool->nr++;
 	}
+	/* more than one connection's context would need a lock */
+	ret = srq ? 0 : pool_add_spares(pool, nr);
+	if (ret)
+		goto destroy;
 	return pool;
+
+destroy:
+	rtgt_pool_destroy(pool);
+	return ERR_PTR(ret);
 }
 
 /**
@@ -152,8 +181,9 @@ void rtgt_pool_destroy(struct rtgt_pool *pool)
 
 		if (slot->ah)
 			rdma_destroy_ah(slot->ah, RDMA_DESTROY_AH_SLEEPABLE);
-		ib_dma_unmap_single(pool->pd->device, slot->dma, pool->size, DMA_BIDIRECTIONAL);
-		kfree(slot->buf);
+		pool_free(pool, &slot->buf);
 	}
+	while (pool->nr_spares)
+		pool_free(pool, &pool->spare[--pool->nr_spares]);
 	kvfree(pool);
 }

@@ -87,6 +87,8 @@ static int qp_create(struct rtgt_conn *conn)
 {
 	struct ib_device *ibdev = conn->domain->ibdev;
 	unsigned int depth = conn->nr_slots;
+	/* each slot's own reply or transfer, and replies from spares */
+	unsigned int sends = depth + conn->pool->nr_spares;
 	static const enum ib_qp_type types[] = {
 		[RTGT_RC] = IB_QPT_RC,
 		[RTGT_UC] = IB_QPT_UC,
@@ -100,7 +102,7 @@ static int qp_create(struct rtgt_conn *conn)
 		.srq = conn->pool->srq,
 		.cap = {
 			/* one more of each for the drain */
-			.max_send_wr = depth + 1,
+			.max_send_wr = sends + 1,
 			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,
 			.max_send_sge = RTGT_XFER_SGES,
 			.max_recv_sge = 1,
@@ -109,7 +111,7 @@ static int qp_create(struct rtgt_conn *conn)
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 
-	cq = ib_alloc_cq_any(ibdev, conn, 2 * (depth + 1), IB_POLL_SOFTIRQ);
+	cq = ib_alloc_cq_any(ibdev, conn, depth + sends + 2, IB_POLL_SOFTIRQ);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	conn->cq = cq;

@@ -114,6 +114,16 @@ int rtgt_regqp_invalidate(struct rtgt_regqp *reg, struct ib_mr *mr);
 #define RTGT_XFER_SGES		8
 
 /**
+ * struct rtgt_buf - room for one message
+ * @at: bytes
+ * @dma: their address for the device
+ */
+struct rtgt_buf {
+	void *at;
+	u64 dma;
+};
+
+/**
  * struct rtgt_slot - a receive, the request it brings and the reply to it
  * @pool: owner of the memory
  * @conn: connection whose message it holds
@@ -126,7 +136,6 @@ int rtgt_regqp_invalidate(struct rtgt_regqp *reg, struct ib_mr *mr);
  * @later_ms: that time, 0 for at once
  * @then: what a completed transfer or the work item goes on with
  * @buf: the request, and in place the reply
- * @dma: its address for the device
  * @len: bytes that arrived, or that the WRITE of an immediate carried
  * @imm: the immediate, 0 without one
  * @rq: the request, decoded
@@ -134,8 +143,9 @@ int rtgt_regqp_invalidate(struct rtgt_regqp *reg, struct ib_mr *mr);
  * @ah: UD: where the reply goes
  * @src_qp: UD: likewise
  *
- * A slot is always in one place: posted as a receive, being worked on, or posted
- * as a reply.  So nothing is allocated or locked for a request.
+ * A slot is always in one place: posted as a receive, being worked on, or, when it
+ * could not leave its buffer behind, posted as a reply.  So nothing is allocated or
+ * locked for a request.
  */
 struct rtgt_slot {
 	struct rtgt_pool *pool;
@@ -148,8 +158,7 @@ struct rtgt_slot {
 	struct delayed_work later;
 	u32 later_ms;
 	void (*then)(struct rtgt_slot *slot);
-	void *buf;
-	u64 dma;
+	struct rtgt_buf buf;
 	u32 len;
 	u32 imm;
 	struct rtgt_request rq;
@@ -158,20 +167,35 @@ struct rtgt_slot {
 	u32 src_qp;
 };
 
+/* Replies that can be under way without holding their slots, at most */
+#define RTGT_SPARES	8
+
 /**
  * struct rtgt_pool - slots of a connection, or of an SRQ
  * @pd: protection domain
  * @srq: shared by the connections of @pd, or NULL
  * @size: bytes of a slot's buffer
  * @head: bytes of it before a message: the GRH of a UD QP
+ * @nr_spares: of @spare; even, 0 with an SRQ
+ * @taken: how often one was taken, ever
+ * @back: how often one came back
+ * @spare_cqe: every so many replies from a spare complete here
+ * @spare: a slot whose reply goes out takes the buffer of one, and leaves it its own
  * @nr: number of slots
  * @slots: the slots
+ *
+ * The spares belong to the connection's completion context: no lock.
  */
 struct rtgt_pool {
 	struct ib_pd *pd;
 	struct ib_srq *srq;
 	u32 size;
 	u32 head;
+	unsigned int nr_spares;
+	unsigned int taken;
+	unsigned int back;
+	struct ib_cqe spare_cqe;
+	struct rtgt_buf spare[RTGT_SPARES];
 	unsigned int nr;
 	struct rtgt_slot slots[];
 };
@@ -335,7 +359,7 @@ u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 l
 /* The message in a slot, behind the head a UD QP puts before it. */
 static inline void *rtgt_slot_msg(struct rtgt_slot *slot)
 {
-	return slot->buf + slot->pool->head;
+	return slot->buf.at + slot->pool->head;
 }
 
 void rtgt_slot_init(struct rtgt_slot *slot);

@@ -6,13 +6,19 @@
  * completion hands it to the port's service, which ends in one of
  *
  *   rtgt_slot_repost()   nothing to answer: receive again
- *   rtgt_slot_reply()    send what lies in the slot's buffer; receive again when
- *                        that has completed (rtgt_slot_send() without the head)
+ *   rtgt_slot_reply()    send what lies in the slot's buffer and receive again
+ *                        (rtgt_slot_send() without the head)
  *   rtgt_slot_xfer()     READ or WRITE the peer's memory, then go on
  *   rtgt_slot_defer()    go on in a work item
  *
  * so a slot is always in exactly one place and its buffer has one owner.  A peer
  * that sends faster than slots come back is told so by the device (RNR NAK).
+ *
+ * A reply takes the slot's buffer with it and leaves one of the pool's spares behind:
+ * the receive is posted again before the reply goes out, and of the replies only each
+ * half of the spares' last one completes.  When no spare is left, or the slot went
+ * through a work item, is held back or belongs to an SRQ, the receive is posted when
+ * the reply has completed.
  *
  * Errors.  A receive that is flushed while the connection is up means the device
  * moved the QP to error, mostly because the peer was refused an access: the
@@ -98,20 +104,60 @@ static void slot_later(struct work_struct *work)
 	rtgt_slot_repost(slot);
 }
 
+/* Returns whether the completion was a success. */
+static bool slot_sent(struct rtgt_conn *conn, struct ib_wc *wc)
+{
+	trace_rtgt_wc(conn, wc, true);
+	if (likely(wc->status == IB_WC_SUCCESS))
+		return true;
+	if (wc->status != IB_WC_WR_FLUSH_ERR) {
+		rtgt_count(conn->port->stats, RTGT_SEND_ERRORS, 1);
+		rtgt_conn_close(conn, ib_wc_status_msg(wc->status));
+	}
+	return false;
+}
+
+/*
+ * Leave the slot's buffer to the reply, with another in its place.  In completion
+ * context only: others must not touch the spares.
+ */
+static struct rtgt_buf *slot_leave_buf(struct rtgt_slot *slot)
+{
+	struct rtgt_pool *pool = slot->pool;
+	struct rtgt_buf *spare;
+
+	if (slot->busy || slot->later_ms || pool->taken - pool->back >= pool->nr_spares)
+		return NULL;
+	spare = &pool->spare[pool->taken++ % pool->nr_spares];
+	swap(*spare, slot->buf);
+	return spare;
+}
+
+/* As many spares are back as lie between two replies that complete. */
+static void slot_spares_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rtgt_conn *conn = cq->cq_context;
+	struct rtgt_pool *pool = conn->pool;
+
+	if (slot_sent(conn, wc))
+		pool->back += pool->nr_spares / 2;
+}
+
 /**
  * rtgt_slot_send() - send the first bytes of the slot's buffer
- * @slot: the caller owns it; it is posted as a receive again afterwards
+ * @slot: the caller owns it; it is posted as a receive again
  * @len: bytes, at most rtgt_conn.recv_size
  *
- * Any context.
+ * Completion context, or the work item the slot was handed to.
  */
 void rtgt_slot_send(struct rtgt_slot *slot, u32 len)
 {
 	struct rtgt_conn *conn = slot->conn;
+	struct rtgt_pool *pool = slot->pool;
 	struct ib_sge sge = {
-		.addr = slot->dma + slot->pool->head,
+		.addr = slot->buf.dma + pool->head,
 		.length = len,
-		.lkey = slot->pool->pd->local_dma_lkey,
+		.lkey = pool->pd->local_dma_lkey,
 	};
 	struct ib_ud_wr wr = {
 		.wr = {
@@ -125,16 +171,25 @@ void rtgt_slot_send(struct rtgt_slot *slot, u32 len)
 		.remote_qpn = slot->src_qp,
 		.remote_qkey = RDMA_UDP_QKEY,
 	};
+	struct rtgt_buf *left;
 
-	ib_dma_sync_single_for_device(slot_ibdev(slot), slot->dma, slot->pool->size,
+	ib_dma_sync_single_for_device(slot_ibdev(slot), slot->buf.dma, pool->size,
 				      DMA_BIDIRECTIONAL);
+	left = slot_leave_buf(slot);
+	if (left) {
+		wr.wr.wr_cqe = &pool->spare_cqe;
+		if (pool->taken % (pool->nr_spares / 2))
+			wr.wr.send_flags = 0;
+		rtgt_slot_repost(slot);
+	}
 	/* before the peer can have it, and whatever becomes of its completion */
 	atomic64_inc(&conn->replies);
 	rtgt_count(conn->port->stats, RTGT_REPLIES, 1);
 	/* a connected QP looks at the common part of the request only */
 	if (ib_post_send(conn->qp, &wr.wr, NULL)) {
 		rtgt_conn_close(conn, "a reply could not be posted");
-		slot_lost(slot);
+		if (!left)
+			slot_lost(slot);
 	}
 }
 
@@ -215,36 +270,24 @@ void rtgt_slot_xfer(struct rtgt_slot *slot, enum ib_wr_opcode opcode, u64 addr, 
 	}
 }
 
-/* Returns whether the completion was a success. */
-static bool slot_sent(struct rtgt_slot *slot, struct ib_wc *wc)
-{
-	struct rtgt_conn *conn = slot->conn;
-
-	trace_rtgt_wc(conn, wc, true);
-	if (likely(wc->status == IB_WC_SUCCESS))
-		return true;
-	if (wc->status != IB_WC_WR_FLUSH_ERR) {
-		rtgt_count(conn->port->stats, RTGT_SEND_ERRORS, 1);
-		rtgt_conn_close(conn, ib_wc_status_msg(wc->status));
-	}
-	slot_lost(slot);
-	return false;
-}
-
 static void slot_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_slot *slot = container_of(wc->wr_cqe, struct rtgt_slot, send_cqe);
 
-	if (slot_sent(slot, wc))
+	if (slot_sent(slot->conn, wc))
 		rtgt_slot_repost(slot);
+	else
+		slot_lost(slot);
 }
 
 static void slot_xfer_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_slot *slot = container_of(wc->wr_cqe, struct rtgt_slot, xfer_cqe);
 
-	if (slot_sent(slot, wc))
+	if (slot_sent(slot->conn, wc))
 		slot->then(slot);
+	else
+		slot_lost(slot);
 }
 
 static void slot_ud_run(struct rtgt_slot *slot)
@@ -255,7 +298,7 @@ static void slot_ud_run(struct rtgt_slot *slot)
 	if (slot->ah)
 		rdma_destroy_ah(slot->ah, RDMA_DESTROY_AH_SLEEPABLE);
 	slot->ah = NULL;
-	ah = ib_create_ah_from_wc(pd, &slot->wc, slot->buf, slot->wc.port_num);
+	ah = ib_create_ah_from_wc(pd, &slot->wc, slot->buf.at, slot->wc.port_num);
 	if (IS_ERR(ah)) {
 		rtgt_count(slot->conn->port->stats, RTGT_SEND_ERRORS, 1);
 		rtgt_slot_repost(slot);
@@ -307,7 +350,7 @@ static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rtgt_slot_repost(slot);
 		return;
 	}
-	ib_dma_sync_single_for_cpu(slot_ibdev(slot), slot->dma, slot->pool->size,
+	ib_dma_sync_single_for_cpu(slot_ibdev(slot), slot->buf.dma, slot->pool->size,
 				   DMA_BIDIRECTIONAL);
 	slot->imm = 0;
 	if (wc->wc_flags & IB_WC_WITH_IMM) {
@@ -337,10 +380,11 @@ static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /**
  * rtgt_slot_init() - prepare a slot of a new pool
- * @slot: zeroed
+ * @slot: zeroed, but for its pool
  */
 void rtgt_slot_init(struct rtgt_slot *slot)
 {
+	slot->pool->spare_cqe.done = slot_spares_done;
 	slot->recv_cqe.done = slot_recv_done;
 	slot->send_cqe.done = slot_send_done;
 	slot->xfer_cqe.done = slot_xfer_done;
