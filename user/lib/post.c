@@ -220,7 +220,7 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 {
 	unsigned int flags = wr->flags | (wr->unsignaled ? 0 : IBV_SEND_SIGNALED);
 	bool ex = wr->opcode == RTGT_WR_FLUSH || wr->opcode == RTGT_WR_ATOMIC_WRITE;
-	struct ibv_sge sge[RTGT_SGES] = { };
+	struct ibv_sge sge[RTGT_SGES];
 	int ret, nr = 0;
 
 	if (!can_inline(q, wr))
