@@ -2,8 +2,8 @@
 /*
  * /sys/kernel/config/rtgt/initiators: text to structures and back, nothing more.
  *
- *   initiators/<name>/{addr,port,source,op,poll,size,iters,warmup,depth,region,walk,
- *                      timeout_ms}
+ *   initiators/<name>/{addr,port,source,op,poll,size,iters,warmup,depth,region,offset,
+ *                      span,walk,timeout_ms}
  *   initiators/<name>/run      1 starts a run, 0 stops it, "wait" waits for its end
  *   initiators/<name>/state    idle, connecting, running, done, failed or stopped
  *   initiators/<name>/result   what the last run measured, or why it failed
@@ -210,6 +210,20 @@ static int region_parse(const char *page, struct rtgt_ini_cfg *cfg)
 
 RTGT_INI_ATTR(region, "%u", cfg->region);
 
+static int offset_parse(const char *page, struct rtgt_ini_cfg *cfg)
+{
+	return rtgt_parse_bytes(page, 0, RTGT_REGION_MAX, &cfg->offset);
+}
+
+RTGT_INI_ATTR(offset, "%llu", cfg->offset);
+
+static int span_parse(const char *page, struct rtgt_ini_cfg *cfg)
+{
+	return rtgt_parse_bytes(page, 0, RTGT_REGION_MAX, &cfg->span);
+}
+
+RTGT_INI_ATTR(span, "%llu", cfg->span);
+
 static int timeout_ms_parse(const char *page, struct rtgt_ini_cfg *cfg)
 {
 	return rtgt_parse_u32(page, 1, RTGT_INI_TIMEOUT_MAX_MS, &cfg->timeout_ms);
@@ -276,8 +290,10 @@ static u32 percentile(const struct rtgt_ini_result *r, u32 per_mille)
 
 static ssize_t show_times(const struct rtgt_ini_result *r, char *page, ssize_t len)
 {
-	len += sysfs_emit_at(page, len, "ops %u\nbytes %llu\nelapsed_ns %llu\nverified %llu\n",
-			     r->done, (u64)r->done * r->cfg.size, r->elapsed_ns, r->verified);
+	len += sysfs_emit_at(page, len, "ops %u\nbytes %llu\nverified %llu\n", r->done,
+			     (u64)r->done * r->cfg.size, r->verified);
+	len += sysfs_emit_at(page, len, "begin_ns %llu\nelapsed_ns %llu\n", r->begin_ns,
+			     r->elapsed_ns);
 	len += sysfs_emit_at(page, len, "min_ns %u\np50_ns %u\np90_ns %u\n", r->sample[0],
 			     percentile(r, 500), percentile(r, 900));
 	len += sysfs_emit_at(page, len, "p99_ns %u\np999_ns %u\nmax_ns %u\n",
@@ -325,6 +341,8 @@ static struct configfs_attribute *rtgt_ini_attrs[] = {
 	&rtgt_ini_attr_warmup,
 	&rtgt_ini_attr_depth,
 	&rtgt_ini_attr_region,
+	&rtgt_ini_attr_offset,
+	&rtgt_ini_attr_span,
 	&rtgt_ini_attr_walk,
 	&rtgt_ini_attr_timeout_ms,
 	&rtgt_ini_attr_run,

@@ -270,6 +270,7 @@ static int run_check(struct rtgt_run *run)
 	};
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
 	const struct rtgt_welcome *peer = &run->peer;
+	u64 len;
 
 	if (rtgt_op_is_answered(cfg->op)) {
 		if (!run->known)
@@ -288,9 +289,10 @@ static int run_check(struct rtgt_run *run)
 		return fail(run, -EINVAL, "region %u: the target has %u", cfg->region, peer->nr);
 	if ((peer->region[cfg->region].access & needs[cfg->op]) != needs[cfg->op])
 		return fail(run, -EACCES, "region %u does not grant it (access)", cfg->region);
-	if (cfg->size > peer->region[cfg->region].len)
-		return fail(run, -ERANGE, "size %u: region %u has %llu bytes", cfg->size,
-			    cfg->region, peer->region[cfg->region].len);
+	len = peer->region[cfg->region].len;
+	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_lanes_places(run))
+		return fail(run, -ERANGE, "size %u, offset %llu: region %u has %llu bytes",
+			    cfg->size, cfg->offset, cfg->region, len);
 	return 0;
 }
 
@@ -379,6 +381,7 @@ static void run_publish(struct rtgt_run *run, int ret, u64 verified)
 	mutex_lock(&ini->lock);
 	r->cfg = run->cfg;
 	r->done = ret ? 0 : run->cfg.iters;
+	r->begin_ns = run->begin;
 	r->elapsed_ns = run->end - run->begin;
 	r->verified = verified;
 	memcpy(r->step_ns, run->step_ns, sizeof(r->step_ns));

@@ -71,7 +71,9 @@ enum rtgt_ini_state {
  * @warmup: operations before them
  * @depth: operations under way at a time
  * @region: index of the target's region
- * @walk: each operation goes behind the one before, around the region; otherwise
+ * @offset: where the part of it begins that is used
+ * @span: bytes of that part; 0 for all behind @offset
+ * @walk: each operation goes behind the one before, around that part; otherwise
  *	  each lane stays where it is
  * @timeout_ms: bound of each step of connecting, and of a time without a completion
  */
@@ -85,6 +87,8 @@ struct rtgt_ini_cfg {
 	u32 warmup;
 	u32 depth;
 	u32 region;
+	u64 offset;
+	u64 span;
 	bool walk;
 	u32 timeout_ms;
 };
@@ -102,6 +106,7 @@ enum rtgt_ini_step {
  * struct rtgt_ini_result - what a run measured
  * @cfg: what it was asked for
  * @done: operations timed
+ * @begin_ns: when the time began, by the monotonic clock
  * @elapsed_ns: from the end of the warm-up to that of the last of them
  * @step_ns: of connecting
  * @verified: bytes of which it was made sure that both ends hold the same
@@ -111,6 +116,7 @@ enum rtgt_ini_step {
 struct rtgt_ini_result {
 	struct rtgt_ini_cfg cfg;
 	u32 done;
+	u64 begin_ns;
 	u64 elapsed_ns;
 	u64 step_ns[RTGT_NR_STEPS];
 	u64 verified;
@@ -274,6 +280,7 @@ u32 rtgt_lanes_send_depth(const struct rtgt_ini_cfg *cfg);
 int rtgt_lanes_create(struct rtgt_run *run);
 void rtgt_lanes_destroy(struct rtgt_run *run);
 void rtgt_lanes_start(struct rtgt_run *run);
+u64 rtgt_lanes_places(const struct rtgt_run *run);
 
 /* verify.c */
 int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes);

@@ -76,16 +76,29 @@ static void run_fail(struct rtgt_run *run, int why)
 		wake_up(&run->ini->wake);
 }
 
+/**
+ * rtgt_lanes_places() - how many operations have room beside each other
+ * @run: knows its peer; offset and span are inside the region
+ *
+ * Return: how many times the size fits into the part of the region that is used.
+ */
+u64 rtgt_lanes_places(const struct rtgt_run *run)
+{
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
+	u64 rest = run->peer.region[cfg->region].len - cfg->offset;
+
+	return div_u64(cfg->span ?: rest, cfg->size);
+}
+
 /* Where the iteration takes place, counted from the region's first byte. */
 static u64 lane_offset(const struct rtgt_lane *lane)
 {
 	const struct rtgt_run *run = lane->run;
-	u64 places = div_u64(run->peer.region[run->cfg.region].len, run->cfg.size);
 	u64 place = run->cfg.walk ? lane->index : lane_number(lane);
-	u64 offset;
+	u64 nth;
 
-	div64_u64_rem(place, places, &offset);
-	return offset * run->cfg.size;
+	div64_u64_rem(place, rtgt_lanes_places(run), &nth);
+	return run->cfg.offset + nth * run->cfg.size;
 }
 
 static int lane_post_recv(struct rtgt_lane *lane)
@@ -103,7 +116,7 @@ static int lane_post(struct rtgt_lane *lane)
 {
 	struct rtgt_run *run = lane->run;
 
-	if (run->cfg.walk)
+	if (run->cfg.walk && run->cfg.op != RTGT_INI_SEND)
 		lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr +
 					    lane_offset(lane);
 	if (rtgt_op_is_answered(run->cfg.op))

@@ -93,16 +93,15 @@ static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 	return 0;
 }
 
-/* The first lane's READ once more, unchanged: of its own place, which is the first. */
-static int read_once(struct rtgt_run *run)
+/* One more READ, of bytes from @offset on: all READs of a run have one buffer. */
+static int read_once(struct rtgt_run *run, u64 offset)
 {
 	struct rtgt_lane *lane = &run->lanes[0];
 	struct once once;
 	int ret;
 
 	once_init(&once);
-	if (run->cfg.walk)
-		lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr;
+	lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr + offset;
 	lane->wr.send.wr_cqe = &once.cqe;
 	ret = ib_post_send(run->id->qp, &lane->wr.send, NULL);
 	if (!ret)
@@ -115,9 +114,8 @@ static int read_once(struct rtgt_run *run)
 /* How many places the operations went to. */
 static u32 run_places(const struct rtgt_run *run)
 {
-	u64 places = div_u64(run->peer.region[run->cfg.region].len, run->cfg.size);
-
-	return min_t(u64, places, run->cfg.walk ? run->total : min(run->cfg.depth, run->total));
+	return min_t(u64, rtgt_lanes_places(run),
+		     run->cfg.walk ? run->total : min(run->cfg.depth, run->total));
 }
 
 /**
@@ -125,8 +123,8 @@ static u32 run_places(const struct rtgt_run *run)
  * @run: all operations went well
  * @bytes: how many were compared
  *
- * Of WRITEs every place they went to, of a READ one more.  Echoes and atomics were
- * compared while they came.  May sleep.
+ * Of WRITEs every place they went to, of READs one more from every place.  Echoes and
+ * atomics were compared while they came.  May sleep.
  *
  * Return: 0; -EILSEQ when bytes differ; another negative errno when it could not be
  * found out.
@@ -134,7 +132,6 @@ static u32 run_places(const struct rtgt_run *run)
 int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes)
 {
 	enum rtgt_ini_op op = run->cfg.op;
-	u32 places = op == RTGT_INI_READ ? 1 : run_places(run);
 	u32 i, mine, crc;
 	int ret = 0;
 
@@ -146,11 +143,16 @@ int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes)
 	/* a plain target cannot be asked */
 	if (!run->known)
 		return 0;
-	if (op == RTGT_INI_READ)
-		ret = read_once(run);
 	mine = rtgt_mem_crc32(run->mem, 0, run->cfg.size);
-	for (i = 0; i < places && !ret; i++) {
-		ret = ask_checksum(run, (u64)i * run->cfg.size, &crc);
+	for (i = 0; i < run_places(run) && !ret; i++) {
+		u64 offset = run->cfg.offset + (u64)i * run->cfg.size;
+
+		if (op == RTGT_INI_READ) {
+			ret = read_once(run, offset);
+			mine = rtgt_mem_crc32(run->mem, 0, run->cfg.size);
+		}
+		if (!ret)
+			ret = ask_checksum(run, offset, &crc);
 		if (!ret && crc != mine)
 			ret = -EILSEQ;
 		if (!ret)

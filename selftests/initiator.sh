@@ -63,6 +63,19 @@ walks() {
 	fails_with "byte" target_filled mem 0 65536 0
 }
 
+# Nothing outside of the part that was named.
+part() {
+	target_port region mem size=64K fill=0x00
+	initiator op=write size=1000 offset=5000 span=3999 iters=20 warmup=0 depth=8
+	run
+	has "$RESULT" state=done verified=3000
+	target look filled "$(data_of mem)" 0 5000 0
+	target look filled "$(data_of mem)" 8000 57536 0
+	fails_with "byte" target look filled "$(data_of mem)" 7000 1000 0
+	run op=read walk=1
+	has "$RESULT" state=done verified=3000
+}
+
 # What cannot be is one line, not a hang, and leaves nothing.
 fails() { # TEXT PORT-ATTRIBUTES -- INITIATOR-ATTRIBUTES
 	local text=$1 word
@@ -120,7 +133,7 @@ busy() {
 	local attr
 	endless
 	for attr in addr=192.0.2.77 port=1 source=192.0.2.78 op=read poll=direct size=1 iters=1 warmup=0 \
-		depth=2 region=1 walk=1 timeout_ms=5 run=1; do
+		depth=2 region=1 offset=1 span=1 walk=1 timeout_ms=5 run=1; do
 		fails_with "busy" attr_set "$INI/${attr%%=*}" "${attr#*=}"
 	done
 	attr_set "$INI/run" 0
@@ -157,11 +170,11 @@ refused_values() {
 	target_port
 	initiator
 	for pair in addr=nonsense addr=192.0.2.1:5 port=0 port=65536 source=x op=frob poll=never size=0 size=17M \
-		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 region=6 walk=maybe walk=1x timeout_ms=0 run=2 run=0x \
+		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 region=6 offset=-1 offset=17G span=17G walk=maybe walk=1x timeout_ms=0 run=2 run=0x \
 		addr=::1%lo size=18446744073709551617 iters=4294967297; do
 		fails_with "was refused" attr_set "$INI/${pair%%=*}" "${pair#*=}"
 	done
-	for pair in addr port source op poll size iters warmup depth region walk timeout_ms run; do
+	for pair in addr port source op poll size iters warmup depth region offset span walk timeout_ms run; do
 		! { printf '1\0' >"$INI/$pair"; } 2>/dev/null || fail "$pair takes a NUL"
 	done
 	run
@@ -203,15 +216,18 @@ tcase send "kernel SEND and its echo: all ways to complete, verified" operation 
 tcase lat "rtgt lat compares user and kernel, operation by operation" lat
 
 tier fast
-tcase read "kernel READ: all ways to complete, verified" operation read 3000 3000 3000
+tcase read "kernel READ: all ways to complete, verified" operation read 3000 3000 12000
 tcase write-imm "kernel WRITE_WITH_IMM: all ways to complete, verified" operation write-imm 3000 3000 12000
 tcase cas "kernel COMPARE_AND_SWAP: all ways to complete, verified" operation cas 8 440 440
 tcase faa "kernel FETCH_AND_ADD: all ways to complete, verified" operation faa 8 440 440
 tcase walk "the kernel WRITEs a whole region, verified" walks
+tcase part "the kernel WRITEs a part of a region and nothing else" part
 tcase nobody "nobody listens: the reason is told, and the next run works" nobody
 tcase no-region "a region the target has not" fails "the target has 1" -- region=3 op=write
 tcase no-access "a region that does not grant it" fails "does not grant" region mem access=read -- op=write
 tcase too-large "more bytes than the region has" fails "has 4096 bytes" -- op=write size=4097
+tcase no-room "a part that does not hold one operation" fails "has 4096 bytes" -- op=write size=4000 offset=97
+tcase no-span "a part beyond the region" fails "has 4096 bytes" -- op=write size=64 offset=64 span=4033
 tcase recv-size "a SEND larger than the target's receives" fails "recv_size" recv_size=64 -- size=49
 tcase recv-depth "more SENDs than the target has receives" fails "recv_depth" recv_depth=2 -- depth=3
 tcase stop "a run can be stopped" stopped
