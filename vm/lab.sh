@@ -110,6 +110,7 @@ lab_start() {
 		hung_task_panic=1 "sysctl.kernel.hung_task_timeout_secs=$((30 * LAB_SLOW))"
 		"rcupdate.rcu_cpu_stall_timeout=$((21 * LAB_SLOW))"
 		mitigations=off tsc=reliable "lab.tier=$tier" "lab.role=$name" "lab.slow=$LAB_SLOW"
+		"lab.accel=$LAB_ACCEL" "lab.time=wall"
 	)
 	if [[ $LAB_ACCEL == kvm ]]; then
 		args=(-accel kvm -cpu host)
@@ -117,8 +118,10 @@ lab_start() {
 		args=(-accel "tcg,thread=multi" -cpu max)
 		# The guest's clock counts instructions, 2 ns each: figures do not
 		# depend on what else the machine does.
-		[[ ! ${LAB_VIRTUAL:-} ]] ||
+		if [[ ${LAB_VIRTUAL:-} ]]; then
 			args=(-accel "tcg,thread=single" -icount "shift=1,sleep=off" -cpu max)
+			words+=("lab.time=virtual")
+		fi
 		# Translated code is found by its virtual address: with each program at
 		# an address of its own, every exec would be translated anew (5 times
 		# slower).
