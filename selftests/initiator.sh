@@ -204,9 +204,9 @@ lat_says_why() {
 	target_port recv_size=1K region mem size=64K access=read
 	initiator
 	rtgt lat -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" --from user -C 5 -o write,send,read -S 2K "$RTGT_TARGET_ADDR" >"$WORK/lat"
-	grep -q "^user *write *2048 skipped: .*does not grant" "$WORK/lat" || fail "$(<"$WORK/lat")"
-	grep -q "^user *send *2048 skipped: .*recv_size" "$WORK/lat" || fail "$(<"$WORK/lat")"
-	grep -q "^user *read *2048 *5 full" "$WORK/lat" || fail "$(<"$WORK/lat")"
+	grep -q "^user *rdma *write *2048 skipped: .*does not grant" "$WORK/lat" || fail "$(<"$WORK/lat")"
+	grep -q "^user *rdma *send *2048 skipped: .*recv_size" "$WORK/lat" || fail "$(<"$WORK/lat")"
+	grep -q "^user *rdma *read *2048 *5 full" "$WORK/lat" || fail "$(<"$WORK/lat")"
 	fails_with "nothing listens" rtgt lat -p 1 -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
 	fails_with "no \"frob\"" rtgt lat --from frob "$RTGT_TARGET_ADDR"
 }

@@ -25,6 +25,7 @@
  * @payload: bytes of the largest echo wanted; the target's recv_size may allow less
  * @sges: pieces of a work request
  * @chain: one-sided operations of one rtgt_client_chain(); 0 is 1
+ * @recvs: receives the caller posts itself
  * @flags: IBV_SEND_INLINE, IBV_SEND_FENCE for SENDs; inline makes the queue pair ask for it
  * @odp: register the message buffers on demand, where the device can (rtgt_qp.odp)
  */
@@ -34,6 +35,7 @@ struct rtgt_client_param {
 	uint32_t payload;
 	unsigned int sges;
 	unsigned int chain;
+	unsigned int recvs;
 	unsigned int flags;
 	bool odp;
 };

@@ -115,6 +115,32 @@ struct json_object *rtgt_json_hist(const struct rtgt_hist *h)
 	return o;
 }
 
+static struct json_object *json_versions(const struct rtgt_facts *f)
+{
+	struct json_object *o = json_object_new_object();
+
+	rtgt_json_str(o, "rtgt", f->version);
+	rtgt_json_int(o, "protocol", RTGT_VERSION);
+	rtgt_json_str(o, "libibverbs", f->verbs);
+	rtgt_json_str(o, "json-c", json_c_version());
+	return o;
+}
+
+static struct json_object *json_tcp(const struct rtgt_facts_tcp *t)
+{
+	struct json_object *o = json_object_new_object();
+
+	if (t->netdev[0])
+		rtgt_json_str(o, "netdev", t->netdev);
+	if (t->netdev_mtu)
+		rtgt_json_int(o, "netdev_mtu", t->netdev_mtu);
+	if (t->mss)
+		rtgt_json_int(o, "mss", t->mss);
+	if (t->congestion[0])
+		rtgt_json_str(o, "congestion", t->congestion);
+	return o;
+}
+
 /**
  * rtgt_json_facts() - facts as an object
  * @f: from rtgt_facts_get()
@@ -126,10 +152,13 @@ struct json_object *rtgt_json_facts(const struct rtgt_facts *f)
 	struct json_object *o = json_object_new_object();
 	long path_mtu = strtol(f->path_mtu, NULL, 10);
 
+	json_object_object_add(o, "versions", json_versions(f));
 	rtgt_json_str(o, "kernel", f->kernel);
 	rtgt_json_str(o, "machine", f->machine);
 	rtgt_json_int(o, "cpus", f->cpus);
-	rtgt_json_str(o, "device", f->device);
+	rtgt_json_str(o, "accelerator", f->accelerator);
+	rtgt_json_str(o, "time", f->virtual_time ? "virtual" : "wall");
+	rtgt_json_str(o, "device", f->device[0] ? f->device : "none");
 	rtgt_json_str(o, "transport", f->transport);
 	rtgt_json_str(o, "link_layer", f->link_layer);
 	if (f->netdev[0])
@@ -141,6 +170,8 @@ struct json_object *rtgt_json_facts(const struct rtgt_facts *f)
 	rtgt_json_str(o, "source", f->source);
 	rtgt_json_str(o, "destination", f->destination);
 	rtgt_json_str(o, "topology", f->same_machine ? "one machine" : "two machines");
+	if (f->has_tcp)
+		json_object_object_add(o, "tcp", json_tcp(&f->tcp));
 	return o;
 }
 

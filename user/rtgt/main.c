@@ -19,6 +19,7 @@ static const char help[] =
 "  serve     the kernel target's protocol, served from user space\n"
 "  ping      every RDMA operation to a target, every byte verified\n"
 "  lat       latency of single operations, from user space and from the kernel\n"
+"  tcp-serve serve lat and bw over TCP, to compare with\n"
 "\n"
 "Options:\n"
 "  -j, --json      results as JSON\n"
@@ -35,6 +36,7 @@ static const struct command commands[] = {
 	{ "serve", cmd_serve },
 	{ "ping", cmd_ping },
 	{ "lat", cmd_lat },
+	{ "tcp-serve", cmd_tcp_serve },
 	{ }
 };
 
@@ -47,7 +49,7 @@ static const struct option options[] = {
 
 int main(int argc, char **argv)
 {
-	struct tool tool = { };
+	struct tool tool = { .argc = argc, .argv = argv };
 	int opt;
 
 	/* "+": what stands behind the command is the command's */

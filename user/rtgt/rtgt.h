@@ -22,10 +22,14 @@
  * struct tool - the options in front of the command
  * @json: results as JSON
  * @pretty: indent it
+ * @argc: words of the whole command line
+ * @argv: the words
  */
 struct tool {
 	bool json;
 	bool pretty;
+	int argc;
+	char **argv;
 };
 
 /**
@@ -44,6 +48,7 @@ int cmd_port(const struct tool *tool, int argc, char **argv);
 int cmd_region(const struct tool *tool, int argc, char **argv);
 int cmd_serve(const struct tool *tool, int argc, char **argv);
 int cmd_show(const struct tool *tool, int argc, char **argv);
+int cmd_tcp_serve(const struct tool *tool, int argc, char **argv);
 
 int dispatch(const struct tool *tool, const struct command *table, const char *what,
 	     const char *help, int argc, char **argv);

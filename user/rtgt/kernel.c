@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The kernel's initiators for rtgt lat and rtgt bw, through configfs: directories
+ * below initiators/ of our own, gone again when we are.  See Documentation/configfs.rst.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "watch.h"
+
+/**
+ * kernel_set() - write an attribute
+ * @m: with kernel initiators
+ * @i: which of them
+ * @attr: name
+ * @value: text
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int kernel_set(const struct measure *m, unsigned int i, const char *attr, const char *value,
+	       struct rtgt_err *err)
+{
+	char path[TREE_PATH + TREE_NAME];
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/%s", m->kernel.dir[i], attr);
+	ret = tree_write(path, value);
+	if (!ret)
+		return 0;
+	return rtgt_fail(err, -ret, "%s: \"%s\" was refused: %s", path, value, strerror(-ret));
+}
+
+/**
+ * kernel_set_number() - write an attribute that is a number
+ * @m: with kernel initiators
+ * @i: which of them
+ * @attr: name
+ * @value: the number
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int kernel_set_number(const struct measure *m, unsigned int i, const char *attr, uint64_t value,
+		      struct rtgt_err *err)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	return kernel_set(m, i, attr, text, err);
+}
+
+static int make(struct measure *m, unsigned int i, struct rtgt_err *err)
+{
+	char *dir = m->kernel.dir[i];
+	char name[TREE_NAME];
+	int ret;
+
+	snprintf(name, sizeof(name), "%s.%d.%u", m->command, getpid(), i);
+	if (tree_path(dir, tree_config(), "initiators/%s", name) || mkdir(dir, 0700)) {
+		ret = errno;
+		if (ret == ENOENT)
+			return rtgt_fail(err, ret, "no kernel initiator: module rtgt is not loaded here (insmod rtgt.ko, as root)");
+		return rtgt_fail(err, ret, "no kernel initiator: %s: %s", name, strerror(ret));
+	}
+	m->kernel.nr++;
+	ret = kernel_set(m, i, "addr", m->host, err);
+	if (!ret)
+		ret = kernel_set(m, i, "port", m->service, err);
+	if (!ret && m->source)
+		ret = kernel_set(m, i, "source", m->source, err);
+	if (!ret)
+		ret = kernel_set(m, i, "poll", m->completion, err);
+	if (!ret)
+		ret = kernel_set_number(m, i, "iters", m->count, err);
+	if (!ret)
+		ret = kernel_set_number(m, i, "warmup", m->warmup, err);
+	if (!ret)
+		ret = kernel_set_number(m, i, "region", m->region, err);
+	if (!ret)
+		ret = kernel_set_number(m, i, "timeout_ms", m->timeout * 1000ull, err);
+	return ret;
+}
+
+/**
+ * kernel_open() - make initiators, and tell them what the command line says
+ * @m: parsed
+ * @nr: how many, at most MEASURE_CONNECTIONS
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno; kernel_close() in either case.
+ */
+int kernel_open(struct measure *m, unsigned int nr, struct rtgt_err *err)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < nr && !ret; i++)
+		ret = make(m, i, err);
+	return ret;
+}
+
+/**
+ * kernel_close() - remove them
+ * @m: opened, or not; runs that are under way are stopped by that
+ */
+void kernel_close(struct measure *m)
+{
+	while (m->kernel.nr)
+		rmdir(m->kernel.dir[--m->kernel.nr]);
+}
+
+static int run_all(struct measure *m, unsigned int nr, struct rtgt_err *err)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < nr && !ret; i++)
+		ret = kernel_set(m, i, "run", "1", err);
+	for (unsigned int i = 0; i < nr && !ret; i++)
+		ret = kernel_set(m, i, "run", "wait", err);
+	return measure_interrupted ? rtgt_fail(err, EINTR, "interrupted") : ret;
+}
+
+/**
+ * kernel_run() - start runs, all at once, and wait for their end
+ * @m: opened
+ * @nr: the first so many run
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.  How they ended, kernel_result() tells.
+ */
+int kernel_run(struct measure *m, unsigned int nr, struct rtgt_err *err)
+{
+	struct watch w = { };
+	int ret = watch_begin(&w, m, err);
+
+	return ret ? ret : watch_end(&w, run_all(m, nr, err), err);
+}
+
+/* The value behind a key of "result" */
+static const char *value_of(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, key, len) && line[len] == ' ')
+			return line + len + 1;
+	}
+	return "";
+}
+
+static uint64_t number_of(const char *text, const char *key)
+{
+	return strtoull(value_of(text, key), NULL, 10);
+}
+
+/**
+ * kernel_result() - what a run came to
+ * @m: opened
+ * @i: which of the initiators
+ * @result: filled
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno when the run failed.
+ */
+int kernel_result(const struct measure *m, unsigned int i, struct kernel_result *result,
+		  struct rtgt_err *err)
+{
+	char path[TREE_PATH + TREE_NAME], text[4096];
+	const char *why;
+
+	snprintf(path, sizeof(path), "%s/result", m->kernel.dir[i]);
+	if (tree_read(path, text, sizeof(text)))
+		return rtgt_fail(err, EIO, "%s cannot be read", path);
+	if (strncmp(value_of(text, "state"), "done", 4)) {
+		why = value_of(text, "error");
+		return rtgt_fail(err, EIO, "%.*s", (int)strcspn(why, "\n"),
+				 *why ? why : "it was stopped");
+	}
+	result->ops = number_of(text, "ops");
+	result->begin_ns = number_of(text, "begin_ns");
+	result->elapsed_ns = number_of(text, "elapsed_ns");
+	result->verified = number_of(text, "verified");
+	return 0;
+}
+
+/**
+ * kernel_samples() - how long each operation took
+ * @m: a run ended well
+ * @i: which of the initiators
+ * @ns: filled, in rising order
+ * @nr: how many there must be
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int kernel_samples(const struct measure *m, unsigned int i, uint64_t *ns, uint64_t nr,
+		   struct rtgt_err *err)
+{
+	char path[TREE_PATH];
+	unsigned long long one;
+	uint64_t got = 0;
+	FILE *f;
+
+	tree_path(path, tree_debug(), "initiators/%s/samples",
+		  strrchr(m->kernel.dir[i], '/') + 1);
+	f = fopen(path, "r");
+	if (!f)
+		return rtgt_fail(err, errno, "%s: %s (mount -t debugfs none /sys/kernel/debug)",
+				 path, strerror(errno));
+	while (got < nr && fscanf(f, "%llu", &one) == 1)
+		ns[got++] = one;
+	fclose(f);
+	if (got != nr)
+		return rtgt_fail(err, EIO, "%s holds %llu samples", path,
+				 (unsigned long long)got);
+	return 0;
+}

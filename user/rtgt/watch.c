@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * How rtgt lat and rtgt bw wait: with as few system calls as can be.
+ *
+ * rtgt_qp_wait() looks at the connection and at the clock each time, which costs as
+ * much as a third of a small operation.  Here a thread that measures only reads the
+ * next event, and blocks there; another one, the watcher, sees to it that it does not
+ * block for ever.  When a peer is gone, nothing has moved for as long as --timeout
+ * says, another thread has failed, or somebody presses ^C, the watcher moves the queue
+ * pairs to the error state, or shuts the sockets down: what is under way ends, and
+ * that wakes whoever waits.  It also tells how far it is, if somebody wants to know.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "watch.h"
+
+/* How often the watcher looks, in milliseconds */
+#define TICK	100
+
+static int look(struct watch *w, struct watched *one)
+{
+	unsigned long long now = atomic_load_explicit(&one->progress, memory_order_relaxed);
+
+	if (atomic_load(&one->idle) || now != one->seen)
+		one->idle_ms = 0;
+	else
+		one->idle_ms += TICK;
+	one->seen = now;
+	if (one->idle_ms >= w->m->timeout * 1000)
+		return rtgt_fail(&w->why, ETIMEDOUT,
+				 "no completion within %u s: is the link still up? (--timeout waits longer)",
+				 w->m->timeout);
+	return one->client ? rtgt_cm_check(&one->client->cm, &w->why) : 0;
+}
+
+static void abort_all(struct watch *w)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	for (unsigned int i = 0; i < w->nr; i++) {
+		if (w->list[i]->client)
+			ibv_modify_qp(w->list[i]->client->qp.qp, &attr, IBV_QP_STATE);
+		else
+			shutdown(w->list[i]->tcp->fd, SHUT_RDWR);
+	}
+}
+
+static void *watcher(void *arg)
+{
+	struct watch *w = arg;
+	/* one connection's end is known at once, that of several at the next tick */
+	struct pollfd pfd[2] = {
+		{ .fd = w->wake, .events = POLLIN },
+		{
+			.fd = w->nr == 1 && w->list[0]->client ?
+			      w->list[0]->client->cm.channel->fd : -1,
+			.events = POLLIN,
+		},
+	};
+
+	while (!atomic_load(&w->stop)) {
+		unsigned long long done = 0;
+
+		poll(pfd, 2, TICK);
+		if (measure_interrupted)
+			w->code = rtgt_fail(&w->why, EINTR, "interrupted");
+		for (unsigned int i = 0; i < w->nr && !w->code; i++) {
+			w->code = look(w, w->list[i]);
+			done += w->list[i]->seen;
+		}
+		if (w->code || atomic_load(&w->broken)) {
+			abort_all(w);
+			break;
+		}
+		progress_tell(w->m, done);
+	}
+	return NULL;
+}
+
+static int set_blocking(struct rtgt_client *c, bool blocking, struct rtgt_err *err)
+{
+	if (!c || !c->qp.channel)
+		return 0;
+	fcntl(c->qp.channel->fd, F_SETFL, blocking ? 0 : O_NONBLOCK);
+	if (blocking && ibv_req_notify_cq(c->qp.cq, 0))
+		return rtgt_fail(err, EIO, "cannot arm the completion queue");
+	return 0;
+}
+
+/**
+ * watch_begin() - look after connections from now on
+ * @w: its list is filled; nothing is under way
+ * @m: whose
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err)
+{
+	int ret = 0;
+
+	w->m = m;
+	w->code = 0;
+	atomic_store(&w->stop, false);
+	atomic_store(&w->broken, false);
+	for (unsigned int i = 0; i < w->nr && !ret; i++) {
+		w->list[i]->seen = 0;
+		w->list[i]->idle_ms = 0;
+		atomic_store(&w->list[i]->progress, 0);
+		ret = set_blocking(w->list[i]->client, true, err);
+	}
+	if (ret)
+		return ret;
+	w->wake = eventfd(0, EFD_CLOEXEC);
+	if (w->wake < 0)
+		return rtgt_fail(err, errno, "no eventfd: %s", strerror(errno));
+	ret = pthread_create(&w->thread, NULL, watcher, w);
+	if (!ret)
+		return 0;
+	close(w->wake);
+	return rtgt_fail(err, ret, "no thread: %s", strerror(ret));
+}
+
+/**
+ * watch_end() - take the watcher back
+ * @w: begun
+ * @ret: how what was watched ended
+ * @err: as the watcher saw it, if that is why
+ *
+ * Return: what the watcher saw, or @ret.
+ */
+int watch_end(struct watch *w, int ret, struct rtgt_err *err)
+{
+	atomic_store(&w->stop, true);
+	eventfd_write(w->wake, 1);
+	pthread_join(w->thread, NULL);
+	close(w->wake);
+	for (unsigned int i = 0; i < w->nr; i++)
+		set_blocking(w->list[i]->client, false, err);
+	/* a flush is not why, it is what the watcher did about it */
+	if (ret && w->code) {
+		*err = w->why;
+		return w->code;
+	}
+	return ret;
+}
+
+/**
+ * watch_poll() - take completions, at least one
+ * @w: a connection over RDMA that is watched
+ * @wc: filled; all of them succeeded
+ * @max: how many fit there
+ * @err: says what is wrong
+ *
+ * Return: how many, or a negative errno.
+ */
+int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *err)
+{
+	struct rtgt_qp *q = &w->client->qp;
+	struct ibv_cq *cq;
+	void *context;
+	int n;
+
+	while (!(n = ibv_poll_cq(q->cq, max, wc))) {
+		if (!q->channel)
+			continue;
+		if (ibv_get_cq_event(q->channel, &cq, &context))
+			return rtgt_fail(err, errno, "no completion event: %s", strerror(errno));
+		q->events++;
+		if (ibv_req_notify_cq(q->cq, 0))
+			return rtgt_fail(err, EIO, "cannot arm the completion queue");
+	}
+	if (n < 0)
+		return rtgt_fail(err, EIO, "the completion queue failed");
+	for (int i = 0; i < n; i++)
+		if (wc[i].status != IBV_WC_SUCCESS)
+			return rtgt_fail(err, EIO, "%s: %s", ibv_wc_status_str(wc[i].status),
+					 rtgt_wc_meaning(wc[i].status));
+	return n;
+}
+
+/**
+ * watch_wait() - wait for one completion
+ * @w: a connection over RDMA that is watched
+ * @id: of the work request; all completions before it are dropped
+ * @wc: filled
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err)
+{
+	int n;
+
+	do {
+		n = watch_poll(w, wc, 1, err);
+		if (n < 0)
+			return n;
+	} while (wc->wr_id != id);
+	watch_count(w, 1);
+	return 0;
+}

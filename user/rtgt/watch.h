@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Waiting for what user space measures.  See watch.c.
+ */
+#ifndef RTGT_WATCH_H
+#define RTGT_WATCH_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "measure.h"
+
+/**
+ * struct watched - a connection somebody waits on
+ * @client: over RDMA
+ * @tcp: over TCP, when @client is NULL
+ * @progress: operations that have ended
+ * @idle: nothing is under way on it: it may be silent
+ * @seen: the watcher's
+ * @idle_ms: likewise
+ */
+struct watched {
+	struct rtgt_client *client;
+	struct rtgt_tcp *tcp;
+	atomic_ullong progress;
+	atomic_bool idle;
+	unsigned long long seen;
+	unsigned int idle_ms;
+};
+
+/**
+ * struct watch - the watcher and what it looks after
+ * @m: whose
+ * @nr: connections
+ * @list: them
+ * @thread: the watcher
+ * @wake: an eventfd, for it to see @stop at once
+ * @stop: it shall end
+ * @broken: somebody has given up: all others shall
+ * @code: what the watcher saw, or 0
+ * @why: in words
+ */
+struct watch {
+	struct measure *m;
+	unsigned int nr;
+	struct watched *list[MEASURE_CONNECTIONS];
+	pthread_t thread;
+	int wake;
+	atomic_bool stop;
+	atomic_bool broken;
+	int code;
+	struct rtgt_err why;
+};
+
+int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err);
+int watch_end(struct watch *w, int ret, struct rtgt_err *err);
+int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *err);
+int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err);
+
+static inline void watch_count(struct watched *w, unsigned long long n)
+{
+	atomic_fetch_add_explicit(&w->progress, n, memory_order_relaxed);
+}
+
+#endif /* RTGT_WATCH_H */
