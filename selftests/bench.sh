@@ -24,11 +24,18 @@ COUNT=${BENCH_COUNT:-1000}
 PORT=7480
 PERFTEST_PORT=18515
 
-# What rtgt lat measured, from its JSON
+# What rtgt lat measured, from its JSON; over TCP it is "tcp" and not "user"
 lat() { # OPTION...
 	rtgt -j lat -p "$PORT" -I "$CLIENT" -C "$COUNT" "$@" "$TARGET" |
-		jq -r '.results[] | select(.skipped | not) | [.from + "." + .op + "." + (.size | tostring) +
-			(if .trip == "half" then ".half" else "" end), .us.min, .us.p50, .us.p99] | @tsv'
+		jq -r '.results[] | select(.skipped | not) | [(if .over == "tcp" then .over else .from end) + "." + .op + "." +
+			(.size | tostring) + (if .trip == "half" then ".half" else "" end), .us.min, .us.p50, .us.p99] | @tsv'
+}
+
+# What rtgt bw measured: MiB a second of 16 MiB
+bw() { # BYTES OPTION...
+	rtgt -j bw -p "$PORT" -I "$CLIENT" -S "$1" -C $(((16 << 20) / $1)) -W 16 "${@:2}" "$TARGET" |
+		jq -r '.results[] | select(.skipped | not) | [(if .over == "tcp" then .over else .from end) + "." + .op + "-bw." +
+			(.size | tostring), .mib_per_s, .mib_per_s, .mib_per_s] | @tsv'
 }
 
 listens() { # TCP-PORT
@@ -55,28 +62,7 @@ perftest() { # NAME BYTES PROGRAM [OPTION...]
 	awk -v name="$name" -v size="$size" '$1 == size && NF >= 9 { printf "%s\t%s\t%s\t%s\n", name, $3, $5, $8 }' <<<"$out"
 }
 
-# Megabytes (2^20) a second of the kernel initiator over the whole region
-kernel_bw() { # OP BYTES
-	local dir=$CONFIGFS/initiators/bench key value ns=0
-	mkdir "$dir"
-	attr_set "$dir/addr" "$TARGET"
-	attr_set "$dir/port" "$PORT"
-	attr_set "$dir/source" "$CLIENT"
-	attr_set "$dir/op" "$1"
-	attr_set "$dir/size" "$2"
-	attr_set "$dir/depth" 16
-	attr_set "$dir/walk" 1
-	attr_set "$dir/warmup" 16
-	attr_set "$dir/iters" $(((16 << 20) / $2))
-	attr_set "$dir/run" 1
-	attr_set "$dir/run" wait
-	while read -r key value; do
-		[[ $key != elapsed_ns ]] || ns=$value
-	done <"$dir/result"
-	rmdir "$dir"
-	awk -v name="kernel.$1-bw.$2" -v ns="$ns" 'BEGIN { v = ns ? 16e9 / ns : 0; printf "%s\t%.2f\t%.2f\t%.2f\n", name, v, v, v }'
-}
-
+# Of perftest, MiB a second likewise
 perftest_bw() { # NAME BYTES PROGRAM
 	local out
 	"$3" -d rxe_t -p $PERFTEST_PORT -F -e -s "$2" -n $(((16 << 20) / $2)) >/dev/null 2>&1 &
@@ -91,12 +77,17 @@ perftest_bw() { # NAME BYTES PROGRAM
 	exit 1
 }
 "$HERE/topology.sh" up
-trap 'port_del bench; module_unload; "$HERE/topology.sh" down' EXIT
+rtgt tcp-serve -a "$TARGET" >/dev/null &
+SERVER=$!
+trap 'kill "$SERVER"; port_del bench; module_unload; "$HERE/topology.sh" down' EXIT
+wait_until 20 listens 7472
 module_load
 port_add bench "addr=$TARGET" "port=$PORT" recv_size=64K region mem size=1M access=read,write,atomic
 
 lat --from user,kernel -S 64 -o write,read,cas,faa
 lat --from user,kernel -S 64 -o send,write-imm --half
+lat --over tcp -S 64,4K -o write,read
+lat --over tcp -S 64,4K -o send --half
 lat --from user,kernel -S 4K -o write,read
 lat --from user,kernel -S 4K -o send --half
 perftest perftest.send.64.half 64 ib_send_lat -s 64
@@ -105,8 +96,7 @@ perftest perftest.atomic.8 8 ib_atomic_lat
 perftest perftest.send.4096.half 4096 ib_send_lat -s 4096
 perftest perftest.read.4096 4096 ib_read_lat -s 4096
 for size in 65536 1048576; do
-	kernel_bw write "$size"
-	kernel_bw read "$size"
+	bw "$size" --from user,kernel --over rdma,tcp -o write,read
 	perftest_bw "perftest.send-bw.$size" "$size" ib_send_bw
 	perftest_bw "perftest.read-bw.$size" "$size" ib_read_bw
 done

@@ -64,7 +64,7 @@ status_of() { # CMD...
 
 helps() {
 	local cmd
-	for cmd in "" port region show ping; do
+	for cmd in "" port region show ping lat bw tcp-serve; do
 		# shellcheck disable=SC2086 # none or one word
 		rtgt $cmd --help >"$WORK/help"
 		grep -q "^Usage: rtgt" "$WORK/help" || fail "rtgt $cmd --help: $(<"$WORK/help")"

@@ -105,7 +105,8 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 {
 	const struct rtgt_qp_param qp = {
 		.send_depth = DEPTH + param->chain, .recv_depth = DEPTH + param->recvs,
-		.poll = param->poll, .sges = param->sges, .inline_data = param->flags & IBV_SEND_INLINE,
+		.poll = param->poll, .sges = param->sges,
+		.inline_data = param->flags & IBV_SEND_INLINE,
 	};
 	struct rtgt_req req;
 	int ret;

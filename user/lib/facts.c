@@ -12,8 +12,10 @@
 #include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
+/* of x86's compilers */
+#if __has_include("cpuid.h")
 #include <cpuid.h>
+#define HAVE_CPUID
 #endif
 
 #include "facts.h"
@@ -111,7 +113,7 @@ static void get_transport(struct rtgt_facts *f, struct rdma_cm_id *id)
 	f->transport = iwarp ? "iWARP" : ethernet ? "RoCE" : "InfiniBand";
 }
 
-#if defined(__x86_64__) || defined(__i386__)
+#ifdef HAVE_CPUID
 /* A hypervisor signs itself in a leaf of CPUID */
 static const char *hypervisor(void)
 {

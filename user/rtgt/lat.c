@@ -35,7 +35,6 @@ enum {
 };
 
 static const struct option options[] = {
-	MEASURE_OPTIONS,
 	{ "half", no_argument, NULL, OPT_HALF },
 	{ }
 };
@@ -129,7 +128,7 @@ int cmd_lat(const struct tool *tool, int argc, char **argv)
 	};
 	struct rtgt_client_param param = { .chain = LAT_SIGNAL_EVERY + 2 };
 	/* the command itself stands in front, where getopt() expects it */
-	int ret = measure_parse(&l.m, argc + 1, argv - 1, MEASURE_LETTERS, options, help,
+	int ret = measure_parse(&l.m, argc + 1, argv - 1, "", options, help,
 				own_option);
 
 	if (ret)

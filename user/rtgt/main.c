@@ -19,6 +19,7 @@ static const char help[] =
 "  serve     the kernel target's protocol, served from user space\n"
 "  ping      every RDMA operation to a target, every byte verified\n"
 "  lat       latency of single operations, from user space and from the kernel\n"
+"  bw        bandwidth and message rate, likewise\n"
 "  tcp-serve serve lat and bw over TCP, to compare with\n"
 "\n"
 "Options:\n"
@@ -36,6 +37,7 @@ static const struct command commands[] = {
 	{ "serve", cmd_serve },
 	{ "ping", cmd_ping },
 	{ "lat", cmd_lat },
+	{ "bw", cmd_bw },
 	{ "tcp-serve", cmd_tcp_serve },
 	{ }
 };

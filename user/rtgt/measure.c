@@ -18,7 +18,43 @@
 
 #define COUNT_MAX	(1u << 20)
 
-volatile sig_atomic_t measure_interrupted;
+atomic_bool measure_interrupted;
+
+#define LETTERS	":a:p:I:o:S:s:C:n:W:r:eh"
+
+enum {
+	OPT_FROM = 256,
+	OPT_OVER,
+	OPT_TCP_PORT,
+	OPT_POLL,
+	OPT_COMPLETION,
+	OPT_TIMEOUT,
+	OPT_PROGRESS,
+};
+
+static const struct option common[] = {
+	{ "address", required_argument, NULL, 'a' },
+	{ "port", required_argument, NULL, 'p' },
+	{ "tcp-port", required_argument, NULL, OPT_TCP_PORT },
+	{ "source", required_argument, NULL, 'I' },
+	{ "from", required_argument, NULL, OPT_FROM },
+	{ "over", required_argument, NULL, OPT_OVER },
+	{ "ops", required_argument, NULL, 'o' },
+	{ "size", required_argument, NULL, 'S' },
+	{ "count", required_argument, NULL, 'C' },
+	{ "iters", required_argument, NULL, 'n' },
+	{ "warmup", required_argument, NULL, 'W' },
+	{ "region", required_argument, NULL, 'r' },
+	{ "events", no_argument, NULL, 'e' },
+	{ "poll", no_argument, NULL, OPT_POLL },
+	{ "completion", required_argument, NULL, OPT_COMPLETION },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "progress", no_argument, NULL, OPT_PROGRESS },
+	{ "help", no_argument, NULL, 'h' },
+};
+
+#define NR_COMMON	(sizeof(common) / sizeof(common[0]))
+#define OWN_MAX		16
 
 static const char *const from_names[] = {
 	[FROM_USER] = "user", [FROM_KERNEL] = "kernel", [NR_FROM] = NULL,
@@ -201,22 +237,29 @@ static int set_option(struct measure *m, int opt, const char *text)
  * @m: holds the defaults
  * @argc: words, the command itself in front
  * @argv: the words
- * @letters: MEASURE_LETTERS and the command's own
- * @options: MEASURE_OPTIONS and the command's own
+ * @letters: the command's own
+ * @own_options: the command's own, an empty one behind the last
  * @help: for --help
- * @own: takes an option MEASURE_LETTERS and MEASURE_OPTIONS do not hold
+ * @own: takes an option of the command's own
  *
  * Return: EXIT_OK to go on, another exit status, or -1 when --help was the whole of it.
  */
 int measure_parse(struct measure *m, int argc, char **argv, const char *letters,
-		  const struct option *options, const char *help,
+		  const struct option *own_options, const char *help,
 		  int (*own)(struct measure *m, int opt, const char *text))
 {
+	struct option options[NR_COMMON + OWN_MAX] = { };
+	size_t n = NR_COMMON;
+	char all[64];
 	int opt, ret;
 
+	memcpy(options, common, sizeof(common));
+	for (; own_options->name && n < NR_COMMON + OWN_MAX - 1; own_options++)
+		options[n++] = *own_options;
+	snprintf(all, sizeof(all), "%s%s", LETTERS, letters);
 	/* main() used getopt() on other words and with other rules: begin anew */
 	optind = 0;
-	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, all, options, NULL)) != -1) {
 		if (opt == 'h')
 			return print_help(help) ? EXIT_FAILED : -1;
 		if (opt == ':')
@@ -225,7 +268,7 @@ int measure_parse(struct measure *m, int argc, char **argv, const char *letters,
 		if (opt == '?')
 			return misused("unknown option %s (rtgt %s --help)", argv[optind - 1],
 				       m->command);
-		if (opt >= OPT_OWN || (opt < OPT_FROM && !strchr(MEASURE_LETTERS, opt)))
+		if (opt >= OPT_OWN || (opt < OPT_FROM && !strchr(LETTERS, opt)))
 			ret = own(m, opt, optarg);
 		else
 			ret = set_option(m, opt, optarg);
@@ -399,13 +442,13 @@ int measure_matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt
 	struct cell *at = &m->at;
 	int ret = 0;
 
-	for (unsigned int op = 0; op < m->nr_ops; op++) {
+	for (unsigned int op = 0; op < m->nr_ops && !ret; op++) {
 		bool atomic = measure_is_atomic(&m->op[op]);
 
 		if (!(m->ops & 1u << op))
 			continue;
 		at->op = &m->op[op];
-		for (unsigned int i = 0; i < (atomic ? 1 : m->nr_sizes); i++) {
+		for (unsigned int i = 0; i < (atomic ? 1 : m->nr_sizes) && !ret; i++) {
 			at->size = atomic ? 8 : m->size[i];
 			for (unsigned int n = 0; n < NR_FROM * NR_OVER && !ret; n++) {
 				at->from = (enum measure_from)(n / NR_OVER);

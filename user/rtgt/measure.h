@@ -14,7 +14,6 @@
 
 #include <getopt.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -181,39 +180,8 @@ struct measure {
 	struct kernel kernel;
 };
 
-/* The options both have: letters, long names, and their lines of --help */
-#define MEASURE_LETTERS	":a:p:I:o:S:s:C:n:W:r:eh"
-
-enum {
-	OPT_FROM = 256,
-	OPT_OVER,
-	OPT_TCP_PORT,
-	OPT_POLL,
-	OPT_COMPLETION,
-	OPT_TIMEOUT,
-	OPT_PROGRESS,
-	OPT_OWN,	/* a command's own begin here */
-};
-
-#define MEASURE_OPTIONS						\
-	{ "address", required_argument, NULL, 'a' },		\
-	{ "port", required_argument, NULL, 'p' },		\
-	{ "tcp-port", required_argument, NULL, OPT_TCP_PORT },	\
-	{ "source", required_argument, NULL, 'I' },		\
-	{ "from", required_argument, NULL, OPT_FROM },		\
-	{ "over", required_argument, NULL, OPT_OVER },		\
-	{ "ops", required_argument, NULL, 'o' },		\
-	{ "size", required_argument, NULL, 'S' },		\
-	{ "count", required_argument, NULL, 'C' },		\
-	{ "iters", required_argument, NULL, 'n' },		\
-	{ "warmup", required_argument, NULL, 'W' },		\
-	{ "region", required_argument, NULL, 'r' },		\
-	{ "events", no_argument, NULL, 'e' },			\
-	{ "poll", no_argument, NULL, OPT_POLL },		\
-	{ "completion", required_argument, NULL, OPT_COMPLETION }, \
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },	\
-	{ "progress", no_argument, NULL, OPT_PROGRESS },	\
-	{ "help", no_argument, NULL, 'h' }
+/* A command's own options have numbers from here on, or letters */
+#define OPT_OWN		512
 
 #define MEASURE_HELP_WHERE								\
 "  -a, --address HOST   where to; the same as HOST\n"					\
@@ -233,11 +201,11 @@ enum {
 "      --progress       tell on stderr how far it is, also where that is no terminal\n"	\
 "  -h, --help           this text\n"
 
-extern volatile sig_atomic_t measure_interrupted;
+extern atomic_bool measure_interrupted;
 
 /* measure.c */
 int measure_parse(struct measure *m, int argc, char **argv, const char *letters,
-		  const struct option *options, const char *help,
+		  const struct option *own_options, const char *help,
 		  int (*own)(struct measure *m, int opt, const char *text));
 int measure_words(const struct measure *m, const char *text, const char *const *names,
 		  unsigned int *bits);

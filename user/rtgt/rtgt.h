@@ -42,6 +42,7 @@ struct command {
 	int (*run)(const struct tool *tool, int argc, char **argv);
 };
 
+int cmd_bw(const struct tool *tool, int argc, char **argv);
 int cmd_lat(const struct tool *tool, int argc, char **argv);
 int cmd_ping(const struct tool *tool, int argc, char **argv);
 int cmd_port(const struct tool *tool, int argc, char **argv);

@@ -42,12 +42,18 @@ static int look(struct watch *w, struct watched *one)
 static void abort_all(struct watch *w)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	/* flushed with the rest: it wakes whoever waits where nothing else is under way */
+	struct ibv_recv_wr last = { }, *bad;
 
 	for (unsigned int i = 0; i < w->nr; i++) {
-		if (w->list[i]->client)
-			ibv_modify_qp(w->list[i]->client->qp.qp, &attr, IBV_QP_STATE);
-		else
+		struct rtgt_client *c = w->list[i]->client;
+
+		if (c) {
+			ibv_post_recv(c->qp.qp, &last, &bad);
+			ibv_modify_qp(c->qp.qp, &attr, IBV_QP_STATE);
+		} else {
 			shutdown(w->list[i]->tcp->fd, SHUT_RDWR);
+		}
 	}
 }
 
@@ -143,8 +149,11 @@ int watch_end(struct watch *w, int ret, struct rtgt_err *err)
 	close(w->wake);
 	for (unsigned int i = 0; i < w->nr; i++)
 		set_blocking(w->list[i]->client, false, err);
-	/* a flush is not why, it is what the watcher did about it */
-	if (ret && w->code) {
+	/*
+	 * A flush is not why, it is what the watcher did about it; and where all went well
+	 * until then, nothing more can be done with what it has aborted.
+	 */
+	if (w->code) {
 		*err = w->why;
 		return w->code;
 	}

@@ -1,0 +1,229 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# bw.sh: rtgt bw, and TCP as a transport of rtgt lat and rtgt bw.
+#
+# No case judges a speed: what is told is that all messages arrived, that the bytes
+# were compared and that the document says what its schema promises.
+
+. "${0%/*}/lib.sh"
+
+# A TCP server on the target's machine, TCP_PORT; it dies with the case.
+tcp_server() { # [OPTION...]
+	TCP_PORT=$((30000 + CASE_INDEX))
+	background server on_target "$HERE/machine.sh" hold rtgt tcp-serve -a "$RTGT_TARGET_ADDR" -p "$TCP_PORT" "$@"
+	said server listening
+}
+
+# rtgt COMMAND to PORT and to the TCP server, if there are any.
+measure() { # COMMAND [OPTION...]
+	local command=$1
+	shift
+	rtgt -j "$command" ${CM_PORT:+-p "$CM_PORT"} ${TCP_PORT:+--tcp-port "$TCP_PORT"} -I "$RTGT_CLIENT_ADDR" "$@" \
+		"$RTGT_TARGET_ADDR" >"$WORK/json"
+}
+
+# What the schema a document names has to say about it; nothing if all is well.
+schema_says() { # FILE [JQ-OPTION...]
+	jq -r --slurpfile schemas <(cat "$HERE"/rtgt-*-1.json) "${@:2}" -f "$HERE/schema.jq" "$1"
+}
+
+# The document is as promised, and so many rows hold FILTER.
+rows() { # NUMBER FILTER
+	same "what the schema says" "$(schema_says "$WORK/json")" ""
+	same "rows" "$(jq '.results | length' "$WORK/json")" "$1"
+	same "rows that are wrong" "$(jq -c "[.results[] | select(.skipped or ($2 | not))]" "$WORK/json")" "[]"
+}
+
+client_module() {
+	[[ -z $RTGT_PEER ]] || {
+		defer module_unload
+		module_load
+	}
+}
+
+# All operations, from either initiator, over either transport.
+ops() {
+	target_port recv_size=8K recv_depth=16 region mem size=256K
+	client_module
+	tcp_server -s 256K
+	measure bw --from user,kernel --over rdma,tcp -o write,read,send,write-imm,write+read -S 1,4K -C 20 -W 0 -t 8
+	# the kernel holds two echoes against what it sent, the rest holds every place
+	rows 30 '.messages == 20 * .qps and .bytes == .messages * .size and .elapsed_us > 0 and
+		.verified_bytes == .size * (if .from == "kernel" and .op == "send" then 2 else 8 * .qps end)'
+	same "transports" "$(jq -c '[.results[] | .from + .over] | unique' "$WORK/json")" '["kernelrdma","userrdma","usertcp"]'
+	expect_counters qp_errors=0 malformed=0 imms=80
+	expect_no_connections
+}
+
+# Several connections, a completion for one in four: the target counts all of it.
+moderated() {
+	target_port recv_size=8K recv_depth=16 region mem size=256K
+	tcp_server -s 256K
+	measure bw --over rdma,tcp -o write-imm,write,read -S 3000 -C 30 -W 10 -q 3 -Q 4 -t 8 "$@"
+	rows 6 '.qps == 3 and .signal == 4 and .messages == 90 and .verified_bytes == 3 * 8 * 3000'
+	# one to ask, three for each operation
+	expect_counters conns_established=10 conns_closed=10 imms=120 qp_errors=0
+}
+
+# Each message, and no more than fit beside each other in between.
+verified() {
+	target_port recv_size=8K recv_depth=16 region mem size=40000
+	tcp_server -s 40000
+	measure bw --over rdma,tcp -o write,read,send,write-imm,write+read --verify all -S 5000 -C 7 -t 4
+	rows 10 '.verify == "all" and .verified_bytes == .bytes and .messages == 7 * .qps'
+	expect_counters qp_errors=0 imms=7
+}
+
+# The bulk case of the walkthrough, a part of it.
+bulk() {
+	target_port region mem size=8M
+	tcp_server -s 8M
+	rtgt bw --bulk -C 3 -p "$CM_PORT" --tcp-port "$TCP_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/text"
+	grep -q "^user *rdma *write *4194304 *1 *16 *3 *12582912 " "$WORK/text" || fail "$(<"$WORK/text")"
+	grep -q "^user *tcp *write *4194304 *1 *16 *3 *12582912 " "$WORK/text" || fail "$(<"$WORK/text")"
+}
+
+# So long, and somebody is told how far it is.
+duration() {
+	target_port region mem size=64K
+	tcp_server
+	measure bw --over rdma,tcp -D 3 -S 4K --progress 2>"$WORK/progress"
+	rows 2 '.elapsed_us >= 3000000 and .messages > 1'
+	grep -q "^rtgt: user write of 4096 bytes over rdma: [23] s, [1-9][0-9]* done$" "$WORK/progress" || fail "$(<"$WORK/progress")"
+	grep -q "^rtgt: user write of 4096 bytes over tcp: " "$WORK/progress" || fail "$(<"$WORK/progress")"
+	measure bw -C 10 2>"$WORK/progress" -S 4K
+	same "told where nobody asked" "$(<"$WORK/progress")" ""
+}
+
+# rtgt lat over TCP, beside RDMA.
+lat_tcp() {
+	target_port recv_size=8K region mem size=64K access=read,write,atomic
+	tcp_server
+	measure lat --over rdma,tcp -o write,read,send,write-imm -S 1,4K -C 20 -W 2 "$@"
+	rows 16 '.count == 20 and .verified_bytes == .size and .us.min > 0'
+	measure lat --over tcp -o cas,write -S 64 -C 5
+	same "what TCP has not" "$(jq -r '.results[] | select(.op == "cas").skipped' "$WORK/json")" "TCP has no atomics"
+	same "what the schema says" "$(schema_says "$WORK/json")" ""
+	same "device" "$(jq -r .facts.device "$WORK/json")" none
+}
+
+# Every field the schema asks for is missed when it is not there, and so is its type.
+schema() {
+	local command
+	target_port region mem size=64K
+	tcp_server
+	for command in lat bw; do
+		measure "$command" --over rdma,tcp -C 3 -W 0 -o write
+		same "what the schema says" "$(schema_says "$WORK/json")" ""
+		same "fields nobody misses" "$(schema_says "$WORK/json" --arg optional 1 | tr '\n' ' ')" \
+			"facts.netdev facts.netdev_mtu facts.path_mtu facts.tcp facts.tcp.netdev facts.tcp.netdev_mtu "
+		jq '.results[0].size = "64"' "$WORK/json" >"$WORK/less"
+		same "a size that is text" "$(schema_says "$WORK/less")" '.results[0].size: string, not integer'
+		jq '.facts.more = 1' "$WORK/json" >"$WORK/less"
+		same "a field more" "$(schema_says "$WORK/less")" '.facts: more is not in the schema'
+		jq '.facts.time = "real"' "$WORK/json" >"$WORK/less"
+		has "$(schema_says "$WORK/less" | sed 's/ .*//')" ".facts.time:"
+	done
+	[[ -z ${RTGT_ACCEL:-} ]] || same "accelerator" "$(jq -r .facts.accelerator "$WORK/json")" "$RTGT_ACCEL"
+	RTGT_TIME=virtual measure bw -C 5
+	same "time" "$(jq -r .facts.time "$WORK/json")" virtual
+}
+
+# What cannot be is told, and why.
+says_why() {
+	target_port recv_depth=4 recv_size=1K region mem size=64K access=read
+	measure bw -o write,read,send,write+read -S 1K,32K -q 2 -C 5 -W 0 -t 8
+	same "what the schema says" "$(schema_says "$WORK/json")" ""
+	same "why" "$(jq -r '.results[] | "\(.op) \(.size) \(.skipped // "done")"' "$WORK/json")" \
+		"write 1024 region 0 does not grant it (access)
+write 32768 region 0 does not grant it (access)
+read 1024 done
+read 32768 done
+send 1024 the target takes SENDs of 1008 bytes (recv_size)
+send 32768 the target takes SENDs of 1008 bytes (recv_size)
+write+read 1024 region 0 does not grant it (access)
+write+read 32768 the target's memory has 65536 bytes for 4 connections"
+	measure bw -o send -S 64 -t 8
+	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "depth 8: the target's recv_depth is 4"
+	fails_with "rtgt tcp-serve there serves it" measure bw --over tcp --tcp-port 1
+	fails_with "never be a completion" rtgt bw -t 4 -Q 5 "$RTGT_TARGET_ADDR"
+	fails_with "no TCP initiator" rtgt bw --from kernel --over tcp "$RTGT_TARGET_ADDR"
+	fails_with "end or all" rtgt bw --verify some "$RTGT_TARGET_ADDR"
+	fails_with "no \"cas\"" rtgt bw -o cas "$RTGT_TARGET_ADDR"
+	fails_with "takes a count" rtgt bw -D 1 --verify all "$RTGT_TARGET_ADDR"
+}
+
+# The server goes while it is measured.
+server_goes() {
+	TCP_PORT=$((30000 + CASE_INDEX))
+	background server rtgt tcp-serve -a "$RTGT_TARGET_ADDR" -p "$TCP_PORT"
+	said server listening
+	background bw rtgt bw --over tcp -D 600 --tcp-port "$TCP_PORT" -q 2 -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	wait_until 10 connected 3 || fail "it does not run: $(cat "$WORK/bw.err")"
+	kill "${BG_PID[server]}"
+	wait_until 10 process_gone "${BG_PID[bw]}" || fail "it goes on without a server"
+	! finish bw || fail "it says that all went well"
+	grep -q "^rtgt: bw write over tcp: .*\(hung up\|reset\|Broken pipe\)" "$WORK/bw.err" || fail "$(<"$WORK/bw.err")"
+}
+
+connected() { # NUMBER
+	local hex
+	printf -v hex ':%04X 01' "$TCP_PORT"
+	(($(grep -c "$hex" /proc/net/tcp) >= $1))
+}
+
+# The port is disabled while it is measured: all connections end.
+port_goes() {
+	target_port region mem size=64K
+	background bw rtgt bw -D 600 -p "$CM_PORT" -q 2 -S 4K -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	wait_until 10 counters_are conns_established=3 || fail "it does not run: $(cat "$WORK/bw.err")"
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	wait_until 10 process_gone "${BG_PID[bw]}" || fail "it goes on without a target"
+	! finish bw || fail "it says that all went well"
+	grep -q "^rtgt: bw write over rdma: " "$WORK/bw.err" || fail "$(<"$WORK/bw.err")"
+}
+
+# Whoever sends something else is told so and hung up on; the others do not notice.
+nonsense() {
+	local answer head
+	tcp_server -s 4096
+	for head in 'GET / HTTP/1.0\r\nHost: 192.0.2.1\r\n\r\n' \
+		'RTCP\x01\x02\x00\x00tag!\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00' \
+		'RTCP\x01\x03\x00\x00tag!\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00' \
+		'RTCP\x01\x09\x00\x00tag!\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00' \
+		'RTCP\x02\x01\x00\x00tag!\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00'; do
+		exec {answer}<>"/dev/tcp/$RTGT_TARGET_ADDR/$TCP_PORT"
+		# shellcheck disable=SC2059 # it is the bytes
+		printf "$head" >&"$answer"
+		# magic, version, the flag of an answer, a status, and the end
+		od -An -tx1 <&"$answer" | tr -d ' \n' >"$WORK/answer"
+		exec {answer}>&-
+		grep -qx '5254435001..020[12].*' "$WORK/answer" || fail "to $head it answers $(<"$WORK/answer")"
+		same "bytes" "$(wc -c <"$WORK/answer")" 64
+	done
+	unset CM_PORT
+	measure lat --over tcp -C 5 -S 4K
+	rows 3 '.count == 5'
+}
+
+tcase ops "all operations, user and kernel, RDMA and TCP, verified" ops
+
+tier fast
+tcase moderated "three connections, a completion for one in four" moderated
+tcase moderated-poll "likewise, polling" moderated --poll
+tcase verify-all "every message is compared" verified
+tcase bulk "--bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
+tcase duration "so long instead of so many, and a line that tells how far" duration
+tcase lat-tcp "rtgt lat over RDMA and TCP" lat_tcp
+tcase lat-tcp-poll "likewise, polling" lat_tcp --poll
+tcase why "rtgt bw says what cannot be, and why" says_why
+tcase server-goes "the TCP server disappears" server_goes
+tcase port-goes "the target disappears" port_goes
+tcase nonsense "rtgt tcp-serve refuses what is no message of ours" nonsense
+
+# jq does a lot for an emulated processor
+limit 60
+tcase schema "lat and bw say what their schema promises, and what is missing is missed" schema
+
+tmain "$@"

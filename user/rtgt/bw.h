@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * rtgt bw: what its files share.  bw.c is the command and the rounds, bw_rdma.c and
+ * bw_tcp.c a stream of messages over either, bw_kernel.c the kernel's initiators,
+ * bw_out.c what is printed.
+ */
+#ifndef RTGT_BW_H
+#define RTGT_BW_H
+
+#include "measure.h"
+#include "watch.h"
+
+/* Changes when a field of the JSON changes its meaning or goes */
+#define BW_SCHEMA	"rtgt-bw-1"
+
+#define BW_QPS_MAX	(MEASURE_CONNECTIONS / 2)
+
+/**
+ * struct bw - rtgt bw
+ * @m: what it shares with rtgt lat
+ * @depth: messages under way on a connection
+ * @signal: one in so many asks for a completion
+ * @qps: connections, or of what goes both ways pairs of them
+ * @seconds: so long instead of so many; 0 for so many
+ * @verify_all: every byte of every message is compared
+ * @messages: of the cell, all connections
+ * @elapsed_ns: for them
+ * @verified: bytes of which it was made sure that both ends hold the same
+ */
+struct bw {
+	struct measure m;
+	unsigned int depth;
+	unsigned int signal;
+	unsigned int qps;
+	unsigned int seconds;
+	bool verify_all;
+	uint64_t messages;
+	uint64_t elapsed_ns;
+	uint64_t verified;
+};
+
+struct bw_stream;
+
+/**
+ * struct bw_transport - how a stream moves its messages
+ * @open: connects and makes what a message needs
+ * @close: undoes it, however far @open came
+ * @refresh: new bytes, or where bytes come to: others than will come
+ * @transfer: moves messages 0 to bw_stream.total - 1
+ * @check: do both ends hold the same?  Adds to bw_stream.verified
+ */
+struct bw_transport {
+	int (*open)(struct bw_stream *s, struct rtgt_err *err);
+	void (*close)(struct bw_stream *s);
+	void (*refresh)(struct bw_stream *s);
+	int (*transfer)(struct bw_stream *s, struct rtgt_err *err);
+	int (*check)(struct bw_stream *s, struct rtgt_err *err);
+};
+
+/**
+ * struct bw_stream - messages of one kind over one connection
+ * @b: whose
+ * @by: its transport
+ * @op: what it does, in one direction
+ * @base: first byte of its own part of the region
+ * @slots: messages that have a place there, beside each other; message i has place
+ *	   i % @slots, at either end
+ * @w: for whoever looks after it
+ * @client: its connection over RDMA
+ * @tcp: its connection over TCP
+ * @open: it has one
+ * @mr: the local bytes of one-sided operations, or the messages that are sent
+ * @rx: the answers that come
+ * @wr: over RDMA, a work request for each place
+ * @sge: its bytes
+ * @out: over TCP, bytes that are sent
+ * @in: bytes that come
+ * @messages: to move in this round, behind the warm-up
+ * @total: of these, or of the warm-up; UINT64_MAX until the time is up
+ * @posted: messages that have been handed over
+ * @sent: over RDMA, those whose place in the send queue is free again
+ * @done: messages that have ended
+ * @begin: when the first was posted
+ * @end: when the last message ended
+ * @verified: bytes compared so far
+ * @received: over RDMA, answers that have come: receives are used in their order
+ * @watch: looks after the round
+ * @first: no other stream of the round had failed before
+ * @thread: moves the messages of a round
+ * @ret: how it ended
+ * @err: why
+ */
+struct bw_stream {
+	struct bw *b;
+	const struct bw_transport *by;
+	const struct measure_op *op;
+	uint64_t base;
+	unsigned int slots;
+	struct watched w;
+	struct rtgt_client client;
+	struct rtgt_tcp tcp;
+	bool open;
+	struct rtgt_mr mr;
+	struct rtgt_mr rx;
+	struct ibv_send_wr *wr;
+	struct ibv_sge *sge;
+	uint8_t *out;
+	uint8_t *in;
+	uint64_t messages;
+	uint64_t total;
+	uint64_t posted;
+	uint64_t sent;
+	uint64_t done;
+	uint64_t begin;
+	uint64_t end;
+	uint64_t verified;
+	uint64_t received;
+	struct watch *watch;
+	bool first;
+	pthread_t thread;
+	int ret;
+	struct rtgt_err err;
+};
+
+extern const struct bw_transport bw_rdma;
+extern const struct bw_transport bw_tcp;
+
+/* bw.c */
+bool bw_may_post(const struct bw_stream *s);
+bool bw_signaled(const struct bw_stream *s);
+void bw_done(struct bw_stream *s, uint64_t done);
+uint64_t bw_touched(const struct bw_stream *s);
+int bw_compare(struct bw_stream *s, const uint8_t *mine,
+	       int (*checksum)(struct bw_stream *s, uint64_t offset, uint32_t len, uint32_t *crc,
+			       struct rtgt_err *err),
+	       struct rtgt_err *err);
+const struct measure_op *bw_stream_op(const struct bw *b, unsigned int i);
+int bw_share(const struct bw *b, uint64_t size, uint64_t *share, struct rtgt_err *err);
+unsigned int bw_connections(const struct bw *b);
+
+int bw_kernel_run(struct bw *b, struct rtgt_err *err);
+
+void bw_out_row(struct bw *b);
+int bw_out_end(struct bw *b);
+
+#endif /* RTGT_BW_H */
