@@ -173,10 +173,16 @@ static void conn_idle(struct work_struct *work)
 		queue_delayed_work(rtgt_wq, &conn->idle_work, limit - idle);
 }
 
+static void conn_did(struct rtgt_conn *conn, enum rtgt_conn_step step)
+{
+	WRITE_ONCE(conn->step_end[step], ktime_get_ns());
+}
+
 static void conn_live(struct rtgt_conn *conn)
 {
 	if (!conn_set_state(conn, RTGT_CONN_LIVE))
 		return;
+	conn_did(conn, RTGT_CONN_LIVE_DONE);
 	rtgt_count(conn->port->stats, RTGT_CONNS_ESTABLISHED, 1);
 	pr_info_ratelimited("%s: connection %u from %pISpc on %s: established, QP %u\n",
 			    conn->port->name, conn->id, &conn->peer, conn->dev_name, conn->qpn);
@@ -272,9 +278,12 @@ static int conn_accept(struct rtgt_conn *conn, const struct rdma_conn_param *req
 	ret = rtgt_qp_create(conn, conn->cm_id, &param);
 	if (ret)
 		return ret;
+	conn_did(conn, RTGT_CONN_QP_DONE);
 	param.qp_num = conn->qpn;
 	param.private_data_len = conn->port->cfg.service->reply(conn, priv, sizeof(priv));
-	return rdma_accept(conn->cm_id, &param);
+	ret = rdma_accept(conn->cm_id, &param);
+	conn_did(conn, RTGT_CONN_ACCEPT_DONE);
+	return ret;
 }
 
 static void conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason, u32 arg)
@@ -310,6 +319,7 @@ static struct rtgt_conn *conn_alloc(struct rtgt_port *port, struct ib_device *ib
 	conn->transport = port->cfg.transport;
 	conn->nr_slots = port->cfg.recv_depth;
 	conn->recv_size = port->cfg.recv_size;
+	conn_did(conn, RTGT_CONN_REQ_DONE);
 	return conn;
 }
 
@@ -391,6 +401,7 @@ int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 	id->context = conn;
 	id->event_handler = conn_event;
 	ret = conn_settle(conn, id->device);
+	conn_did(conn, RTGT_CONN_DOMAIN_DONE);
 	if (!ret)
 		ret = conn_accept(conn, param);
 	if (ret) {

@@ -47,6 +47,46 @@ static int connections_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(connections);
 
+/* From the end of one step to that of another; the RTU can be here before accept returns. */
+static u64 step_ns(const struct rtgt_conn *conn, enum rtgt_conn_step from, enum rtgt_conn_step to)
+{
+	u64 begin = READ_ONCE(conn->step_end[from]), end = READ_ONCE(conn->step_end[to]);
+
+	return end > begin ? end - begin : 0;
+}
+
+static void show_setup(struct seq_file *m, const struct rtgt_conn *conn)
+{
+	size_t bytes = sizeof(*conn), messages = 0;
+
+	/* of an SRQ nobody has a share */
+	if (conn->pool && !conn->pool->srq)
+		bytes += rtgt_pool_bytes(conn->pool, &messages);
+	seq_printf(m, "id=%u domain_ns=%llu qp_ns=%llu accept_ns=%llu live_ns=%llu bytes=%zu message_bytes=%zu\n",
+		   conn->id, step_ns(conn, RTGT_CONN_REQ_DONE, RTGT_CONN_DOMAIN_DONE),
+		   step_ns(conn, RTGT_CONN_DOMAIN_DONE, RTGT_CONN_QP_DONE),
+		   step_ns(conn, RTGT_CONN_QP_DONE, RTGT_CONN_ACCEPT_DONE),
+		   step_ns(conn, RTGT_CONN_ACCEPT_DONE, RTGT_CONN_LIVE_DONE), bytes, messages);
+}
+
+/*
+ * What it costs to have a connection; those that are live, for the rest is moving.  The
+ * teardown takes the domain away, with our lock held, before it frees the pool.
+ */
+static int setups_show(struct seq_file *m, void *v)
+{
+	struct rtgt_port *port = m->private;
+	struct rtgt_conn *conn;
+
+	mutex_lock(&port->lock);
+	list_for_each_entry(conn, &port->conns, port_entry)
+		if (READ_ONCE(conn->state) == RTGT_CONN_LIVE && conn->domain)
+			show_setup(m, conn);
+	mutex_unlock(&port->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(setups);
+
 static int show_domain(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
 {
 	struct seq_file *m = arg;
@@ -108,6 +148,7 @@ void rtgt_debugfs_port(struct rtgt_port *port)
 	port->debugfs_conns = debugfs_create_dir("conns", port->debugfs);
 	debugfs_create_file("counters", 0400, port->debugfs, port, &counters_fops);
 	debugfs_create_file("connections", 0400, port->debugfs, port, &connections_fops);
+	debugfs_create_file("setups", 0400, port->debugfs, port, &setups_fops);
 	debugfs_create_file("registrations", 0400, port->debugfs, port, &registrations_fops);
 }
 

@@ -152,6 +152,19 @@ destroy:
 }
 
 /**
+ * rtgt_pool_bytes() - the memory of a pool
+ * @pool: pool
+ * @messages: set to the bytes of its message buffers
+ *
+ * Return: the other bytes.
+ */
+size_t rtgt_pool_bytes(const struct rtgt_pool *pool, size_t *messages)
+{
+	*messages = (size_t)pool->size * (pool->nr + pool->nr_spares);
+	return struct_size(pool, slots, pool->nr);
+}
+
+/**
  * rtgt_pool_quiet() - wait until no slot is held back any more
  * @pool: no message arrives and no reply completes any more
  *

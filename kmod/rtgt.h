@@ -204,6 +204,7 @@ struct rtgt_pool *rtgt_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, 
 				   void (*init)(struct rtgt_slot *slot));
 void rtgt_pool_destroy(struct rtgt_pool *pool);
 void rtgt_pool_quiet(struct rtgt_pool *pool);
+size_t rtgt_pool_bytes(const struct rtgt_pool *pool, size_t *messages);
 int rtgt_pool_post(struct rtgt_slot *slot, struct ib_qp *qp);
 int rtgt_pool_post_all(struct rtgt_pool *pool, struct ib_qp *qp);
 
@@ -402,6 +403,24 @@ enum rtgt_conn_state {
 };
 
 /**
+ * enum rtgt_conn_step - what a connection goes through until it is established
+ * @RTGT_CONN_REQ_DONE: the REQ has come
+ * @RTGT_CONN_DOMAIN_DONE: it has a protection domain and, of a private port, its memory
+ * @RTGT_CONN_QP_DONE: it has queues, in RTS, and receives are posted
+ * @RTGT_CONN_ACCEPT_DONE: the REP is on its way
+ * @RTGT_CONN_LIVE_DONE: the RTU has come, or what stands for it
+ * @RTGT_CONN_STEPS: how many
+ */
+enum rtgt_conn_step {
+	RTGT_CONN_REQ_DONE,
+	RTGT_CONN_DOMAIN_DONE,
+	RTGT_CONN_QP_DONE,
+	RTGT_CONN_ACCEPT_DONE,
+	RTGT_CONN_LIVE_DONE,
+	RTGT_CONN_STEPS,
+};
+
+/**
  * struct rtgt_conn - a connection
  * @ref: the teardown holds one until all is released; each of @busy and a reader
  *	 hold more
@@ -437,6 +456,7 @@ enum rtgt_conn_state {
  *	       @cq only, which never run in parallel)
  * @imms: immediates received
  * @replies: replies sent
+ * @step_end: nanoseconds of the clock at the end of each step of the set-up, 0 before
  * @debugfs: directory of a private connection's memory
  */
 struct rtgt_conn {
@@ -471,6 +491,7 @@ struct rtgt_conn {
 	u64 recv_msgs;
 	u64 imms;
 	atomic64_t replies;
+	u64 step_end[RTGT_CONN_STEPS];
 	struct dentry *debugfs;
 };
 
