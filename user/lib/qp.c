@@ -196,11 +196,13 @@ int rtgt_qp_address(struct rtgt_qp *q, struct rtgt_err *err)
 int rtgt_qp_create(struct rtgt_qp *q, struct rtgt_cm *cm, const struct rtgt_qp_param *param,
 		   struct rtgt_err *err)
 {
+	uint64_t start = rtgt_now_ns();
 	int ret;
 
 	memset(q, 0, sizeof(*q));
 	q->cm = cm;
 	ret = make_queues(q, param, err);
+	q->made_ns = rtgt_now_ns() - start;
 	if (ret) {
 		rtgt_qp_destroy(q);
 		return ret;

@@ -66,6 +66,7 @@ struct rtgt_qp_param {
  * @max_inline: bytes that may be posted inline
  * @mtu: bytes of the largest packet of our own port
  * @events: completion events taken and not yet acknowledged
+ * @made_ns: how long it took to make domain, queues and queue pair
  */
 struct rtgt_qp {
 	struct rtgt_cm *cm;
@@ -83,6 +84,7 @@ struct rtgt_qp {
 	uint32_t max_inline;
 	uint32_t mtu;
 	unsigned int events;
+	uint64_t made_ns;
 };
 
 /**

@@ -20,6 +20,7 @@ static const char help[] =
 "  ping      every RDMA operation to a target, every byte verified\n"
 "  lat       latency of single operations, from user space and from the kernel\n"
 "  bw        bandwidth and message rate, likewise\n"
+"  cost      what comes before: registrations, connections, connections held\n"
 "  tcp-serve serve lat and bw over TCP, to compare with\n"
 "\n"
 "Options:\n"
@@ -38,6 +39,7 @@ static const struct command commands[] = {
 	{ "ping", cmd_ping },
 	{ "lat", cmd_lat },
 	{ "bw", cmd_bw },
+	{ "cost", cmd_cost },
 	{ "tcp-serve", cmd_tcp_serve },
 	{ }
 };

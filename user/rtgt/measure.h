@@ -228,6 +228,8 @@ bool measure_is_atomic(const struct measure_op *op);
 struct json_object *measure_json_row(const struct measure *m);
 void measure_out_skip(struct measure *m, const char *why);
 int measure_out_json(struct measure *m);
+int out_document(const struct tool *tool, const char *schema, const struct rtgt_facts *facts,
+		 struct json_object *results);
 
 /* progress.c */
 void progress_begin(struct measure *m, uint64_t total);

@@ -44,24 +44,39 @@ void measure_out_skip(struct measure *m, const char *why)
 }
 
 /**
- * measure_out_json() - the document
+ * out_document() - the document of a command that measures
+ * @tool: the command line
+ * @schema: what it holds
+ * @facts: where it was measured
+ * @results: an array, which stays the caller's
+ *
+ * Return: an exit status.
+ */
+int out_document(const struct tool *tool, const char *schema, const struct rtgt_facts *facts,
+		 struct json_object *results)
+{
+	struct json_object *doc = json_object_new_object();
+	struct json_object *line = json_object_new_array();
+	int ret;
+
+	for (int i = 0; i < tool->argc; i++)
+		json_object_array_add(line, json_object_new_string(tool->argv[i]));
+	rtgt_json_str(doc, "schema", schema);
+	json_object_object_add(doc, "command", line);
+	json_object_object_add(doc, "facts", rtgt_json_facts(facts));
+	json_object_object_add(doc, "results", json_object_get(results));
+	ret = rtgt_json_print(doc, tool->pretty, stdout);
+	json_object_put(doc);
+	return ret ? EXIT_FAILED : EXIT_OK;
+}
+
+/**
+ * measure_out_json() - the document of a matrix
  * @m: all has been measured
  *
  * Return: an exit status.
  */
 int measure_out_json(struct measure *m)
 {
-	struct json_object *doc = json_object_new_object();
-	struct json_object *line = json_object_new_array();
-	int ret;
-
-	for (int i = 0; i < m->tool->argc; i++)
-		json_object_array_add(line, json_object_new_string(m->tool->argv[i]));
-	rtgt_json_str(doc, "schema", m->schema);
-	json_object_object_add(doc, "command", line);
-	json_object_object_add(doc, "facts", rtgt_json_facts(&m->facts));
-	json_object_object_add(doc, "results", json_object_get(m->results));
-	ret = rtgt_json_print(doc, m->tool->pretty, stdout);
-	json_object_put(doc);
-	return ret ? EXIT_FAILED : EXIT_OK;
+	return out_document(m->tool, m->schema, &m->facts, m->results);
 }
