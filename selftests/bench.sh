@@ -23,11 +23,17 @@ CLIENT=${RTGT_CLIENT_ADDR:-198.51.100.2}
 COUNT=${BENCH_COUNT:-1000}
 PORT=7480
 PERFTEST_PORT=18515
+PINGPONG_PORT=7482
+CMTIME_PORT=7484
+SINK_PORT=7486
+SERVE_PORT=7488
+CONNECTIONS=100
+HELD=${BENCH_HELD:-1,64,1024,4096}
 
 # What rtgt lat measured, from its JSON; over TCP it is "tcp" and not "user"
-lat() { # OPTION...
+lat() { # OPTION...  (TO: "-to-user" for that target)
 	rtgt -j lat -p "$PORT" -I "$CLIENT" -C "$COUNT" "$@" "$TARGET" |
-		jq -r '.results[] | select(.skipped | not) | [(if .over == "tcp" then .over else .from end) + "." + .op + "." +
+		jq -r --arg to "${TO:-}" '.results[] | select(.skipped | not) | [(if .over == "tcp" then .over else .from + $to end) + "." + .op + "." +
 			(.size | tostring) + (if .trip == "half" then ".half" else "" end), .us.min, .us.p50, .us.p99] | @tsv'
 }
 
@@ -72,6 +78,93 @@ perftest_bw() { # NAME BYTES PROGRAM
 	awk -v name="$1" -v size="$2" '$1 == size && NF >= 4 { printf "%s\t%s\t%s\t%s\n", name, $4, $4, $4 }' <<<"$out"
 }
 
+# The same against the target in user space
+user_target() {
+	local PORT=$SERVE_PORT TO=-to-user line
+	coproc SERVE { exec rtgt serve addr "$TARGET" port "$PORT" recv_size 64K region mem size 1M access read,write,atomic; }
+	until read -r line && [[ $line == "listening on "* ]]; do :; done <&"${SERVE[0]}"
+	lat --from user,kernel -S 64 -o write,read,faa
+	lat --from user,kernel -S 64 -o send,write-imm --half
+	kill "$SERVE_PID"
+	wait "$SERVE_PID" || :
+}
+
+# A message and its answer without RDMA
+pingpong() { # udp|tcp BYTES
+	printf '%s.pingpong.%s.half\t' "$1" "$2"
+	"$HERE/pingpong" "$1" "$TARGET" "$CLIENT" $PINGPONG_PORT "$2" "$COUNT"
+}
+
+# A connection's share of a phase of cmtime's that makes N at once, with queue pairs
+# and without
+cmtime_client() { # NAME TCP-AND-CM-PORT
+	wait_until 20 listens "$2"
+	cmtime -s "$TARGET" -b "$CLIENT" -p "$2" -c "$CONNECTIONS" | awk -v name="$1" '
+		/^(qp|cm)_conn / { what = $1 == "qp_conn" ? "connect-qp" : "connect" }
+		/^cm connect / { printf "%s.%s.1\t%s\t%s\t%s\n", name, what, $3, $3, $3 }'
+}
+
+# Against its own server, and against our sink
+cmtimes() {
+	cmtime -b "$TARGET" -p $CMTIME_PORT -c "$CONNECTIONS" >/dev/null 2>&1 &
+	cmtime_client cmtime $CMTIME_PORT
+	wait $!
+	port_add sink "addr=$TARGET" "port=$SINK_PORT" service=sink recv_depth=2
+	"$HERE/probe" "$TARGET" "$SINK_PORT" source=- sync >/dev/null 2>&1 &
+	cmtime_client sink $SINK_PORT
+	wait $! || :
+	port_del sink
+}
+
+# What rtgt cost measured, from its JSON
+cost() { # OPTION...
+	rtgt -j cost -p "$PORT" -I "$CLIENT" "$@" "$TARGET" |
+		jq -r '.results[] | ["cost." + (.what | gsub(" "; "-")) + (if .unit == "held" then "-held." else "." end) + (.number | tostring),
+			.us.min, .us.p50, .us.p99], (select(.kib_per_connection) | ["cost.KiB-held." + (.number | tostring)] +
+			[.kib_per_connection | range(3) as $i | .]) | @tsv'
+}
+
+# Registering a region in the kernel: mapping it for DMA, and its registration
+kernel_registration() { # BYTES
+	port_add "mr$1" "addr=$TARGET" "port=$SINK_PORT" region mem "size=$1"
+	awk -v bytes="$1" '{
+		for (i = 1; i <= NF; i++)
+			if ($i ~ /^(dma|mr|reg)_ns=/)
+				ns += substr($i, index($i, "=") + 1)
+		printf "kernel.register.%s\t%.2f\t%.2f\t%.2f\n", bytes, ns / 1e3, ns / 1e3, ns / 1e3
+		exit
+	}' "$DEBUGFS/ports/mr$1/registrations"
+	port_del "mr$1"
+}
+
+# The target's part of a connection, of 16 held ones the medians
+target_setup() {
+	local line held
+	coproc MANY { exec "$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" hold count=16; }
+	held=$MANY_PID
+	until read -r line && [[ $line == *ready=* ]]; do :; done <&"${MANY[0]}"
+	awk '{
+		for (i = 2; i <= NF; i++) {
+			split($i, part, "=")
+			v[part[1], NR] = part[2]
+			if (NR == 1)
+				name[++names] = part[1]
+		}
+	}
+	END {
+		for (k = 1; k <= names; k++) {
+			for (i = 1; i <= NR; i++)
+				for (j = i + 1; j <= NR; j++)
+					if (v[name[k], j] < v[name[k], i]) { t = v[name[k], i]; v[name[k], i] = v[name[k], j]; v[name[k], j] = t }
+			what = name[k]
+			by = sub(/_ns$/, "", what) ? 1e3 : 1
+			printf "target.setup-%s.1\t%.2f\t%.2f\t%.2f\n", what, v[name[k], 1] / by, v[name[k], int((NR + 1) / 2)] / by, v[name[k], NR] / by
+		}
+	}' "$DEBUGFS/ports/bench/setups"
+	kill "$held"
+	wait "$held" 2>/dev/null || :
+}
+
 ((EUID == 0)) || {
 	complain "bench.sh: must run as root"
 	exit 1
@@ -84,12 +177,14 @@ wait_until 20 listens 7472
 module_load
 port_add bench "addr=$TARGET" "port=$PORT" recv_size=64K region mem size=1M access=read,write,atomic
 
+# From user space and from the kernel, to the kernel and (rtgt serve) to user space
 lat --from user,kernel -S 64 -o write,read,cas,faa
 lat --from user,kernel -S 64 -o send,write-imm --half
 lat --over tcp -S 64,4K -o write,read
 lat --over tcp -S 64,4K -o send --half
 lat --from user,kernel -S 4K -o write,read
 lat --from user,kernel -S 4K -o send --half
+user_target
 perftest perftest.send.64.half 64 ib_send_lat -s 64
 perftest perftest.read.64 64 ib_read_lat -s 64
 perftest perftest.atomic.8 8 ib_atomic_lat
@@ -100,3 +195,17 @@ for size in 65536 1048576; do
 	perftest_bw "perftest.send-bw.$size" "$size" ib_send_bw
 	perftest_bw "perftest.read-bw.$size" "$size" ib_read_bw
 done
+pingpong udp 64
+pingpong tcp 64
+pingpong tcp 4096
+cmtimes
+port_del bench
+port_add bench "addr=$TARGET" "port=$PORT" region mem
+cost --what mr,connect -C 50
+for size in 4096 65536 1048576 16777216; do
+	kernel_registration "$size"
+done
+target_setup
+port_del bench
+port_add bench "addr=$TARGET" "port=$PORT" max_conns=4096 recv_size=256 recv_depth=4 region mem
+cost --what held --held "$HELD" -C 200
