@@ -126,6 +126,9 @@ lab_start() {
 		# an address of its own, every exec would be translated anew (5 times
 		# slower).
 		words+=(norandmaps)
+		# A kernel panics when the timer does not tick a few times within a moment
+		# of real time, which on a machine under load it may not.
+		words+=(no_timer_check)
 	fi
 	mkfifo "$LAB_RUN/$name.monitor.in" "$LAB_RUN/$name.monitor.out"
 	args+=(
