@@ -126,11 +126,16 @@ race() { # SCOPE COUNT THREADS
 	expect_no_connections
 }
 
+live() { # HOW-MANY
+	(($(target connections "$PORT" | grep -c " state=live ") == $1))
+}
+
 parallel() { # SCOPE
 	target_port "scope=$1" recv_depth=4
 	background many probe hold count=64 timeout=20
 	said many ready=64
-	same "live connections" "$(target connections "$PORT" | grep -c " state=live ")" 64
+	# when the client has the REP its RTU is only on its way
+	wait_until 10 live 64 || fail "not 64 live connections: $(target connections "$PORT")"
 	same "different ids" "$(target connections "$PORT" | cut -d' ' -f1 | sort -u | wc -l)" 64
 	tell many echo
 	said many alive=64
