@@ -29,7 +29,7 @@ help:
 #: make clean        removes build/
 #: make distclean    removes the cache as well
 #:   KERNEL=6.12     the guests' kernel: 6.1, 6.12, 7.2; debug, with KASAN, lockdep,
-#:                   kmemleak (built at first, in ten minutes, and eight times slower)
+#:                   kmemleak (built at first, in 15 minutes, and eight times slower)
 #:   V=1             shows the output of long steps
 demo: build
 	@vm/demo

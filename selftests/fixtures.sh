@@ -257,6 +257,65 @@ hw_grew() {
 	[[ -z $HW_WRONG ]]
 }
 
+# --- allocations that fail ------------------------------------------------------------
+
+# From here on allocations can be made to fail on this machine: those of the module,
+# and of what it calls, and no others.
+inject_faults() {
+	local dir at to from
+	[[ -d /sys/kernel/debug/failslab && -d /sys/kernel/debug/fail_page_alloc ]] ||
+		skip "the kernel injects no faults (CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC)"
+	from=$(</sys/module/rtgt/sections/.text)
+	to=$((from + $(</sys/module/rtgt/coresize)))
+	# of which the text is a part: what lies behind it may be another module's
+	while read -r _ _ _ _ _ at _; do
+		((at <= from || at >= to)) || to=$at
+	done </proc/modules
+	for dir in /sys/kernel/debug/{failslab,fail_page_alloc}; do
+		attr_set "$dir/probability" 0
+		attr_set "$dir/times" -1
+		attr_set "$dir/verbose" 0
+		attr_set "$dir/ignore-gfp-wait" N
+		attr_set "$dir/task-filter" Y
+		attr_set "$dir/stacktrace-depth" 32
+		attr_set "$dir/require-start" "$from"
+		attr_set "$dir/require-end" "$(printf '%#x' "$to")"
+	done
+	attr_set /sys/kernel/debug/fail_page_alloc/min-order 0
+	# what the device says of it (of a socket it has none of, ENFILE), and vmalloc
+	tolerate_log "rxe_[tc]: .*(returned err = -(12|23)$|Unable to allocate )|vmalloc error: |^Call Trace:$"
+}
+
+# The n-th allocation that each of these threads makes for the module fails.
+fail_nth() { # N /proc/PID...
+	local n=$1 task
+	shift
+	for task; do
+		{ echo "$n" >"$task/fail-nth"; } 2>/dev/null || :
+	done
+}
+
+# No more; has any of them come that far?
+nth_failed() { # /proc/PID...
+	local task left rc=1
+	for task; do
+		{ read -r left <"$task/fail-nth" && echo 0 >"$task/fail-nth"; } 2>/dev/null || continue
+		((left)) || rc=0
+	done
+	return "$rc"
+}
+
+# Threads of the kernel, by name: WORKERS.
+workers() { # GLOB
+	local dir name
+	WORKERS=()
+	for dir in /proc/[0-9]*; do
+		{ read -r name <"$dir/comm"; } 2>/dev/null || continue
+		# shellcheck disable=SC2053 # a glob is what it is
+		[[ $name != $1 ]] || WORKERS+=("$dir")
+	done
+}
+
 # --- background commands --------------------------------------------------------
 
 # Start CMD with a pipe as its stdin; its output goes to $WORK/NAME.out.  Ends with

@@ -156,7 +156,7 @@ extents() {
 		value_of "$EXTENTS" "rkey$i"
 	done >"$WORK/rkeys"
 	same "different rkeys" "$(sort -u "$WORK/rkeys" | wc -l)" 4
-	text=$(probe bulk offset=1000 bytes=$((4 * MIB - 2000)) len=700000)
+	text=$(probe bulk offset=1000 bytes=$((4 * MIB - 2000)) len=700000 depth=2)
 	has "$text" same_there=1 same_here=1
 	same "CRC-32 at the target" "$(target look crc "$(data_of mem)" 1000 $((4 * MIB - 2000)))" "$(value_of "$text" crc)"
 	target_filled mem 0 1000 0x5a
@@ -351,14 +351,16 @@ gib() {
 	expect_counters registrations=1
 }
 
-# With chunks of EXTENT/512 at most, one MR reaches no more than that: the region has
-# several, and they hold what is written.
+# An MR reaches no more than 512 chunks, and fewer where the device finds no memory to
+# keep so many in: the region has several MRs, and they hold what is written.
 in_small_chunks() { # MIB
-	local text entry
+	local text entry extent
 	text=$(target first_line "$DEBUGFS/ports/$PORT/registrations")
 	entry=$(value_of "$text" entry_size)
+	extent=$(value_of "$text" extent_size)
 	((entry < 65536)) || fail "the memory is in large chunks: $text"
-	has "$text" extent_size=$((512 * entry)) extents=$(($1 * MIB / 512 / entry)) entries=$(($1 * MIB / entry))
+	((extent <= 512 * entry)) || fail "an MR of more than 512 entries: $text"
+	has "$text" extents=$((($1 * MIB + extent - 1) / extent)) entries=$(($1 * MIB / entry))
 	# in such memory the client, too, has small buffers only
 	has "$(probe bulk offset=$((($1 - 1) * MIB - 1000)) bytes=$MIB len=32768 depth=2)" same_there=1 same_here=1
 }
@@ -373,24 +375,10 @@ fragmented() {
 	finish crumbs
 }
 
-# --- allocations that fail -------------------------------------------------------------
-
-# From here on, for what this shell does itself.
-fault_injection() {
-	local fault
-	for fault in failslab fail_page_alloc; do
-		[[ -d /sys/kernel/debug/$fault ]] || skip "the kernel injects no faults ($fault)"
-		attr_set "/sys/kernel/debug/$fault/ignore-gfp-wait" N
-		attr_set "/sys/kernel/debug/$fault/verbose" 0
-		attr_set "/sys/kernel/debug/$fault/task-filter" Y
-		attr_set "/sys/kernel/debug/$fault/times" -1
-	done
-}
-
 # No allocation of 16 pages or more succeeds.
 small_chunks() {
 	local dir=/sys/kernel/debug/fail_page_alloc
-	fault_injection
+	inject_faults
 	target_port enable=0 region mem size=48M
 	attr_set "$dir/min-order" 4
 	defer attr_set "$dir/probability" 0
@@ -399,27 +387,6 @@ small_chunks() {
 	attr_set "$CONFIGFS/ports/$PORT/enable" 1
 	attr_set "/proc/$BASHPID/make-it-fail" 0
 	in_small_chunks 48
-}
-
-# The first, the second and so on to the last allocation that enabling a port makes
-# fails: it is refused or got along without, and nothing of it is left (which is seen
-# when the case ends).
-each_fails() {
-	local n=0 left=0 refused=0
-	fault_injection
-	target_port enable=0 mr_max=1M region mem size=3M region two size=100
-	tolerate_log "rtgt: .*(cannot be registered|no memory for its|cannot listen on)"
-	while ((left == 0)); do
-		attr_set "/proc/$BASHPID/fail-nth" $((++n))
-		{ echo 1 >"$CONFIGFS/ports/$PORT/enable"; } 2>/dev/null || ((++refused))
-		read -r left <"/proc/$BASHPID/fail-nth"
-		echo 0 >"/proc/$BASHPID/fail-nth"
-		echo 0 >"$CONFIGFS/ports/$PORT/enable"
-	done
-	((refused > 10)) || fail "only $refused of $n allocations were missed"
-	attr_set "$CONFIGFS/ports/$PORT/enable" 1
-	has "$(probe bulk len=$MIB)" bytes=$((3 * MIB)) same_there=1 same_here=1
-	tell_reader "$((n - 1)) allocations, without $refused of them it was refused"
 }
 
 # All of it, with bytes that are nowhere twice.
@@ -463,8 +430,6 @@ tcase too-many "more registrations than there may be are refused with E2BIG, and
 tcase no-memory "more memory than there is is refused with ENOMEM, and the log says why" no_memory
 tcase gib "1 GiB is registered in one MR and reached to the last byte" gib
 tcase small-chunks "where only small pieces of memory are to be had, several MRs cover a region" small_chunks
-limit 120
-tcase each-fails "whichever allocation fails, enabling a port leaves nothing behind" each_fails
 
 long
 limit 280

@@ -4,6 +4,8 @@
  *
  *	probe HOST PORT source=ADDRESS COMMAND [KEY=VALUE...]
  *
+ * timeout=SECONDS, 10 if not told, bounds each step; RTGT_SLOW multiplies it.
+ *
  * The commands are in the table below, each in the file of its name or, where it
  * says so, another.  Prints key=value words for the test to judge; a refusal by
  * the target is a result and exits 0.  Exits 1, with a line on stderr, when it
@@ -103,6 +105,15 @@ int parse_option(struct option *o, char *arg)
 	return -1;
 }
 
+/* How many times slower than usual this kernel is */
+static long long slowness(void)
+{
+	const char *text = getenv("RTGT_SLOW");
+	long long slow = text ? strtoll(text, NULL, 10) : 1;
+
+	return slow > 1 ? slow : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct option o = defaults;
@@ -119,6 +130,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
+	o.timeout *= slowness();
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[4], commands[i].name))
 			return commands[i].run(&o);

@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# faults.sh: no memory.
+#
+# Each allocation of the module's fails in its turn, be it its own or one of what it
+# calls: whoever asked for something is told, nothing stays behind (which is seen when
+# the case ends), and then all is as ever.  Needs a kernel that injects faults.
+
+. "${0%/*}/lib.sh"
+
+# ENOMEM, or of a device's socket ENFILE
+NO_MEMORY="Cannot allocate memory|Too many open files in system"
+RESOURCES="result=refused status=28 reason=resources arg=(12|23)"
+
+NO_REGION="rtgt: .*(cannot be registered|no memory for its)"
+
+# A command of the shell's own, with its first allocation failing, with its second and so
+# on, up to the last.  It gets along without, or is refused for want of memory.
+walk() { # COMMAND UNDO
+	local n=0 refused=0 ours=/proc/$BASHPID
+	inject_faults
+	while
+		fail_nth $((++n)) "$ours"
+		"$1" 2>"$WORK/said" || {
+			((++refused))
+			[[ $(<"$WORK/said") =~ $NO_MEMORY ]] || fail "allocation $n: $(<"$WORK/said")"
+		}
+		nth_failed "$ours"
+	do
+		"$2"
+	done
+	((refused)) || fail "none of $((n - 1)) allocations was missed"
+	tell_reader "$((n - 1)) allocations, without $refused of them it was refused"
+}
+
+enable_port() {
+	echo 1 >"$CONFIGFS/ports/$PORT/enable"
+}
+
+disable_port() {
+	echo 0 >"$CONFIGFS/ports/$PORT/enable"
+}
+
+enabling() {
+	target_port enable=0 mr_max=1M region mem size=3M region two size=100
+	tolerate_log "$NO_REGION|rtgt: .*cannot listen on"
+	walk enable_port disable_port
+	has "$(probe bulk len=1048576)" bytes=3145728 same_there=1 same_here=1
+}
+
+make_port() {
+	mkdir "$CONFIGFS/ports/$PORT"
+}
+
+remove_port() {
+	[[ ! -d $CONFIGFS/ports/$PORT ]] || rmdir "$CONFIGFS/ports/$PORT"
+}
+
+making() {
+	[[ $(type -t mkdir) == builtin ]] || skip "mkdir is a process of its own (bash-builtins)"
+	PORT=$CASE
+	defer remove_port
+	walk make_port remove_port
+}
+
+# Clients come while the thread that answers them misses its n-th allocation.  The one of
+# the REP itself makes rdma_cm refuse, which knows no reasons of ours.
+connecting() { # PORT-ATTRIBUTE...
+	local n=1 misses=0 text
+	local -A came=([established]=0 [resources]=0 [untyped]=0)
+	inject_faults
+	tolerate_log "$NO_REGION"
+	target_port recv_depth=2 "$@"
+	while ((misses < 3)); do
+		workers "kworker/[0-9]*"
+		fail_nth "$n" "${WORKERS[@]}"
+		text=$(probe connect) || fail "allocation $n: the client was not answered"
+		# a thread that did not live yet when they were told has its own count
+		if nth_failed "${WORKERS[@]}"; then
+			n=$((n + 1)) misses=0
+		else
+			((++misses))
+			has "$text" result=established
+		fi
+		if [[ $text == result=established* ]]; then
+			text=established
+		elif [[ $text =~ ^$RESOURCES$ ]]; then
+			text=resources
+		elif [[ $text == "result=refused status=28 reason=untyped" ]]; then
+			text=untyped
+		else
+			fail "allocation $n: $text"
+		fi
+		came[$text]=$((came[$text] + 1))
+		expect_no_connections
+	done
+	((came[resources] > 10 && came[untyped] < 5)) || fail "${came[@]@A}"
+	expect_counters "rejects_resources=$((came[resources] + came[untyped]))"
+	same "its last bytes" "$(value_of "$(probe access op=write len=4096)" wc)" success
+	tell_reader "$((n - 1)) allocations: without ${came[resources]} the client was refused for want of resources, \
+without ${came[untyped]} for no reason"
+}
+
+# The kernel's initiator says why it failed, or gets along.
+initiating() { # OP
+	local n=1 misses=0 failed=0 state ini=$CONFIGFS/initiators/$CASE word
+	inject_faults
+	# one whose DREQ could not be sent is not waited for
+	target_port idle_ms=500
+	defer rmdir "$ini"
+	mkdir "$ini"
+	for word in "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "source=$RTGT_CLIENT_ADDR" "op=$1" iters=2 warmup=0; do
+		attr_set "$ini/${word%%=*}" "${word#*=}"
+	done
+	while ((misses < 3)); do
+		workers "kworker/u*"
+		fail_nth "$n" "${WORKERS[@]}"
+		attr_set "$ini/run" 1
+		attr_set "$ini/run" wait
+		state=$(<"$ini/state")
+		if nth_failed "${WORKERS[@]}"; then
+			n=$((n + 1)) misses=0
+		else
+			((++misses))
+			same "state when nothing failed" "$state" "done"
+		fi
+		if [[ $state == failed ]]; then
+			((++failed))
+			grep -q "^error [a-z]" "$ini/result" || fail "allocation $n: $(<"$ini/result")"
+		else
+			same state "$state" "done"
+		fi
+		expect_no_connections
+	done
+	((failed > 10)) || fail "only $failed of $((n - 1)) allocations were missed"
+	tell_reader "$((n - 1)) allocations, without $failed of them the run failed"
+}
+
+tier fast
+limit 120
+tcase port "whichever allocation fails, making a port leaves nothing behind" making
+tcase enable "whichever allocation fails, enabling a port leaves nothing behind" enabling
+tcase connect-private "whichever allocation fails, a client of a private port is answered" connecting scope=private
+tcase connect-shared "whichever allocation fails, a client of a shared port with an SRQ is answered" connecting srq=1
+tcase initiator-write "whichever allocation fails, the kernel's initiator says so: write" initiating write
+tcase initiator-send "whichever allocation fails, the kernel's initiator says so: send" initiating send
+
+tmain "$@"
