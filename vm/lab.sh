@@ -129,6 +129,8 @@ lab_start() {
 		# A kernel panics when the timer does not tick a few times within a moment
 		# of real time, which on a machine under load it may not.
 		words+=(no_timer_check)
+		# To interpret ACPI's routing of PCI interrupts takes a debug kernel a minute.
+		((LAB_SLOW == 1)) || words+=(acpi=noirq)
 	fi
 	mkfifo "$LAB_RUN/$name.monitor.in" "$LAB_RUN/$name.monitor.out"
 	args+=(
