@@ -288,7 +288,8 @@ bounded() { # SECONDS CMD...
 	set +m
 	if read -r -t "$limit" -u "$DONE" rc; then
 		wait "$pid"
-		if kill -0 -- "-$pid" 2>/dev/null; then
+		# what writes into a pipe may end a moment after whoever reads it
+		if ! group_gone "$pid" && ! wait_until 1 group_gone "$pid"; then
 			LEFT_OVER=1
 			kill -KILL -- "-$pid"
 		fi

@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# run.sh [--tier fast|wire] [--list] [PATTERN...]: run the suite on this machine.
+# run.sh [--tier fast|wire] [--part I/N] [--list] [PATTERN...]: run the suite on this
+# machine.
 #
 # PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.  What
 # is listed as [long] takes minutes and runs only when PATTERN is its very name.
+# Of N parts, which have about as many cases each, --part takes the I-th.
 # Prints KTAP: a plan and a result per program, the program's own KTAP before it
 # behind "# ".  Exits 0 only when every program said so.
 #
@@ -31,7 +33,7 @@ give_up() {
 }
 
 usage() {
-	sed -n '4,8{s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+	sed -n '4,10{s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
 }
 
 # The programs in the order they run: the Makefile's.
@@ -84,6 +86,35 @@ runnable() { # PATTERN...
 	while read -r tier id rest; do
 		[[ $rest != "[long] "* || " $* " == *" $id "* ]] && echo "$tier $id $rest"
 	done
+}
+
+# Lines of it that are this part's: programs, from the largest on, each to the part with
+# the fewest cases.
+part_of_all() { # I/N
+	# shellcheck disable=SC2016 # awk's variables
+	awk -v i="${1%/*}" -v n="${1#*/}" '
+		{ split($2, name, "."); program = name[1]; line[NR] = $0; of[NR] = program }
+		!cases[program]++ { order[++programs] = program }
+		END {
+			for (;;) {
+				largest = ""
+				for (k = 1; k <= programs; k++)
+					if (cases[order[k]] > cases[largest])
+						largest = order[k]
+				if (largest == "")
+					break
+				least = 1
+				for (k = 2; k <= n; k++)
+					if (sum[k] < sum[least])
+						least = k
+				part[largest] = least
+				sum[least] += cases[largest]
+				cases[largest] = 0
+			}
+			for (k = 1; k <= NR; k++)
+				if (part[of[k]] == i)
+					print line[k]
+		}'
 }
 
 defaults() {
@@ -173,10 +204,15 @@ judge() {
 		END { exit bad || !plan || seen != plan }'
 }
 
-tier='' list=0 loaded=0 took_up=0
+tier='' part=1/1 list=0 loaded=0 took_up=0
 while (($#)); do
 	case $1 in
 	--tier) tier=${2:?--tier fast or wire}; shift 2 ;;
+	--part)
+		[[ ${2:-} =~ ^[1-9]/[1-9]$ ]] || give_up "--part I/N, not \"${2:-}\""
+		part=$2
+		shift 2
+		;;
 	--list) list=1; shift ;;
 	-h | --help) usage; exit ;;
 	-*) usage >&2; exit 2 ;;
@@ -190,7 +226,7 @@ if ((list)); then
 fi
 
 defaults
-chosen=$(list_all | matching "$@" | runnable "$@" | sed -n "s/^$RTGT_TIER \([^ ]*\) .*/\1/p")
+chosen=$(list_all | matching "$@" | runnable "$@" | sed -n "/^$RTGT_TIER /p" | part_of_all "$part" | cut -d ' ' -f 2)
 [[ -n $chosen ]] || give_up "no case of tier $RTGT_TIER matches: $* (run.sh --list shows them all; a [long] one wants its full name)"
 export RTGT_CASES=${chosen//$'\n'/ }
 

@@ -229,11 +229,10 @@ cannot_serve() {
 tier fast
 borrow messages echo-largest checksum bad-heads bad-checksums bad-pulls bad-pushes bad-extents \
 	pull-depth bad-revokes-shared bad-revokes-private bad-withholds notify plain burst too-long
-borrow connect rtgt-client plain plain-listed bad-reqs size-longer full killed iova-shared two-ports \
-	race-wire-shared race-wire-private
+borrow connect rtgt-client plain plain-listed bad-reqs size-longer full killed iova-shared two-ports race-wire-private
 borrow initiated pull push pull-large push-many no-depth push-right killed-pull
 borrow revoke unreachable by-peer by-peer-shared
-borrow regions private extent-rest extents-ping
+borrow regions private extent-rest
 borrow ops write-imm-mtu+1 read-64K
 borrow verbs send-imm flush
 borrow refuse read-access faa-misaligned read-depth write-stale send-rnr

@@ -269,7 +269,7 @@ lab_settle() {
 		say "early 'Oops: int3' in ${*}, a known fault of emulated boots: booting again"
 		lab_stop "$@"
 		rc=0
-		"$how"
+		$how
 		lab_up "$@" || rc=$?
 		((rc == 2)) && lab_diagnose "$1"
 	fi
@@ -277,8 +277,8 @@ lab_settle() {
 	say "guest${2:+s} $*: up after $(since "$start") s ($LAB_ACCEL)"
 }
 
-lab_start_fast() {
-	lab_start fast fast
+lab_start_fast() { # [NAME]
+	lab_start "${1:-fast}" fast
 }
 
 lab_fast() {

@@ -206,6 +206,7 @@ int cmd_access(const struct option *o)
 	if (wc.status == IBV_WC_SUCCESS)
 		ret = print_success(&l, o, op, &err);
 	neighbour_print(&next);
+	leave_refused(&l, wc.status);
 out:
 	if (ret)
 		complain("access", &err);

@@ -25,6 +25,7 @@ static int write_with(struct link *l, const struct option *o, const char *what, 
 		return -1;
 	printf("%s=%s crc=%u\n", what, wc_name(wc.status),
 	       rtgt_crc32(0, l->buf.buf, (size_t)o->len));
+	leave_refused(l, wc.status);
 	return 0;
 }
 

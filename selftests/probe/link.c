@@ -34,6 +34,23 @@ static uint8_t make_req(const struct option *o, uint8_t *data)
 	return (uint8_t)(sizeof(req) + (size_t)o->extra);
 }
 
+/*
+ * What was refused by the target's device moved its queue pair to error, and the target
+ * will close the connection for that.  Let it: our own disconnect could come first, and
+ * be taken for the reason.
+ */
+void leave_refused(struct link *l, enum ibv_wc_status status)
+{
+	struct pollfd pfd = { .fd = l->cm.channel->fd, .events = POLLIN };
+	struct rtgt_err err;
+
+	if (status != IBV_WC_REM_ACCESS_ERR && status != IBV_WC_REM_INV_REQ_ERR &&
+	    status != IBV_WC_REM_OP_ERR)
+		return;
+	while (!rtgt_cm_check(&l->cm, &err) && poll(&pfd, 1, l->cm.param.timeout_ms) > 0)
+		;
+}
+
 void close_link(struct link *l)
 {
 	rtgt_cm_disconnect(&l->cm);
