@@ -147,6 +147,23 @@ static int qp_modify(struct rtgt_conn *conn, struct rdma_cm_id *id, enum ib_qp_s
 	return ib_modify_qp(conn->qp, &attr, mask);
 }
 
+/* As far as messages can arrive. */
+static int qp_to_rtr(struct rtgt_conn *conn, struct rdma_cm_id *id,
+		     const struct rdma_conn_param *param)
+{
+	const struct rtgt_service *service = conn->port->cfg.service;
+	int ret;
+
+	ret = qp_modify(conn, id, IB_QPS_INIT, param);
+	if (!ret && service->setup)
+		ret = service->setup(conn);
+	if (!ret && !conn->pool->srq)
+		ret = rtgt_pool_post_all(conn->pool, conn->qp);
+	if (!ret)
+		ret = qp_modify(conn, id, IB_QPS_RTR, param);
+	return ret;
+}
+
 /**
  * rtgt_qp_create() - give a connection its receives, its CQ and its QP, in RTS
  * @conn: with a domain
@@ -170,27 +187,18 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 	ret = qp_create(conn);
 	if (ret)
 		return ret;
-	/* only from INIT on can a QP be drained */
-	ret = qp_modify(conn, id, IB_QPS_INIT, param);
+	/*
+	 * A QP that never was in RTR has completed nothing, and cannot always be drained:
+	 * not before INIT, and not when rxe could not allocate what RTR takes, because it
+	 * then flushes nothing any more (6.12.117, rxe_qp_from_attr).
+	 */
+	ret = qp_to_rtr(conn, id, param);
 	if (ret) {
 		qp = conn->qp;
 		conn->qp = NULL;
 		ib_destroy_qp(qp);
 		return ret;
 	}
-	if (conn->port->cfg.service->setup) {
-		ret = conn->port->cfg.service->setup(conn);
-		if (ret)
-			return ret;
-	}
-	if (!conn->pool->srq) {
-		ret = rtgt_pool_post_all(conn->pool, conn->qp);
-		if (ret)
-			return ret;
-	}
-	ret = qp_modify(conn, id, IB_QPS_RTR, param);
-	if (ret)
-		return ret;
 	return qp_modify(conn, id, IB_QPS_RTS, param);
 }
 
