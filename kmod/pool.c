@@ -4,8 +4,8 @@
  * receive queue (SRQ), those of all connections of a protection domain.
  *
  * The pool owns the memory and, if there is one, the SRQ.  Buffers go from slots to
- * spares and back, all are of one size.  What a slot does is slot.c's business.  Whoever destroys a pool has seen to it that no QP can
- * complete into it any more.
+ * spares and back, all are of one size.  What a slot does is slot.c's business.
+ * Whoever destroys a pool has seen to it that no QP can complete into it any more.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>

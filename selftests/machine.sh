@@ -90,8 +90,9 @@ look_at() { # WHAT...
 look_begin() {
 	coproc LOOK { exec "$TESTDIR/look" serve "$TESTDIR/kernel-log"; }
 	# subshells do not get those of the coprocess
-	exec {LOOK_TO}>&"${LOOK[1]}" {LOOK_FROM}<&"${LOOK[0]}"
-	exec {LOOK[1]}>&- {LOOK[0]}<&-
+	local to=${LOOK[1]} from=${LOOK[0]}
+	exec {LOOK_TO}>&"$to" {LOOK_FROM}<&"$from"
+	exec {to}>&- {from}<&-
 }
 
 # --- the kernel log ---------------------------------------------------------
@@ -223,10 +224,10 @@ BOOKS=/run/rtgt-selftest.state
 # As "turn", of which it is the usual case: all is as it should be, and nobody has to
 # be bounded in time.
 turn_clean() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
-	local -a tolerated=()
-	[[ -z $3 ]] || tolerated=("$3")
+	local -a more=()
+	[[ -z $3 ]] || more=("$3")
 	wait_until 5 state_is_back "${@:4}" &&
-		look_at log "$1" "$TESTDIR/kernel-log" "${tolerated[@]}" && open_books "$2"
+		look_at log "$1" "$TESTDIR/kernel-log" "${more[@]}" && open_books "$2"
 }
 
 open_books() { # NEW-MARKER

@@ -277,13 +277,13 @@ lab_settle() {
 	say "guest${2:+s} $*: up after $(since "$start") s ($LAB_ACCEL)"
 }
 
-lab_start_fast() { # [NAME]
-	lab_start "${1:-fast}" fast
+lab_start_fast() { # NAME
+	lab_start "$1" fast
 }
 
 lab_fast() {
-	lab_start_fast
-	lab_settle lab_start_fast fast
+	lab_start_fast fast
+	lab_settle "lab_start_fast fast" fast
 }
 
 # The two ends of the wire: -netdev stream from QEMU 7.2 on, a pair of UDP ports

@@ -223,6 +223,8 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 	struct ibv_sge sge[RTGT_SGES];
 	int ret, nr = 0;
 
+	/* what is used of the others is set: to clear them all costs a microsecond */
+	sge[0] = (struct ibv_sge) { };
 	if (!can_inline(q, wr))
 		flags &= ~(unsigned int)IBV_SEND_INLINE;
 	if (!ex && !is_local(wr->opcode))

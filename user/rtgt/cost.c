@@ -113,9 +113,9 @@ static int parse_what(struct cost *c, const char *text)
 	c->what = 0;
 	for (size_t len, i; *text; text += len + (text[len] == ',')) {
 		len = strcspn(text, ",");
-		for (i = 0; i < NR_TABLE && (strncmp(text, table[i].name, len) || table[i].name[len]);
-		     i++)
-			;
+		for (i = 0; i < NR_TABLE; i++)
+			if (!strncmp(text, table[i].name, len) && !table[i].name[len])
+				break;
 		if (i == NR_TABLE)
 			return misused("no \"%.*s\": mr, connect or held", (int)len, text);
 		c->what |= 1u << i;

@@ -177,7 +177,8 @@ static int allow_files(uint64_t connections, struct rtgt_err *err)
 		limit.rlim_max = limit.rlim_cur;
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		return rtgt_fail(err, errno, "%llu connections take %llu open files: ulimit -n",
-				 (unsigned long long)connections, (unsigned long long)limit.rlim_cur);
+				 (unsigned long long)connections,
+				 (unsigned long long)limit.rlim_cur);
 	return 0;
 }
 
