@@ -21,6 +21,7 @@ help:
 #: make bench        latencies and bandwidth in virtual time, beside perftest's
 #:   RUNS=3          so many boots
 #: make bench-compare  what became slower than selftests/bench-baseline
+#: make bench-figures  draws what make bench found, for Documentation/performance.rst
 #: make shell        the same two guests, for you
 #: make features     the table of Documentation/features.rst, from runs on all kernels
 #: make lint         the checks of the source; silent when fine
@@ -49,6 +50,9 @@ bench: build
 bench-compare:
 	@vm/bench compare
 
+bench-figures:
+	@vm/bench figures
+
 shell: build
 	@vm/shell
 
@@ -70,5 +74,5 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/rtgt"
 
-.PHONY: help demo check check-list check-kernels bench bench-compare shell lint features fuzz build \
-	clean distclean
+.PHONY: help demo check check-list check-kernels bench bench-compare bench-figures shell lint features \
+	fuzz build clean distclean

@@ -54,6 +54,8 @@ lab_sweep_out() {
 lab_open() {
 	local base=${XDG_RUNTIME_DIR:-/tmp}
 
+	# virtual time is slow, and with it the beat of a guest's agent
+	export AGENT_SILENCE=$((LAB_SLOW * ${LAB_VIRTUAL:+10 *} 30))
 	LAB_KEEP=$1
 	LAB_OUT=$1.$$
 	LAB_BOOT=$RTGT_OUT/$KERNEL/boot
