@@ -66,8 +66,6 @@ static void log_wr(const struct rtgt_log *log, const struct rtgt_wr *wr, unsigne
 {
 	char remote[64] = "", more[32] = "";
 
-	if (!log)
-		return;
 	for (int i = 0; i < nr; i++)
 		rtgt_log(log, "sge", "addr 0x%llx len %u lkey 0x%x",
 			 (unsigned long long)sge[i].addr, sge[i].length, sge[i].lkey);
@@ -87,6 +85,16 @@ static void log_wr(const struct rtgt_log *log, const struct rtgt_wr *wr, unsigne
 		 flags & IBV_SEND_INLINE ? " inline" : "", flags & IBV_SEND_FENCE ? " fence" : "");
 }
 
+/* Of inline data the post makes a copy: it must do without a key */
+static struct ibv_sge one_sge(const struct rtgt_wr *wr, bool copied, size_t at, uint32_t len)
+{
+	return (struct ibv_sge) {
+		.addr = (uintptr_t)wr->mr->buf + wr->offset + at,
+		.length = len,
+		.lkey = copied ? 0 : wr->mr->mr->lkey,
+	};
+}
+
 /* In a scatter-gather entry a length of 0 can mean 2 GiB: zero bytes have none */
 static int fill_sges(const struct rtgt_wr *wr, bool copied, struct ibv_sge *sge)
 {
@@ -94,6 +102,11 @@ static int fill_sges(const struct rtgt_wr *wr, bool copied, struct ibv_sge *sge)
 	uint32_t all = wr->all ? wr->all : wr->len;
 	int nr = 0;
 
+	/* the usual one, which is measured */
+	if (n == 1 && !wr->all && wr->len) {
+		sge[0] = one_sge(wr, copied, 0, wr->len);
+		return 1;
+	}
 	for (unsigned int i = 0; i < n; i++) {
 		uint32_t at, end = rtgt_piece(all, n, i, &at);
 
@@ -105,12 +118,7 @@ static int fill_sges(const struct rtgt_wr *wr, bool copied, struct ibv_sge *sge)
 			end = wr->at + wr->len;
 		if (at >= end)
 			continue;
-		sge[nr++] = (struct ibv_sge) {
-			.addr = (uintptr_t)wr->mr->buf + wr->offset + at + i * wr->gap,
-			.length = end - at,
-			/* of inline data the post makes a copy: it must do without a key */
-			.lkey = copied ? 0 : wr->mr->mr->lkey,
-		};
+		sge[nr++] = one_sge(wr, copied, at + (size_t)i * wr->gap, end - at);
 	}
 	return nr;
 }
@@ -229,7 +237,8 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 		flags &= ~(unsigned int)IBV_SEND_INLINE;
 	if (!ex && !is_local(wr->opcode))
 		nr = fill_sges(wr, flags & IBV_SEND_INLINE, sge);
-	log_wr(q->cm->param.log, wr, flags, sge, nr);
+	if (q->cm->param.log)
+		log_wr(q->cm->param.log, wr, flags, sge, nr);
 	if (wr->opcode == IBV_WR_BIND_MW)
 		ret = post_bind(q, wr, flags);
 	else
