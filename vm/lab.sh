@@ -55,7 +55,9 @@ lab_open() {
 	local base=${XDG_RUNTIME_DIR:-/tmp}
 
 	# virtual time is slow, and with it the beat of a guest's agent
-	export AGENT_SILENCE=$((LAB_SLOW * ${LAB_VIRTUAL:+10 *} 30))
+	AGENT_SILENCE=$((30 * LAB_SLOW))
+	[[ ! ${LAB_VIRTUAL:-} ]] || AGENT_SILENCE=$((10 * AGENT_SILENCE))
+	export AGENT_SILENCE
 	LAB_KEEP=$1
 	LAB_OUT=$1.$$
 	LAB_BOOT=$RTGT_OUT/$KERNEL/boot
