@@ -103,7 +103,7 @@ static void op_revoke(struct rtgt_slot *slot)
 	struct rtgt_conn *conn = slot->conn;
 	struct rtgt_domain *dom = conn->domain;
 	unsigned int index = slot->rq.region;
-	struct rtgt_map *map = &dom->map[index];
+	struct rtgt_map *map;
 	struct ib_mr *mr;
 	int ret;
 
@@ -117,6 +117,7 @@ static void op_revoke(struct rtgt_slot *slot)
 		return;
 	}
 	rtgt_count(conn->port->stats, RTGT_ROTATIONS, ret);
+	map = &dom->map[index];
 	mr = map->extent[0].mr;
 	mutex_lock(&dom->lock);
 	rtgt_encode_region(slot_body(slot), mr->iova, mr->rkey, rtgt_extent_len(map, 0),
