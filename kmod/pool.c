@@ -7,6 +7,7 @@
  * spares and back, all are of one size.  What a slot does is slot.c's business.
  * Whoever destroys a pool has seen to it that no QP can complete into it any more.
  */
+#include <linux/log2.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
@@ -32,10 +33,14 @@ static void pool_free(struct rtgt_pool *pool, struct rtgt_buf *buf)
 	kfree(buf->at);
 }
 
-/* Half as many as slots: an even number, so that replies complete by halves. */
+/*
+ * Half as many as slots, so that replies complete by halves; a power of two, so that
+ * the counters of what was taken may wrap.
+ */
 static int pool_add_spares(struct rtgt_pool *pool, unsigned int slots)
 {
-	unsigned int nr = min_t(unsigned int, slots / 2, RTGT_SPARES) & ~1u;
+	unsigned int nr = slots < 4 ? 0 :
+			  rounddown_pow_of_two(min_t(unsigned int, slots / 2, RTGT_SPARES));
 	int ret = 0;
 
 	while (!ret && pool->nr_spares < nr) {

@@ -176,7 +176,7 @@ struct rtgt_slot {
  * @srq: shared by the connections of @pd, or NULL
  * @size: bytes of a slot's buffer
  * @head: bytes of it before a message: the GRH of a UD QP
- * @nr_spares: of @spare; even, 0 with an SRQ
+ * @nr_spares: of @spare; a power of two from 2 on, or 0, as with an SRQ
  * @taken: how often one was taken, ever
  * @back: how often one came back
  * @spare_cqe: every so many replies from a spare complete here
