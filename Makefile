@@ -13,6 +13,7 @@ help:
 #: make demo         a target and a client on a wire: WRITE, READ, immediate, SEND,
 #:                   verified, counted, captured; needs nothing but packages
 #: make check        the test suite in guests; KTAP; the exit status tells
+#: make check-more   its second looks: the same in more places, or more often
 #:   T=PATTERN       only these: program or program.case, globs allowed
 #:   LOCAL=1         on this machine, no guests: fast tier, as root
 #: make check-list   all tests, a line each
@@ -40,6 +41,9 @@ check: $(if $(LOCAL),,build)
 
 check-list: build
 	@vm/check --list
+
+check-more: build
+	@vm/check --more
 
 check-kernels:
 	@vm/check-kernels
@@ -74,5 +78,5 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/rtgt"
 
-.PHONY: help demo check check-list check-kernels bench bench-compare bench-figures shell lint features \
+.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell lint features \
 	fuzz build clean distclean

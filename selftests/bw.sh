@@ -211,12 +211,12 @@ tcase ops "all operations, user and kernel, RDMA and TCP, verified" ops
 
 tier fast
 tcase moderated "three connections, a completion for one in four" moderated
-tcase moderated-poll "likewise, polling" moderated --poll
-tcase verify-all "every message is compared" verified
+more tcase moderated-poll "likewise, polling" moderated --poll
+more tcase verify-all "every message is compared" verified
 tcase bulk "--bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
-tcase duration "so long instead of so many, and a line that tells how far" duration
+more tcase duration "so long instead of so many, and a line that tells how far" duration
 tcase lat-tcp "rtgt lat over RDMA and TCP" lat_tcp
-tcase lat-tcp-poll "likewise, polling" lat_tcp --poll
+more tcase lat-tcp-poll "likewise, polling" lat_tcp --poll
 tcase why "rtgt bw says what cannot be, and why" says_why
 tcase server-goes "the TCP server disappears" server_goes
 tcase port-goes "the target disappears" port_goes
@@ -224,6 +224,6 @@ tcase nonsense "rtgt tcp-serve refuses what is no message of ours" nonsense
 
 # jq does a lot for an emulated processor
 limit 60
-tcase schema "lat and bw say what their schema promises, and what is missing is missed" schema
+more tcase schema "lat and bw say what their schema promises, and what is missing is missed" schema
 
 tmain "$@"

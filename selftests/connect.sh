@@ -209,15 +209,15 @@ tcase parallel-private "64 connections at once, private" parallel private
 
 tier fast
 tcase iova-shared "a shared region's address is not a kernel address" iova_tells_nothing shared
-tcase iova-private "a private region's address is not a kernel address" iova_tells_nothing private
+more tcase iova-private "a private region's address is not a kernel address" iova_tells_nothing private
 tcase other-magic "a client with somebody else's private data is served" plain_client magic=0x52544755
 tcase plain-listed "a plain client is told apart in connections" plain_in_connections
 tcase bad-reqs "each REQ that is malformed is refused with what would be taken" bad_reqs
 tcase size-longer "a longer REQ of a newer client is taken" longer_req
 tcase nobody "a disabled port refuses as if it were not there" nobody_listens
 tcase two-ports "ports do not touch each other" two_ports
-tcase race-shared "1,000 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 1000 4
-tcase race-private "300 clients WRITE at once after ESTABLISHED, none is refused, private" race private 300 4
+more tcase race-shared "1,000 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 1000 4
+more tcase race-private "300 clients WRITE at once after ESTABLISHED, none is refused, private" race private 300 4
 
 tier wire
 tcase race-wire-shared "300 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 300 4

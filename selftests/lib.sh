@@ -43,10 +43,10 @@ PROGRAM=${PROGRAM%.sh}
 . "$HERE/fixtures.sh"
 
 CASES=()
-declare -A CASE_DESC CASE_TIERS CASE_LIMIT CASE_CMD CASE_LONG
+declare -A CASE_DESC CASE_TIERS CASE_LIMIT CASE_CMD CASE_MARK
 TIERS="fast wire"
 LIMIT=30
-LONG=
+CASES_MARK=
 TIMED_OUT=124
 
 # With a case's name, what stands in the kernel log where it begins
@@ -65,7 +65,7 @@ tcase() { # NAME DESCRIPTION FUNCTION [ARG...]
 	CASE_DESC[$name]=$2
 	CASE_TIERS[$name]=$TIERS
 	CASE_LIMIT[$name]=$LIMIT
-	CASE_LONG[$name]=$LONG
+	CASE_MARK[$name]=$CASES_MARK
 	shift 2
 	printf -v "CASE_CMD[$name]" '%q ' "$@"
 }
@@ -83,7 +83,14 @@ limit() { # SECONDS
 # The cases that follow take minutes: they run only when they are asked for by name,
 # which no glob is, and are listed with that mark.
 long() {
-	LONG="[long] "
+	CASES_MARK="[long] "
+}
+
+# more tcase ..., more borrow ...: what takes its time and is a second look: the same in
+# more places, or more often.  "make check-more" runs it, and whoever names it.
+more() { # DECLARATION...
+	local CASES_MARK="[more] "
+	"$@"
 }
 
 # Cases of another program, as PROGRAM-CASE here.  The program is read again when one of
@@ -139,10 +146,10 @@ selected() { # NAME PATTERN...
 	local name=$1 pattern
 	[[ " ${CASE_TIERS[$name]} " == *" $RTGT_TIER "* ]] || return
 	shift
-	(($#)) || [[ ${CASE_LONG[$name]} ]] || return 0
+	(($#)) || [[ ${CASE_MARK[$name]} == "[long] " ]] || return 0
 	for pattern; do
 		# shellcheck disable=SC2053 # a glob is what it is
-		[[ $name == "$pattern" || (-z ${CASE_LONG[$name]} && $name == $pattern) ]] && return
+		[[ $name == "$pattern" || (${CASE_MARK[$name]} != "[long] " && $name == $pattern) ]] && return
 	done
 	return 1
 }
@@ -151,7 +158,7 @@ list_cases() {
 	local name t
 	for name in "${CASES[@]}"; do
 		for t in ${CASE_TIERS[$name]}; do
-			echo "$t $PROGRAM.$name ${CASE_LONG[$name]}${CASE_DESC[$name]}"
+			echo "$t $PROGRAM.$name ${CASE_MARK[$name]}${CASE_DESC[$name]}"
 		done
 	done
 }

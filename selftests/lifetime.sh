@@ -169,12 +169,12 @@ tcase no-device "a port cannot be enabled without the device, and can with it" n
 tier fast
 tcase unload-refused "the module cannot be unloaded while a port is configured" unload_refused
 tcase unload-idle "the module unloads, loads and serves again" unload_idle
-tcase unload-traffic-shared "port removal and unload under full traffic, shared" unload_traffic shared
-tcase rdma-link-bound-private "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
-tcase rdma-link-wildcard-shared "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
+more tcase unload-traffic-shared "port removal and unload under full traffic, shared" unload_traffic shared
+more tcase rdma-link-bound-private "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
+more tcase rdma-link-wildcard-shared "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
 tcase rdma-link-idle "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
-tcase cycles "five ports removed under full traffic, one after the other" cycles
+more tcase cycles "five ports removed under full traffic, one after the other" cycles
 tcase ip-link-bound "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
-tcase ip-link-wildcard "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
+more tcase ip-link-wildcard "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
 
 tmain "$@"

@@ -409,26 +409,26 @@ tcase private-key "a private connection's key is refused to any other" private_k
 
 tier fast
 tcase fill-zero "a region is zero where nothing else is said" filled zero 4096
-tcase fill-byte "a region is filled with a byte" filled 0xa5 5000
+more tcase fill-byte "a region is filled with a byte" filled 0xa5 5000
 tcase one-byte "a region of one byte is one byte" odd_size 1
 tcase below-page "a region of 4095 bytes ends there" odd_size 4095
 tcase six "six regions are six memories with six keys" six
-tcase refilled "a port that is enabled again has new memory" refilled
+more tcase refilled "a port that is enabled again has new memory" refilled
 tcase large "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
 tcase extent-borders "an extent's key reaches it to the byte, and no other" extent_borders
 tcase extent-rest "the last extent ends with the region; extents are told one by one" extent_rest
 tcase extents-ping "operations across extents are verified at both ends" extents_ping
-tcase extents-private "private copies have extents of their own, gone with them" extents_private
+more tcase extents-private "private copies have extents of their own, gone with them" extents_private
 tcase extent-invalidated "a client kills one extent's key: a new one takes its place, the others stay" extent_invalidated
 tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
 tcase extents-asked "requests for extents are answered, or refused, as specified" extents_asked
 tcase mr-max-0 "without mr_max 64 MiB are one MR" mr_max 0 1 32 2097152
-tcase mr-max-2M "with mr_max 2M 64 MiB are MRs of single pages" mr_max 2M 32 16384 4096
-tcase mr-max-odd "mr_max of five pages is held to the page" mr_max 20K 3277 16384 4096
+more tcase mr-max-2M "with mr_max 2M 64 MiB are MRs of single pages" mr_max 2M 32 16384 4096
+more tcase mr-max-odd "mr_max of five pages is held to the page" mr_max 20K 3277 16384 4096
 tcase mr-max-48M "mr_max of 48M leaves 16 MiB to the second" mr_max 48M 2 32 2097152
 tcase too-many "more registrations than there may be are refused with E2BIG, and the log says why" too_many
 tcase no-memory "more memory than there is is refused with ENOMEM, and the log says why" no_memory
-tcase gib "1 GiB is registered in one MR and reached to the last byte" gib
+more tcase gib "1 GiB is registered in one MR and reached to the last byte" gib
 tcase small-chunks "where only small pieces of memory are to be had, several MRs cover a region" small_chunks
 
 long

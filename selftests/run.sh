@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# run.sh [--tier fast|wire] [--part I/N] [--list] [PATTERN...]: run the suite on this
-# machine.
+# run.sh [--tier fast|wire] [--set quick|more] [--part I/N] [--list] [PATTERN...]: run
+# the suite on this machine.
 #
 # PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.  What
 # is listed as [long] takes minutes and runs only when PATTERN is its very name.
+# --set quick leaves out what is listed as [more] and, in the fast tier, what the wire
+# tier runs as well; --set more takes only that.
 # Of N parts, which have about as many cases each, --part takes the I-th.
 # Prints KTAP: a plan and a result per program, the program's own KTAP before it
 # behind "# ".  Exits 0 only when every program said so.
@@ -33,7 +35,7 @@ give_up() {
 }
 
 usage() {
-	sed -n '4,10{s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+	sed -n '4,12{s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
 }
 
 # The programs in the order they run: the Makefile's.
@@ -86,6 +88,22 @@ runnable() { # PATTERN...
 	while read -r tier id rest; do
 		[[ $rest != "[long] "* || " $* " == *" $id "* ]] && echo "$tier $id $rest"
 	done
+}
+
+# Lines of it that are of the set.
+set_of() { # SET
+	# shellcheck disable=SC2016 # awk's variables
+	awk -v set="$1" '
+		{ line[NR] = $0; more[NR] = $3 == "[more]" }
+		$1 == "wire" { wire[$2] = 1 }
+		END {
+			for (k = 1; k <= NR; k++) {
+				split(line[k], word)
+				again = more[k] || word[1] == "fast" && word[2] in wire
+				if (set == "" || again == (set == "more"))
+					print line[k]
+			}
+		}'
 }
 
 # Lines of it that are this part's: programs, from the largest on, each to the part with
@@ -204,10 +222,15 @@ judge() {
 		END { exit bad || !plan || seen != plan }'
 }
 
-tier='' part=1/1 list=0 loaded=0 took_up=0
+tier='' set='' part=1/1 list=0 loaded=0 took_up=0
 while (($#)); do
 	case $1 in
 	--tier) tier=${2:?--tier fast or wire}; shift 2 ;;
+	--set)
+		[[ ${2:-} == quick || ${2:-} == more ]] || give_up "--set quick or more, not \"${2:-}\""
+		set=$2
+		shift 2
+		;;
 	--part)
 		[[ ${2:-} =~ ^[1-9]/[1-9]$ ]] || give_up "--part I/N, not \"${2:-}\""
 		part=$2
@@ -221,12 +244,12 @@ while (($#)); do
 done
 
 if ((list)); then
-	list_all | matching "$@" | sed -n "/^${tier:-[a-z]*} /p"
+	list_all | set_of "$set" | matching "$@" | sed -n "/^${tier:-[a-z]*} /p"
 	exit
 fi
 
 defaults
-chosen=$(list_all | matching "$@" | runnable "$@" | sed -n "/^$RTGT_TIER /p" | part_of_all "$part" | cut -d ' ' -f 2)
+chosen=$(list_all | set_of "$set" | matching "$@" | runnable "$@" | sed -n "/^$RTGT_TIER /p" | part_of_all "$part" | cut -d ' ' -f 2)
 [[ -n $chosen ]] || give_up "no case of tier $RTGT_TIER matches: $* (run.sh --list shows them all; a [long] one wants its full name)"
 export RTGT_CASES=${chosen//$'\n'/ }
 

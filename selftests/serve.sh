@@ -227,27 +227,33 @@ cannot_serve() {
 }
 
 tier fast
-borrow messages echo-largest checksum bad-heads bad-checksums bad-pulls bad-pushes bad-extents \
-	pull-depth bad-revokes-shared bad-revokes-private bad-withholds notify plain burst too-long
-borrow connect rtgt-client plain plain-listed bad-reqs size-longer full killed iova-shared two-ports race-wire-private
-borrow initiated pull push pull-large push-many no-depth push-right killed-pull
-borrow revoke unreachable by-peer by-peer-shared
-borrow regions private extent-rest
+borrow messages echo-largest checksum bad-heads burst too-long
+borrow connect rtgt-client plain bad-reqs killed
+borrow initiated pull push
+borrow revoke by-peer
 borrow ops write-imm-mtu+1 read-64K
-borrow verbs send-imm flush
-borrow refuse read-access faa-misaligned read-depth write-stale send-rnr
+borrow verbs send-imm
+borrow refuse read-access write-stale
 borrow tools ping-all
+more borrow messages bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
+	bad-revokes-private bad-withholds notify plain
+more borrow connect plain-listed size-longer full iova-shared two-ports race-wire-private
+more borrow initiated pull-large push-many no-depth push-right killed-pull
+more borrow revoke unreachable by-peer-shared
+more borrow regions private extent-rest
+more borrow verbs flush
+more borrow refuse faa-misaligned read-depth send-rnr
 limit 30
 tcase alike-shared "it tells clients, and counts, what the kernel's target does, shared" alike shared
-tcase alike-private "it tells clients, and counts, what the kernel's target does, private" alike private
+more tcase alike-private "it tells clients, and counts, what the kernel's target does, private" alike private
 tcase ended "SIGTERM under full traffic ends it and all connections" ended_under_traffic
 tcase count "with --count it ends when so many were served" counted
 tcase printed "counters are printed on SIGUSR1 and at the end, connections with -v" printed
 tcase poll "with --poll it serves as well" polled
 tcase windows "with --windows a client can kill its keys and have new ones" windows
-tcase sick "a client that takes no answers does not keep the others" sick_client
-tcase long-checksum "others are served while a long checksum is made" long_checksum
-tcase refused-words "what is wrong on the command line is told, with what is taken" refused_words
+more tcase sick "a client that takes no answers does not keep the others" sick_client
+more tcase long-checksum "others are served while a long checksum is made" long_checksum
+more tcase refused-words "what is wrong on the command line is told, with what is taken" refused_words
 tcase cannot "where it cannot serve it says why" cannot_serve
 
 tmain "$@"

@@ -401,15 +401,15 @@ tcase ipv6 "every operation over IPv6" ipv6 rc write,read,write-imm,send 1 1024 
 tier fast
 tcase uc-write "UC: WRITEs of all classes of size, verified at both ends" uc_write
 tcase uc-write-imm "UC: WRITE_WITH_IMMs of all classes of size: bytes and immediates" uc_write_imm
-tcase uc-send "UC: SENDs of all classes of size come back" uc_send
+more tcase uc-send "UC: SENDs of all classes of size come back" uc_send
 tcase uc-lost-imm "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
 tcase uc-lost-ping "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
 tcase uc-rkey "a WRITE over UC with a wrong key changes nothing, and nobody is told" uc_rkey
 tcase uc-no-such "READ, atomics and what needs them are not for UC, and the tool says so" uc_no_such
 tcase mixed-uc-rc "a UC port is not there for an RC client" mixed uc rc
-tcase mixed-uc-ud "a UC port is not there for a UD client" mixed uc ud
+more tcase mixed-uc-ud "a UC port is not there for a UD client" mixed uc ud
 tcase mixed-rc-uc "an RC port is not there for a UC client" mixed rc uc
-tcase mixed-ud-rc "a UD port is not there for an RC client" mixed ud rc
+more tcase mixed-ud-rc "a UD port is not there for an RC client" mixed ud rc
 tcase mixed-space "an RC client in a UC port's port space is rejected" mixed_space
 tcase ud-too-large "rtgt ping refuses a datagram of more than a packet" ud_too_large
 tcase ud-qkey "a datagram with a wrong Q_Key is dropped" ud_dropped 0 qkey_xor=1
@@ -421,16 +421,16 @@ tcase ud-disabled "UD: a disabled port is not there, and its endpoint silent" ud
 tcase ud-version "UD: a request of version 2 is refused" ud_version
 tcase srq-rnr "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
 tcase srq-broken "clients that break take no receive of the SRQ with them" srq_broken
-tcase srq-private "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
-tcase srq-uc "an SRQ of UC connections" srq_with transport=uc write-imm,send
-tcase srq-ud "an SRQ of a UD endpoint" srq_with transport=ud send
-tcase device-srq "rdma link delete under connections with an SRQ" device_deleted rc srq=1
+more tcase srq-private "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
+more tcase srq-uc "an SRQ of UC connections" srq_with transport=uc write-imm,send
+more tcase srq-ud "an SRQ of a UD endpoint" srq_with transport=ud send
+more tcase device-srq "rdma link delete under connections with an SRQ" device_deleted rc srq=1
 tcase device-ud "rdma link delete under a UD endpoint" device_deleted ud srq=0
-tcase ipv6-uc "UC over IPv6" ipv6 uc write,write-imm,send 1 1024 4000
-tcase ipv6-ud "UD over IPv6" ipv6 ud send 1 1000
+more tcase ipv6-uc "UC over IPv6" ipv6 uc write,write-imm,send 1 1024 4000
+more tcase ipv6-ud "UD over IPv6" ipv6 ud send 1 1000
 tcase ipv6-wildcard "a port on :: serves the device's IPv6 address" ipv6_wildcard
 tcase ipv6-link-local "a port on a link-local IPv6 address" ipv6_link_local
-tcase ipv6-rping "rping over IPv6" ipv6_rping
+more tcase ipv6-rping "rping over IPv6" ipv6_rping
 tcase xrc "a port with transport xrc" xrc
 
 tmain "$@"
