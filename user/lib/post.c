@@ -176,37 +176,61 @@ static int post_bind(struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int f
 	return ret;
 }
 
-static int post_plain(struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int flags,
-		      struct ibv_sge *sge, int nr)
+static void fill_send(const struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int flags,
+		      struct ibv_sge *sge, int nr, struct ibv_send_wr *send)
 {
-	struct ibv_send_wr send = {
+	*send = (struct ibv_send_wr) {
 		.wr_id = wr->id,
 		.opcode = wr->opcode,
 		.send_flags = flags,
 		.sg_list = sge,
 		.num_sge = nr,
 	};
-	struct ibv_send_wr *bad;
-
 	if (has_imm(wr->opcode))
-		send.imm_data = htonl(wr->imm);
+		send->imm_data = htonl(wr->imm);
 	else if (wr->opcode == IBV_WR_SEND_WITH_INV || wr->opcode == IBV_WR_LOCAL_INV)
-		send.invalidate_rkey = wr->rkey;
+		send->invalidate_rkey = wr->rkey;
 	if (q->ah) {
-		send.wr.ud.ah = q->ah;
-		send.wr.ud.remote_qpn = q->cm->ud.qp_num;
-		send.wr.ud.remote_qkey = q->cm->ud.qkey;
+		send->wr.ud.ah = q->ah;
+		send->wr.ud.remote_qpn = q->cm->ud.qp_num;
+		send->wr.ud.remote_qkey = q->cm->ud.qkey;
 	} else if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 		   wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		send.wr.atomic.remote_addr = wr->remote_addr;
-		send.wr.atomic.rkey = wr->rkey;
-		send.wr.atomic.compare_add = wr->compare_add;
-		send.wr.atomic.swap = wr->swap;
+		send->wr.atomic.remote_addr = wr->remote_addr;
+		send->wr.atomic.rkey = wr->rkey;
+		send->wr.atomic.compare_add = wr->compare_add;
+		send->wr.atomic.swap = wr->swap;
 	} else if (!is_send(wr->opcode)) {
-		send.wr.rdma.remote_addr = wr->remote_addr;
-		send.wr.rdma.rkey = wr->rkey;
+		send->wr.rdma.remote_addr = wr->remote_addr;
+		send->wr.rdma.rkey = wr->rkey;
 	}
+}
+
+static int post_plain(struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int flags,
+		      struct ibv_sge *sge, int nr)
+{
+	struct ibv_send_wr send, *bad;
+
+	fill_send(q, wr, flags, sge, nr, &send);
 	return ibv_post_send(q->qp, &send, &bad);
+}
+
+/**
+ * rtgt_wr_prepare() - make of a request what ibv_post_send() takes
+ * @q: connected
+ * @wr: a plain request in one piece, signaled: no FLUSH, no ATOMIC_WRITE, no window
+ * @sge: filled; lives as long as @send
+ * @send: filled
+ *
+ * For who posts the same again and again and measures it.
+ */
+void rtgt_wr_prepare(const struct rtgt_qp *q, const struct rtgt_wr *wr, struct ibv_sge *sge,
+		     struct ibv_send_wr *send)
+{
+	int nr = wr->len ? 1 : 0;
+
+	*sge = one_sge(wr, false, 0, wr->len);
+	fill_send(q, wr, IBV_SEND_SIGNALED, sge, nr, send);
 }
 
 static bool can_inline(const struct rtgt_qp *q, const struct rtgt_wr *wr)

@@ -150,6 +150,8 @@ int rtgt_qp_create(struct rtgt_qp *q, struct rtgt_cm *cm, const struct rtgt_qp_p
 		   struct rtgt_err *err);
 void rtgt_qp_destroy(struct rtgt_qp *q);
 int rtgt_qp_address(struct rtgt_qp *q, struct rtgt_err *err);
+void rtgt_wr_prepare(const struct rtgt_qp *q, const struct rtgt_wr *wr, struct ibv_sge *sge,
+		     struct ibv_send_wr *send);
 int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *err);
 int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, uint32_t len,
 		      struct rtgt_err *err);

@@ -92,7 +92,7 @@ static int tcp_transfer(struct bw_stream *s, struct rtgt_err *err)
 		if (!t->rx.busy)
 			rtgt_tcp_expect(t, s->in ? place(s, s->in, s->done) : NULL,
 					s->b->m.at.size);
-		ret = rtgt_tcp_step(t, err);
+		ret = watch_tick(&s->w, rtgt_tcp_step(t, err), err);
 		if (!ret && !t->rx.busy)
 			ret = take_answer(s, err);
 	}

@@ -21,7 +21,7 @@ static int once(struct watched *w, const struct measure *m, uint32_t tag, uint8_
 	rtgt_tcp_send(t, op, RTGT_TCP_ACK, tag, 0, op == RTGT_TCP_READ ? NULL : tx, m->at.size);
 	rtgt_tcp_expect(t, op == RTGT_TCP_WRITE ? NULL : rx, m->at.size);
 	while (!ret && (t->tx.busy || t->rx.busy))
-		ret = rtgt_tcp_step(t, err);
+		ret = watch_tick(w, rtgt_tcp_step(t, err), err);
 	return ret;
 }
 

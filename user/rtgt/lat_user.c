@@ -23,7 +23,7 @@ struct atom {
 	bool known;
 };
 
-static int check_atomic(struct rtgt_wr *wr, const struct rtgt_mr *mr, struct atom *atom,
+static int check_atomic(struct ibv_send_wr *wr, const struct rtgt_mr *mr, struct atom *atom,
 			struct rtgt_err *err)
 {
 	uint64_t old;
@@ -34,30 +34,31 @@ static int check_atomic(struct rtgt_wr *wr, const struct rtgt_mr *mr, struct ato
 				 (unsigned long long)old, (unsigned long long)atom->value);
 	atom->known = true;
 	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		atom->value = old + wr->compare_add;
+		atom->value = old + wr->wr.atomic.compare_add;
 		return 0;
 	}
-	atom->value = old == wr->compare_add ? wr->swap : old;
-	wr->compare_add = atom->value;
-	wr->swap = atom->value + 1;
+	atom->value = old == wr->wr.atomic.compare_add ? wr->wr.atomic.swap : old;
+	wr->wr.atomic.compare_add = atom->value;
+	wr->wr.atomic.swap = atom->value + 1;
 	return 0;
 }
 
 /* One operation and, if it is answered, its answer; the time from post to end */
-static int once(struct watched *w, const struct measure_op *op, struct rtgt_wr *wr, bool signaled,
-		uint64_t *start, uint64_t *end, struct rtgt_err *err)
+static int once(struct watched *w, const struct measure_op *op, struct ibv_send_wr *wr,
+		bool signaled, uint64_t *start, uint64_t *end, struct rtgt_err *err)
 {
 	struct rtgt_client *c = w->client;
 	struct rtgt_reply reply;
+	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 	int ret = 0;
 
-	wr->unsignaled = op->answered && !signaled;
+	wr->send_flags = op->answered && !signaled ? 0 : IBV_SEND_SIGNALED;
 	if (op->answered)
 		ret = rtgt_qp_post_recv(&c->qp, ID_RECV, &c->rx, (uint32_t)c->rx.len, err);
 	*start = rtgt_now_ns();
-	if (!ret)
-		ret = rtgt_qp_post(&c->qp, wr, err);
+	if (!ret && ibv_post_send(c->qp.qp, wr, &bad))
+		ret = rtgt_fail(err, EIO, "posting a %s failed", op->name);
 	if (!ret)
 		ret = watch_wait(w, op->answered ? ID_RECV : ID_SEND, &wc, err);
 	*end = rtgt_now_ns();
@@ -69,7 +70,7 @@ static int once(struct watched *w, const struct measure_op *op, struct rtgt_wr *
 	return ret;
 }
 
-static int loop(struct lat *l, struct watched *w, struct rtgt_wr *wr, const struct rtgt_mr *mr,
+static int loop(struct lat *l, struct watched *w, struct ibv_send_wr *wr, const struct rtgt_mr *mr,
 		struct rtgt_err *err)
 {
 	const struct measure *m = &l->m;
@@ -136,6 +137,8 @@ int lat_user_run(struct lat *l, struct rtgt_err *err)
 	};
 	struct watched watched = { .client = c };
 	struct watch w = { .nr = 1, .list = { &watched } };
+	struct ibv_send_wr send;
+	struct ibv_sge sge;
 	struct rtgt_mr mr;
 	int ret = measure_can(&l->m, c, mem->len, err);
 
@@ -152,9 +155,10 @@ int lat_user_run(struct lat *l, struct rtgt_err *err)
 		rtgt_pattern_fill(rtgt_client_tx(c), size, rtgt_now_ns());
 		rtgt_wire_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_ECHO, 1, size);
 	}
+	rtgt_wr_prepare(&c->qp, &wr, &sge, &send);
 	ret = watch_begin(&w, &l->m, err);
 	if (!ret)
-		ret = watch_end(&w, loop(l, &watched, &wr, &mr, err), err);
+		ret = watch_end(&w, loop(l, &watched, &send, &mr, err), err);
 	if (!ret)
 		ret = verify(l, &mr, err);
 	rtgt_mr_destroy(&mr);

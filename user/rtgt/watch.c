@@ -3,25 +3,53 @@
  * How rtgt lat and rtgt bw wait: with as few system calls as can be.
  *
  * rtgt_qp_wait() looks at the connection and at the clock each time, which costs as
- * much as a third of a small operation.  Here a thread that measures only reads the
- * next event, and blocks there; another one, the watcher, sees to it that it does not
- * block for ever.  When a peer is gone, nothing has moved for as long as --timeout
- * says, another thread has failed, or somebody presses ^C, the watcher moves the queue
- * pairs to the error state, or shuts the sockets down: what is under way ends, and
- * that wakes whoever waits.  It also tells how far it is, if somebody wants to know.
+ * much as a third of a small operation.  Here who measures only reads the next event,
+ * and blocks there; something else sees to it that it does not block for ever, when a
+ * peer is gone, nothing has moved for as long as --timeout says, another thread has
+ * failed, or somebody presses ^C.
+ *
+ * One connection is waited on by the thread that looks after it: a signal ten times a
+ * second ends its system call.  A second thread would make each of the others dearer
+ * (1 us of 88, an emulated processor's).  Several connections, and none, have a thread
+ * beside them, the watcher, which moves the queue pairs to the error state, or shuts the
+ * sockets down: what is under way ends, and that wakes whoever waits.
+ *
+ * Either also tells how far it is, if somebody wants to know.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "watch.h"
 
 /* How often the watcher looks, in milliseconds */
 #define TICK	100
+
+static volatile sig_atomic_t ticked;
+
+static void on_tick(int sig)
+{
+	(void)sig;
+	ticked = 1;
+}
+
+/* 0 ends it */
+static void set_ticks(unsigned int ms)
+{
+	const struct itimerval every = { { 0, ms * 1000 }, { 0, ms * 1000 } };
+	const struct sigaction act = { .sa_handler = on_tick };
+
+	if (ms)
+		sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+	ticked = 0;
+}
 
 static int look(struct watch *w, struct watched *one)
 {
@@ -60,20 +88,12 @@ static void abort_all(struct watch *w)
 static void *watcher(void *arg)
 {
 	struct watch *w = arg;
-	/* one connection's end is known at once, that of several at the next tick */
-	struct pollfd pfd[2] = {
-		{ .fd = w->wake, .events = POLLIN },
-		{
-			.fd = w->nr == 1 && w->list[0]->client ?
-			      w->list[0]->client->cm.channel->fd : -1,
-			.events = POLLIN,
-		},
-	};
+	struct pollfd pfd = { .fd = w->wake, .events = POLLIN };
 
 	while (!atomic_load(&w->stop)) {
 		unsigned long long done = 0;
 
-		poll(pfd, 2, TICK);
+		poll(&pfd, 1, TICK);
 		if (measure_interrupted)
 			w->code = rtgt_fail(&w->why, EINTR, "interrupted");
 		for (unsigned int i = 0; i < w->nr && !w->code; i++) {
@@ -117,12 +137,17 @@ int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err)
 	atomic_store(&w->broken, false);
 	for (unsigned int i = 0; i < w->nr && !ret; i++) {
 		w->list[i]->seen = 0;
+		w->list[i]->alone = w->nr == 1 ? w : NULL;
 		w->list[i]->idle_ms = 0;
 		atomic_store(&w->list[i]->progress, 0);
 		ret = set_blocking(w->list[i]->client, true, err);
 	}
 	if (ret)
 		return ret;
+	if (w->nr == 1) {
+		set_ticks(TICK);
+		return 0;
+	}
 	w->wake = eventfd(0, EFD_CLOEXEC);
 	if (w->wake < 0)
 		return rtgt_fail(err, errno, "no eventfd: %s", strerror(errno));
@@ -134,7 +159,7 @@ int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err)
 }
 
 /**
- * watch_end() - take the watcher back
+ * watch_end() - look after them no more
  * @w: begun
  * @ret: how what was watched ended
  * @err: as the watcher saw it, if that is why
@@ -143,10 +168,14 @@ int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err)
  */
 int watch_end(struct watch *w, int ret, struct rtgt_err *err)
 {
-	atomic_store(&w->stop, true);
-	eventfd_write(w->wake, 1);
-	pthread_join(w->thread, NULL);
-	close(w->wake);
+	if (w->nr == 1) {
+		set_ticks(0);
+	} else {
+		atomic_store(&w->stop, true);
+		eventfd_write(w->wake, 1);
+		pthread_join(w->thread, NULL);
+		close(w->wake);
+	}
 	for (unsigned int i = 0; i < w->nr; i++)
 		set_blocking(w->list[i]->client, false, err);
 	/*
@@ -161,29 +190,55 @@ int watch_end(struct watch *w, int ret, struct rtgt_err *err)
 }
 
 /**
- * watch_poll() - take completions, at least one
- * @w: a connection over RDMA that is watched
- * @wc: filled; all of them succeeded
- * @max: how many fit there
+ * watch_tick() - look after the connection, if it is time to
+ * @w: its owner calls this between two system calls
+ * @ret: what the last one said; -EINTR asks to look
  * @err: says what is wrong
  *
- * Return: how many, or a negative errno.
+ * Return: 0 to go on, or a negative errno; @ret if that is another error.
  */
-int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *err)
+int watch_tick(struct watched *w, int ret, struct rtgt_err *err)
 {
-	struct rtgt_qp *q = &w->client->qp;
+	struct watch *all = w->alone;
+
+	if ((ret && ret != -EINTR) || !all || (!ret && !ticked))
+		return ret;
+	ticked = 0;
+	if (measure_interrupted)
+		return rtgt_fail(err, EINTR, "interrupted");
+	ret = look(all, w);
+	if (ret)
+		*err = all->why;
+	else
+		progress_tell(all->m, w->seen);
+	return ret;
+}
+
+/* Sleep until a completion event, or a signal, and arm for the next */
+static int next_event(struct rtgt_qp *q, struct rtgt_err *err)
+{
 	struct ibv_cq *cq;
 	void *context;
-	int n;
 
-	while (!(n = ibv_poll_cq(q->cq, max, wc))) {
-		if (!q->channel)
-			continue;
-		if (ibv_get_cq_event(q->channel, &cq, &context))
-			return rtgt_fail(err, errno, "no completion event: %s", strerror(errno));
-		q->events++;
-		if (ibv_req_notify_cq(q->cq, 0))
-			return rtgt_fail(err, EIO, "cannot arm the completion queue");
+	if (ibv_get_cq_event(q->channel, &cq, &context))
+		return rtgt_fail(err, errno, "no completion event: %s", strerror(errno));
+	q->events++;
+	if (ibv_req_notify_cq(q->cq, 0))
+		return rtgt_fail(err, EIO, "cannot arm the completion queue");
+	return 0;
+}
+
+/* @certain: the queue is armed and was empty: an event is bound to come */
+static int take(struct watched *w, struct ibv_wc *wc, int max, bool certain, struct rtgt_err *err)
+{
+	struct rtgt_qp *q = &w->client->qp;
+	int n = 0, ret;
+
+	while (certain || !(n = ibv_poll_cq(q->cq, max, wc))) {
+		certain = false;
+		ret = watch_tick(w, q->channel ? next_event(q, err) : 0, err);
+		if (ret)
+			return ret;
 	}
 	if (n < 0)
 		return rtgt_fail(err, EIO, "the completion queue failed");
@@ -195,22 +250,43 @@ int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *e
 }
 
 /**
- * watch_wait() - wait for one completion
+ * watch_poll() - take completions, at least one
  * @w: a connection over RDMA that is watched
+ * @wc: filled; all of them succeeded
+ * @max: how many fit there
+ * @err: says what is wrong
+ *
+ * Return: how many, or a negative errno.
+ */
+int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *err)
+{
+	int ret = watch_tick(w, 0, err);
+
+	return ret ? ret : take(w, wc, max, false, err);
+}
+
+/**
+ * watch_wait() - wait for the last completion that is under way
+ * @w: a connection over RDMA that is watched; since the last call one work request was
+ *	posted that completes, or two
  * @id: of the work request; all completions before it are dropped
  * @wc: filled
  * @err: says what is wrong
+ *
+ * Its event comes first: to look before is in vain.
  *
  * Return: 0, or a negative errno.
  */
 int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err)
 {
+	bool certain = w->client->qp.channel;
 	int n;
 
 	do {
-		n = watch_poll(w, wc, 1, err);
+		n = take(w, wc, 1, certain, err);
 		if (n < 0)
 			return n;
+		certain = false;
 	} while (wc->wr_id != id);
 	watch_count(w, 1);
 	return 0;

@@ -18,6 +18,7 @@
  * @tcp: over TCP, when @client is NULL
  * @progress: operations that have ended
  * @idle: nothing is under way on it: it may be silent
+ * @alone: there is no watcher: who waits looks itself, whenever the clock ticks
  * @seen: the watcher's
  * @idle_ms: likewise
  */
@@ -26,16 +27,17 @@ struct watched {
 	struct rtgt_tcp *tcp;
 	atomic_ullong progress;
 	atomic_bool idle;
+	struct watch *alone;
 	unsigned long long seen;
 	unsigned int idle_ms;
 };
 
 /**
- * struct watch - the watcher and what it looks after
+ * struct watch - connections that are waited on, and who looks after them
  * @m: whose
  * @nr: connections
  * @list: them
- * @thread: the watcher
+ * @thread: the watcher, unless there is one connection only
  * @wake: an eventfd, for it to see @stop at once
  * @stop: it shall end
  * @broken: somebody has given up: all others shall
@@ -56,6 +58,7 @@ struct watch {
 
 int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err);
 int watch_end(struct watch *w, int ret, struct rtgt_err *err);
+int watch_tick(struct watched *w, int ret, struct rtgt_err *err);
 int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *err);
 int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err);
 
