@@ -22,8 +22,12 @@
 /* Spins between two looks at the clock and the connection */
 #define SPINS	256
 
-/* How long a completion may follow the news that the peer has closed the connection */
+/*
+ * How long a completion may follow the news that the peer has closed the connection: at
+ * least this, and a part of the timeout, which is longer where all is slow.
+ */
 #define GRACE_MS	200
+#define GRACE_PART	50
 
 /* What is asked for first, and halved until the device agrees */
 #define INLINE_WISH	512
@@ -329,6 +333,7 @@ static int spin_cq(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 {
 	int timeout = q->cm->param.timeout_ms, ended = 0;
+	int grace = timeout / GRACE_PART > GRACE_MS ? timeout / GRACE_PART : GRACE_MS;
 	uint64_t end = rtgt_now_ns() + (uint64_t)timeout * 1000000u;
 	int n = poll_cq(q, wc, err);
 	struct rtgt_err why = { };
@@ -339,8 +344,8 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 		/* the news may have come while an earlier completion was waited for */
 		if (!ended && q->cm->ended) {
 			ended = rtgt_cm_check(q->cm, &why);
-			if (end > now + GRACE_MS * 1000000u)
-				end = now + GRACE_MS * 1000000u;
+			if (end > now + (uint64_t)grace * 1000000u)
+				end = now + (uint64_t)grace * 1000000u;
 		}
 		if (now >= end && ended) {
 			*err = why;
