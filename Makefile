@@ -5,7 +5,7 @@
 # of what.
 
 KERNEL ?= 6.12
-export KERNEL T V LOCAL
+export KERNEL T V LOCAL WALL
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
@@ -21,6 +21,7 @@ help:
 #:                   operation, is unloaded; and ops
 #: make bench        latencies and bandwidth in virtual time, beside perftest's
 #:   RUNS=3          so many boots
+#:   WALL=1          by the clock on the wall instead: one boot, RUNS times in turn
 #: make bench-compare  what became slower than selftests/bench-baseline
 #: make bench-figures  draws what make bench found, for Documentation/performance.rst
 #: make shell        the same two guests, for you

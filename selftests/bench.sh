@@ -44,6 +44,13 @@ bw() { # BYTES OPTION...
 			(.size | tostring), .mib_per_s, .mib_per_s, .mib_per_s] | @tsv'
 }
 
+# The same 4 MiB over so many connections, each with as many messages under way
+bw_qps() { # CONNECTIONS
+	rtgt -j bw -p "$PORT" -I "$CLIENT" -S 16K -C $(((4 << 20) / 16384 / $1)) -q "$1" -W 16 -o write,read "$TARGET" |
+		jq -r --arg qps "$1" '.results[] | [.from + "." + .op + "-bw-" + $qps + "qp." +
+			(.size | tostring), .mib_per_s, .mib_per_s, .mib_per_s] | @tsv'
+}
+
 listens() { # TCP-PORT
 	local hex line
 	printf -v hex ':%04X 00000000:0000 0A' "$1"
@@ -194,6 +201,9 @@ for size in 65536 1048576; do
 	bw "$size" --from user,kernel --over rdma,tcp -o write,read
 	perftest_bw "perftest.send-bw.$size" "$size" ib_send_bw
 	perftest_bw "perftest.read-bw.$size" "$size" ib_read_bw
+done
+for qps in 1 2 4 8; do
+	bw_qps $qps
 done
 pingpong udp 64
 pingpong tcp 64
