@@ -139,6 +139,21 @@ uc_rkey() {
 	finish neighbour
 }
 
+# Nobody tells a UC client.  The target's queue pair has met a receive that does not do, and
+# with it the connection goes; the neighbour's stays.
+uc_too_long() {
+	target_port transport=uc recv_size=256
+	background neighbour probe hold transport=uc
+	said neighbour ready=1
+	tolerate_log "non-flush error status"
+	fails_with "no completion" probe send transport=uc body=241 timeout=1
+	expect_counters conns_accepted=2 conns_closed=1 qp_errors=1
+	tell neighbour echo
+	said neighbour alive=1
+	expect_counters replies=1
+	finish neighbour
+}
+
 uc_no_such() {
 	local op
 	target_port transport=uc
@@ -405,6 +420,7 @@ more tcase uc-send "UC: SENDs of all classes of size come back" uc_send
 tcase uc-lost-imm "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
 tcase uc-lost-ping "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
 tcase uc-rkey "a WRITE over UC with a wrong key changes nothing, and nobody is told" uc_rkey
+tcase uc-too-long "a SEND over UC longer than its receive ends its connection only" uc_too_long
 tcase uc-no-such "READ, atomics and what needs them are not for UC, and the tool says so" uc_no_such
 tcase mixed-uc-rc "a UC port is not there for an RC client" mixed uc rc
 more tcase mixed-uc-ud "a UC port is not there for a UD client" mixed uc ud
