@@ -24,9 +24,8 @@ enum pkt_header {
 	PKT_MAD, PKT_CM /* variant: attribute, 0x10 REQ ... */,
 	PKT_IP_CM /* rdma_cm's header of a REQ's private data */,
 	PKT_PRIVATE /* private data of a CM message, behind PKT_IP_CM */,
-	PKT_RTGT_REQ, PKT_RTGT_REP, PKT_RTGT_REGION /* those behind the first */,
-	PKT_RTGT_REJ,	/* which these are, in PKT_PRIVATE */
-	PKT_RPING /* the same of clients that know address, rkey and length only */,
+	PKT_RTGT_REQ, PKT_RTGT_REP, PKT_RTGT_REJ /* which these are, in PKT_PRIVATE */,
+	PKT_CAP /* a plain capability there: address and rkey, perhaps a length */,
 	PKT_MPA /* variant: enum pkt_mpa */, PKT_DDP /* variant: 1 tagged */,
 	PKT_RDMAP /* variant: opcode */,
 	PKT_PAYLOAD, PKT_PAD, PKT_ICRC, PKT_CRC /* MPA's */,
@@ -43,7 +42,7 @@ enum pkt_icrc {
 	PKT_ICRC_CUT	/* cannot be told: not all of the packet was captured */
 };
 
-/* Why the rest of a packet could not be taken apart */
+/* What is wrong with a packet, the first of it; what is behind it may not be taken apart */
 enum pkt_fault {
 	PKT_WHOLE,
 	PKT_CUT,	/* captured shorter than it was */
@@ -108,7 +107,7 @@ struct pkt {
 	enum pkt_icrc icrc;
 	uint32_t icrc_want;
 	struct {
-		uint16_t off, len;
+		uint32_t off, len;
 		uint8_t variant;
 	} at[PKT_HEADERS];
 
@@ -152,7 +151,7 @@ struct pkt {
  * @linktype: DLT_* of the capture
  *
  * Reads nothing beyond @p->caplen; whatever the bytes are it ends, with @p->fault
- * saying why it came no further.
+ * telling what it stumbled over first.
  */
 void pkt_parse(struct pkt *p, int linktype);
 

@@ -21,6 +21,7 @@ static const char help[] =
 "  lat       latency of single operations, from user space and from the kernel\n"
 "  bw        bandwidth and message rate, likewise\n"
 "  cost      what comes before: registrations, connections, connections held\n"
+"  explain   packets of a capture or an interface, taken apart\n"
 "  tcp-serve serve lat and bw over TCP, to compare with\n"
 "\n"
 "Options:\n"
@@ -40,6 +41,7 @@ static const struct command commands[] = {
 	{ "lat", cmd_lat },
 	{ "bw", cmd_bw },
 	{ "cost", cmd_cost },
+	{ "explain", cmd_explain },
 	{ "tcp-serve", cmd_tcp_serve },
 	{ }
 };

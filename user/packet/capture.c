@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets from a file (pcap and pcapng, of micro- and nanoseconds), from standard input or
+ * a FIFO, from an interface; libpcap reads them.  One packet is in memory at a time, and
+ * it is libpcap's.
+ *
+ * A capture that is cut short or damaged gives all packets before the place, and then an
+ * error that names the packet behind them.
+ */
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+
+#define SNAPLEN		262144
+#define LIVE_MS		100
+
+struct capture {
+	pcap_t *pcap;
+	char name[256];
+	int linktype;
+	bool live;
+	unsigned int ns_per_tick;	/* of what libpcap calls microseconds */
+	uint64_t number, first_ns;
+};
+
+static int capture_new(struct capture **c, const char *name, struct rtgt_err *err)
+{
+	*c = calloc(1, sizeof(**c));
+	if (!*c)
+		return rtgt_fail(err, ENOMEM, "no memory");
+	snprintf((*c)->name, sizeof((*c)->name), "%s", name);
+	return 0;
+}
+
+static int look_at(struct capture *c, struct rtgt_err *err)
+{
+	const char *name;
+
+	c->linktype = pcap_datalink(c->pcap);
+	c->ns_per_tick = pcap_get_tstamp_precision(c->pcap) == PCAP_TSTAMP_PRECISION_NANO ? 1 : 1000;
+	switch (c->linktype) {
+	case DLT_EN10MB:
+	case DLT_LINUX_SLL:
+	case DLT_LINUX_SLL2:
+	case DLT_RAW:
+	case DLT_IPV4:
+	case DLT_IPV6:
+		return 0;
+	}
+	name = pcap_datalink_val_to_name(c->linktype);
+	return rtgt_fail(err, EPROTONOSUPPORT,
+			 "%s: captured on a link layer that is not known here (%s); Ethernet, Linux cooked and raw IP are",
+			 c->name, name ? name : "it has no name");
+}
+
+/**
+ * capture_open_file() - read a file
+ * @c: set when 0 is returned; capture_close() frees it
+ * @path: of the file; "-" is standard input
+ * @err: filled in otherwise
+ *
+ * Return: 0 or a negative errno.
+ */
+int capture_open_file(struct capture **c, const char *path, struct rtgt_err *err)
+{
+	const bool input = !strcmp(path, "-");
+	char text[PCAP_ERRBUF_SIZE] = "";
+	FILE *file;
+	int ret;
+
+	file = input ? stdin : fopen(path, "rb");
+	if (!file)
+		return rtgt_fail(err, errno, "%s: %s", path, strerror(errno));
+	ret = capture_new(c, input ? "standard input" : path, err);
+	if (ret)
+		goto close;
+	(*c)->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, text);
+	if (!(*c)->pcap) {
+		ret = rtgt_fail(err, EINVAL, "%s: not a capture that libpcap reads: %s", (*c)->name, text);
+		goto free;
+	}
+	/* From here on the file is pcap_close()'s */
+	ret = look_at(*c, err);
+	if (ret)
+		capture_close(*c);
+	return ret;
+
+free:
+	free(*c);
+close:
+	if (!input)
+		fclose(file);
+	return ret;
+}
+
+/**
+ * capture_open_live() - listen to an interface
+ * @c: set when 0 is returned; capture_close() frees it
+ * @interface: its name
+ * @err: filled in otherwise
+ *
+ * Return: 0 or a negative errno.
+ */
+int capture_open_live(struct capture **c, const char *interface, struct rtgt_err *err)
+{
+	char text[PCAP_ERRBUF_SIZE] = "";
+	int ret = capture_new(c, interface, err);
+	pcap_t *pcap;
+
+	if (ret)
+		return ret;
+	pcap = pcap_create(interface, text);
+	if (!pcap) {
+		free(*c);
+		return rtgt_fail(err, ENODEV, "%s: %s", interface, text);
+	}
+	(*c)->pcap = pcap;
+	(*c)->live = true;
+	pcap_set_snaplen(pcap, SNAPLEN);
+	pcap_set_promisc(pcap, 1);
+	pcap_set_timeout(pcap, LIVE_MS);
+	pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO);
+	ret = pcap_activate(pcap);
+	if (ret < 0) {
+		ret = rtgt_fail(err, ret == PCAP_ERROR_PERM_DENIED ? EPERM : ENODEV, "%s: %s", interface,
+				*pcap_geterr(pcap) ? pcap_geterr(pcap) : pcap_statustostr(ret));
+		capture_close(*c);
+		return ret;
+	}
+	ret = look_at(*c, err);
+	if (ret)
+		capture_close(*c);
+	return ret;
+}
+
+/**
+ * capture_filter() - let only some packets through
+ * @c: open
+ * @filter: in the language of pcap-filter(7)
+ * @err: filled in when not 0 is returned
+ *
+ * Return: 0 or a negative errno.
+ */
+int capture_filter(struct capture *c, const char *filter, struct rtgt_err *err)
+{
+	struct bpf_program program;
+	int ret = 0;
+
+	if (pcap_compile(c->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN))
+		return rtgt_fail(err, EINVAL, "filter \"%s\": %s; see pcap-filter(7)", filter,
+				 pcap_geterr(c->pcap));
+	if (pcap_setfilter(c->pcap, &program))
+		ret = rtgt_fail(err, EINVAL, "filter \"%s\": %s", filter, pcap_geterr(c->pcap));
+	pcap_freecode(&program);
+	return ret;
+}
+
+/**
+ * capture_next() - the next packet
+ * @c: open
+ * @p: parsed when 1 is returned; its bytes are there until the next call
+ * @err: filled in when the return value is negative
+ *
+ * Return: 1, 0 at the end, or a negative errno.
+ */
+int capture_next(struct capture *c, struct pkt *p, struct rtgt_err *err)
+{
+	struct pcap_pkthdr *header;
+	const u_char *data;
+	int ret;
+
+	/* 0: an interface was silent for a while */
+	do
+		ret = pcap_next_ex(c->pcap, &header, &data);
+	while (!ret);
+	if (ret == PCAP_ERROR_BREAK)
+		return 0;
+	if (ret < 0)
+		return rtgt_fail(err, c->live ? ENETDOWN : EIO, "%s: packet %llu: %s", c->name,
+				 (unsigned long long)c->number + 1, pcap_geterr(c->pcap));
+	p->data = data;
+	p->caplen = header->caplen;
+	p->len = header->len;
+	p->ns = (uint64_t)header->ts.tv_sec * 1000000000 + (uint64_t)header->ts.tv_usec * c->ns_per_tick;
+	p->number = ++c->number;
+	if (p->number == 1)
+		c->first_ns = p->ns;
+	p->first_ns = c->first_ns;
+	pkt_parse(p, c->linktype);
+	return 1;
+}
+
+/**
+ * capture_stop() - make capture_next() return 0, also the call that waits
+ * @c: open
+ *
+ * Context: also a signal handler.
+ */
+void capture_stop(struct capture *c)
+{
+	pcap_breakloop(c->pcap);
+}
+
+/**
+ * capture_close() - end reading
+ * @c: what capture_open_file() or capture_open_live() made
+ */
+void capture_close(struct capture *c)
+{
+	if (c->pcap)
+		pcap_close(c->pcap);
+	free(c);
+}

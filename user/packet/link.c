@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A packet from the link layer to UDP and TCP.
+ *
+ * Each layer takes its header, sets how far the packet reaches by it and calls the next
+ * one.  A length that promises more than there is is noted and not believed; padding
+ * behind a shorter one is none of ours.
+ */
+#include <string.h>
+#include <pcap/dlt.h>
+
+#include "parse.h"
+
+#define ETHERTYPE_IP4	0x0800
+#define ETHERTYPE_ARP	0x0806
+#define ETHERTYPE_VLAN	0x8100
+#define ETHERTYPE_QINQ	0x88a8
+#define ETHERTYPE_IP6	0x86dd
+
+#define PROTO_HOPOPTS	0
+#define PROTO_ICMP	1
+#define PROTO_TCP	6
+#define PROTO_UDP	17
+#define PROTO_ROUTING	43
+#define PROTO_FRAGMENT	44
+#define PROTO_AH	51
+#define PROTO_ICMP6	58
+#define PROTO_DSTOPTS	60
+
+#define ROCE_PORT	4791
+#define IP6_HEADER	40
+#define UDP_HEADER	8
+
+/* From here on the packet is @len bytes long */
+static void limit(struct parse *s, uint32_t len)
+{
+	if (len > s->end - s->at)
+		pkt_wrong(s->p, s->p->fragment ? PKT_FRAGMENT : PKT_LENGTH);
+	else
+		s->end = s->at + len;
+}
+
+/* What is left, as far as it was captured, is payload */
+void parse_rest(struct parse *s)
+{
+	uint32_t end = s->end < s->p->caplen ? s->end : s->p->caplen;
+
+	if (end < s->end)
+		pkt_wrong(s->p, PKT_CUT);
+	if (s->at < end)
+		parse_take(s, PKT_PAYLOAD, end - s->at);
+}
+
+static void parse_udp(struct parse *s)
+{
+	const uint8_t *h = parse_take(s, PKT_UDP, UDP_HEADER);
+	uint32_t len;
+
+	if (!h)
+		return;
+	s->p->sport = be16(h);
+	s->p->dport = be16(h + 2);
+	len = be16(h + 4);
+	/* 0 in a jumbogram */
+	if (len >= UDP_HEADER)
+		limit(s, len - UDP_HEADER);
+	else if (len)
+		pkt_wrong(s->p, PKT_LENGTH);
+	if (s->p->dport == ROCE_PORT)
+		parse_roce(s);
+	else
+		parse_rest(s);
+}
+
+static void parse_tcp(struct parse *s)
+{
+	const uint8_t *h = parse_peek(s, 20);
+	uint32_t len;
+
+	if (!h)
+		return;
+	s->p->sport = be16(h);
+	s->p->dport = be16(h + 2);
+	len = (h[12] >> 4) * 4u;
+	if (len < 20) {
+		pkt_wrong(s->p, PKT_LENGTH);
+		return;
+	}
+	if (!parse_take(s, PKT_TCP, len))
+		return;
+	s->p->kind = PKT_TCP_SEGMENT;
+	parse_rest(s);
+}
+
+static void parse_transport(struct parse *s, uint8_t proto)
+{
+	switch (proto) {
+	case PROTO_UDP:
+		parse_udp(s);
+		break;
+	case PROTO_TCP:
+		parse_tcp(s);
+		break;
+	case PROTO_ICMP:
+	case PROTO_ICMP6:
+		if (parse_take(s, PKT_ICMP, 4)) {
+			s->p->at[PKT_ICMP].variant = s->p->ip_version;
+			parse_rest(s);
+		}
+		break;
+	default:
+		parse_rest(s);
+	}
+}
+
+static void parse_ip4(struct parse *s)
+{
+	const uint8_t *h = parse_peek(s, 20);
+	uint32_t len, total, fragment;
+
+	if (!h)
+		return;
+	if (h[0] >> 4 != 4) {
+		pkt_wrong(s->p, PKT_VERSION);
+		return;
+	}
+	len = (h[0] & 0xf) * 4u;
+	total = be16(h + 2);
+	fragment = be16(h + 6) & 0x3fff;
+	s->p->fragment = fragment;
+	if (len < 20) {
+		pkt_wrong(s->p, PKT_LENGTH);
+		return;
+	}
+	if (!parse_take(s, PKT_IP4, len))
+		return;
+	s->p->ip_version = 4;
+	memcpy(s->p->src, h + 12, 4);
+	memcpy(s->p->dst, h + 16, 4);
+	/* 0: a segment larger than that, which the card will cut */
+	if (total && total < len)
+		pkt_wrong(s->p, PKT_LENGTH);
+	else if (total)
+		limit(s, total - len);
+	if (fragment & 0x1fff) {
+		pkt_wrong(s->p, PKT_FRAGMENT);
+		parse_rest(s);
+		return;
+	}
+	parse_transport(s, h[9]);
+}
+
+/* The extension headers; false: what is behind them is no beginning of anything */
+static bool parse_ip6_ext(struct parse *s, uint8_t *proto)
+{
+	uint32_t first = s->at, len;
+	bool begins = true;
+	const uint8_t *h;
+
+	for (;;) {
+		switch (*proto) {
+		case PROTO_HOPOPTS:
+		case PROTO_ROUTING:
+		case PROTO_DSTOPTS:
+		case PROTO_FRAGMENT:
+		case PROTO_AH:
+			break;
+		default:
+			return begins;
+		}
+		h = parse_peek(s, 8);
+		if (!h)
+			return false;
+		len = 8;
+		if (*proto == PROTO_FRAGMENT) {
+			s->p->fragment = be16(h + 2) & 0xfff9;
+			begins = begins && !(be16(h + 2) & 0xfff8);
+		} else {
+			len = *proto == PROTO_AH ? (h[1] + 2) * 4u : (h[1] + 1) * 8u;
+		}
+		*proto = h[0];
+		if (!parse_peek(s, len))
+			return false;
+		s->at += len;
+		s->p->at[PKT_IP6_EXT].off = first;
+		s->p->at[PKT_IP6_EXT].len = s->at - first;
+	}
+}
+
+static void parse_ip6(struct parse *s)
+{
+	const uint8_t *h = parse_peek(s, IP6_HEADER);
+	uint8_t proto;
+
+	if (!h)
+		return;
+	if (h[0] >> 4 != 6) {
+		pkt_wrong(s->p, PKT_VERSION);
+		return;
+	}
+	parse_take(s, PKT_IP6, IP6_HEADER);
+	s->p->ip_version = 6;
+	memcpy(s->p->src, h + 8, 16);
+	memcpy(s->p->dst, h + 24, 16);
+	/* 0: a jumbogram */
+	if (be16(h + 4))
+		limit(s, be16(h + 4));
+	proto = h[6];
+	if (parse_ip6_ext(s, &proto)) {
+		parse_transport(s, proto);
+	} else {
+		if (s->p->fragment)
+			pkt_wrong(s->p, PKT_FRAGMENT);
+		parse_rest(s);
+	}
+}
+
+static void parse_ethertype(struct parse *s, uint16_t type)
+{
+	const uint8_t *h;
+
+	/* Of several tags the outermost is shown */
+	while (type == ETHERTYPE_VLAN || type == ETHERTYPE_QINQ) {
+		h = parse_peek(s, 4);
+		if (!h)
+			return;
+		if (s->p->at[PKT_VLAN].len)
+			s->at += 4;
+		else
+			parse_take(s, PKT_VLAN, 4);
+		type = be16(h + 2);
+	}
+	switch (type) {
+	case ETHERTYPE_IP4:
+		parse_ip4(s);
+		break;
+	case ETHERTYPE_IP6:
+		parse_ip6(s);
+		break;
+	case ETHERTYPE_ARP:
+		parse_take(s, PKT_ARP, 28);
+		break;
+	default:
+		parse_rest(s);
+	}
+}
+
+static void parse_raw(struct parse *s)
+{
+	const uint8_t *h = parse_peek(s, 1);
+
+	if (!h)
+		return;
+	if (h[0] >> 4 == 6)
+		parse_ip6(s);
+	else
+		parse_ip4(s);
+}
+
+void pkt_parse(struct pkt *p, int linktype)
+{
+	const struct pkt given = *p;
+	struct parse s = { .p = p, .end = given.len };
+	const uint8_t *h;
+
+	memset(p, 0, sizeof(*p));
+	p->data = given.data;
+	p->number = given.number;
+	p->ns = given.ns;
+	p->first_ns = given.first_ns;
+	p->caplen = given.caplen;
+	p->len = given.len;
+	/* A capture that says more was captured than there was is not believed */
+	if (s.end < p->caplen)
+		s.end = p->caplen;
+
+	switch (linktype) {
+	case DLT_EN10MB:
+		h = parse_take(&s, PKT_ETH, 14);
+		if (h)
+			parse_ethertype(&s, be16(h + 12));
+		break;
+	case DLT_LINUX_SLL:
+		h = parse_take(&s, PKT_SLL, 16);
+		if (h)
+			parse_ethertype(&s, be16(h + 14));
+		break;
+	case DLT_LINUX_SLL2:
+		h = parse_take(&s, PKT_SLL2, 20);
+		if (h)
+			parse_ethertype(&s, be16(h));
+		break;
+	case DLT_RAW:
+	case DLT_IPV4:
+	case DLT_IPV6:
+		parse_raw(&s);
+		break;
+	default:
+		pkt_wrong(p, PKT_LINK);
+	}
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt explain: the packets of a capture, one line each, their fields, or JSON.
+ *
+ * One packet is looked at at a time, so memory does not grow with the capture.  A
+ * capture that ends in the middle or is damaged is explained up to there; the exit
+ * status is then that of a failure.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "explain.h"
+
+static const char help[] =
+"Usage: rtgt explain [OPTIONS] FILE\n"
+"       rtgt explain [OPTIONS] -i INTERFACE\n"
+"\n"
+"Explain the packets of a capture: RoCE v2 and the CM's messages, a line a packet.  FILE is\n"
+"pcap or pcapng; \"-\" is standard input.\n"
+"\n"
+"  -i, --interface IF   listen there rather than read a file, until interrupted\n"
+"  -f, --filter FILTER  only these packets, in the language of pcap-filter(7)\n"
+"  -c, --count N        the first N packets only\n"
+"  -T fields            print fields, separated by tabs: those named by\n"
+"  -e, --field NAME     which may be given many times; the names are tshark's\n"
+"  -G, --list-fields    what fields there are: name, header, first bit, bits, meaning\n"
+"  -j, --json           a JSON object a line: packets, then a summary\n"
+"      --headers        with --json: each field of each header, and the bytes\n"
+"  -h, --help           this text\n"
+"\n"
+"Exit status: 0 done, 1 the capture is damaged or cannot be read, 2 the command line is\n"
+"wrong.  See rtgt-explain(1).\n";
+
+enum {
+	OPT_HEADERS = 256,
+};
+
+static const struct option options[] = {
+	{ "interface", required_argument, NULL, 'i' },
+	{ "filter", required_argument, NULL, 'f' },
+	{ "count", required_argument, NULL, 'c' },
+	{ "field", required_argument, NULL, 'e' },
+	{ "list-fields", no_argument, NULL, 'G' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "headers", no_argument, NULL, OPT_HEADERS },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+/* What the command line says of where the packets come from */
+struct source {
+	const char *file, *interface, *filter;
+	bool help, list, fields;
+};
+
+/* For the signal handler */
+static struct capture *current;
+
+static void stop(int sig)
+{
+	(void)sig;
+	capture_stop(current);
+}
+
+static int set(struct explain *x, struct source *s, int opt, char *arg)
+{
+	switch (opt) {
+	case 'i':
+		s->interface = arg;
+		return EXIT_OK;
+	case 'f':
+		s->filter = arg;
+		return EXIT_OK;
+	case 'c':
+		return parse_int("--count", arg, 1, UINT64_MAX, &x->limit);
+	case 'T':
+		if (strcmp(arg, "fields"))
+			return misused("-T \"%s\": there is only -T fields; for JSON say --json", arg);
+		s->fields = true;
+		return EXIT_OK;
+	case 'e':
+		return explain_add_column(x, arg);
+	case 'G':
+		s->list = true;
+		return EXIT_OK;
+	case 'j':
+		x->json = true;
+		return EXIT_OK;
+	case OPT_HEADERS:
+		x->headers = true;
+		return EXIT_OK;
+	case 'h':
+		s->help = true;
+		return EXIT_OK;
+	}
+	return EXIT_USAGE;
+}
+
+/* What does not go together */
+static int judge(const struct explain *x, const struct source *s)
+{
+	if (!s->file == !s->interface)
+		return misused("explain: give a FILE or -i INTERFACE (rtgt explain --help)");
+	if (s->fields && !x->nr_columns)
+		return misused("explain: -T fields needs fields: -e NAME (rtgt explain --list-fields)");
+	if (x->nr_columns && !s->fields)
+		return misused("explain: -e is for -T fields");
+	if (x->json && s->fields)
+		return misused("explain: --json and -T fields do not go together");
+	if (x->headers && !x->json)
+		return misused("explain: --headers is for --json");
+	return EXIT_OK;
+}
+
+static int parse(struct explain *x, struct source *s, int argc, char **argv)
+{
+	int opt, rc;
+
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, ":i:f:c:T:e:Gjh", options, NULL)) != -1) {
+		if (opt == ':')
+			return misused("explain: %s needs a value", argv[optind - 1]);
+		if (opt == '?')
+			return misused("explain: unknown option %s (rtgt explain --help)", argv[optind - 1]);
+		rc = set(x, s, opt, optarg);
+		if (rc)
+			return rc;
+	}
+	if (s->help || s->list)
+		return EXIT_OK;
+	if (argc - optind > 1)
+		return misused("explain: one FILE, not \"%s\" as well", argv[optind + 1]);
+	s->file = argv[optind];
+	return judge(x, s);
+}
+
+static void print_line(const struct pkt *p)
+{
+	const uint64_t ns = p->ns - p->first_ns;
+	char src[64], dst[64], line[512];
+
+	pkt_line(p, line, sizeof(line));
+	printf("%6" PRIu64 " %4" PRIu64 ".%09" PRIu64 " %s > %s %s\n", p->number, ns / 1000000000,
+	       ns % 1000000000, pkt_src(p, src, sizeof(src)), pkt_dst(p, dst, sizeof(dst)), line);
+}
+
+static void explain_one(struct explain *x, const struct pkt *p)
+{
+	x->packets++;
+	x->bytes += p->len;
+	x->seen[p->kind]++;
+	x->icrc[p->icrc]++;
+	x->fault[p->fault]++;
+	if (x->json)
+		explain_json(x, p);
+	else if (x->nr_columns)
+		explain_columns(x, p);
+	else
+		print_line(p);
+	if (x->live)
+		fflush(stdout);
+}
+
+static int explain_all(struct explain *x, struct capture *c)
+{
+	struct rtgt_err err = {};
+	struct pkt p;
+	int ret;
+
+	do {
+		ret = capture_next(c, &p, &err);
+		if (ret == 1)
+			explain_one(x, &p);
+	} while (ret == 1 && x->packets != x->limit && !ferror(stdout));
+	if (x->json)
+		explain_json_summary(x);
+	if (fflush(stdout) || ferror(stdout))
+		return failed("explain: standard output does not take it");
+	return ret < 0 ? failed("%s; what was before it is explained", err.text) : EXIT_OK;
+}
+
+static int explain(struct explain *x, const struct source *s)
+{
+	struct rtgt_err err = {};
+	struct capture *c;
+	int ret, rc;
+
+	x->live = s->interface;
+	if (s->interface)
+		ret = capture_open_live(&c, s->interface, &err);
+	else
+		ret = capture_open_file(&c, s->file, &err);
+	if (ret)
+		return failed("%s", err.text);
+	if (s->filter && capture_filter(c, s->filter, &err)) {
+		capture_close(c);
+		return failed("%s", err.text);
+	}
+	current = c;
+	if (x->live) {
+		signal(SIGINT, stop);
+		signal(SIGTERM, stop);
+	}
+	rc = explain_all(x, c);
+	if (x->live) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+	}
+	capture_close(c);
+	return rc;
+}
+
+int cmd_explain(const struct tool *tool, int argc, char **argv)
+{
+	struct explain *x = calloc(1, sizeof(*x));
+	struct source s = {};
+	int rc;
+
+	if (!x)
+		return failed("no memory");
+	x->tool = tool;
+	x->json = tool->json;
+	/* getopt_long() wants a word in front */
+	rc = parse(x, &s, argc + 1, argv - 1);
+	if (rc == EXIT_OK) {
+		if (s.help)
+			rc = print_help(help);
+		else if (s.list)
+			rc = explain_list_fields();
+		else
+			rc = explain(x, &s);
+	}
+	free(x);
+	return rc;
+}
