@@ -216,9 +216,10 @@ size_t pkt_field_print(const struct pkt *p, const struct pkt_layout *l, const st
 	switch (f->format) {
 	case PKT_DEC:
 	case PKT_DEC4:
-	case PKT_BOOL:
 	case PKT_MEMBER:
 		return print_dec(buf, pkt_field_value(p, l, f));
+	case PKT_BOOL:
+		return print_words(buf, size, pkt_field_value(p, l, f) ? "True" : "False");
 	case PKT_HEX:
 		return print_hex(buf, pkt_field_value(p, l, f), digits_of(f->bits));
 	case PKT_HEX32:

@@ -15,7 +15,7 @@ enum pkt_format {
 	PKT_HEX,	/* 0x and as many digits as the 8, 16, 24, 32 or 64 bits take that hold it */
 	PKT_HEX32,	/* 0x and 8 digits, however few bits it has */
 	PKT_HEX64,	/* likewise 16 */
-	PKT_BOOL,	/* 1 or 0 */
+	PKT_BOOL,	/* True or False */
 	PKT_ETHER, PKT_IPV4, PKT_IPV6,
 	PKT_GID4,	/* the IPv4 address in a GID; there is no such field in other GIDs */
 	PKT_GID6,	/* the other GIDs */

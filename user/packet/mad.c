@@ -149,10 +149,29 @@ void pkt_private_kind(struct pkt *p, unsigned int attr)
 	}
 }
 
-/* Service IDs of rdma_cm begin so; a port space and a port follow */
-static bool is_rdma_cm(const struct pkt *p)
+static bool is_request(const struct pkt *p)
 {
-	return p->service_id >> 24 == 1;
+	return p->attr == PKT_CM_REQ || p->attr == PKT_CM_SIDR_REQ;
+}
+
+/* If the service is rdma_cm's, the header it puts in front of the private data */
+static bool parse_service(struct parse *s)
+{
+	struct pkt *p = s->p;
+	const uint8_t *h;
+
+	/* Its service IDs begin so; a port space and a port follow */
+	if (p->service_id >> 24 != 1)
+		return true;
+	if (p->attr == PKT_CM_REQ) {
+		p->at[PKT_SERVICE].off = p->at[PKT_CM].off + 8;
+		p->at[PKT_SERVICE].len = 8;
+	}
+	h = parse_take(s, PKT_IP_CM, IP_CM_LEN);
+	if (!h)
+		return false;
+	p->at[PKT_IP_CM].variant = h[1] >> 4;
+	return true;
 }
 
 static void parse_cm(struct parse *s)
@@ -170,15 +189,11 @@ static void parse_cm(struct parse *s)
 	p->at[PKT_CM].variant = (uint8_t)p->attr;
 	p->kind = PKT_ROCE_CM;
 	take_cm(p, h);
-	if ((p->attr == PKT_CM_REQ || p->attr == PKT_CM_SIDR_REQ) && is_rdma_cm(p)) {
-		h = parse_take(s, PKT_IP_CM, IP_CM_LEN);
-		if (!h)
-			return;
-		p->at[PKT_IP_CM].variant = h[1] >> 4;
-	}
+	if (is_request(p) && !parse_service(s))
+		return;
 	if (!parse_take(s, PKT_PRIVATE, s->end - s->at))
 		return;
-	p->at[PKT_PRIVATE].variant = (uint8_t)p->attr;
+	p->at[PKT_PRIVATE].variant = p->attr == PKT_CM_REQ && !p->at[PKT_IP_CM].len ? 0 : (uint8_t)p->attr;
 	pkt_private_kind(p, p->attr);
 }
 

@@ -16,6 +16,12 @@ static const struct pkt_field mad[] = {
 	F("infiniband.mad.attributemodifier", "modifier", 160, 32, HEX),
 };
 
+static const struct pkt_field service[] = {
+	F("infiniband.cm.req.serviceid.prefix", "a service of rdma_cm", 0, 40, BYTES),
+	F("infiniband.cm.req.serviceid.protocol", "port space", 40, 8, HEX, words_protocol),
+	F("infiniband.cm.req.serviceid.dport", "port", 48, 16, HEX),
+};
+
 /* A path of a REQ */
 #define PATH(name, label, at, gid) \
 	F(name "_locallid", label "local LID", at, 16, DEC), \
@@ -168,6 +174,7 @@ static const struct pkt_field ip_cm6[] = {
 #define PRIVATE(array, name) \
 	static const struct pkt_field array[] = { F(name, "private data", 0, 0, REST) }
 
+PRIVATE(private_plain, "infiniband.cm.req.private");
 PRIVATE(private_req, "infiniband.cm.req.ip_cm.private");
 PRIVATE(private_mra, "rtgt.cm.mra.private");
 PRIVATE(private_rej, "infiniband.cm.rej.private");
@@ -237,7 +244,8 @@ static const struct pkt_field cap20[] = {
 	LAYOUT(CM, PKT_CM_##name, cm_##array), LAYOUT(PRIVATE, PKT_CM_##name, private_##array)
 
 #define CM_LAYOUTS \
-	ANY(MAD, mad), MESSAGE(REQ, req), MESSAGE(MRA, mra), MESSAGE(REJ, rej), MESSAGE(REP, rep), \
+	ANY(MAD, mad), ANY(SERVICE, service), LAYOUT(PRIVATE, 0, private_plain), \
+	MESSAGE(REQ, req), MESSAGE(MRA, mra), MESSAGE(REJ, rej), MESSAGE(REP, rep), \
 	MESSAGE(RTU, rtu), MESSAGE(DREQ, dreq), MESSAGE(DREP, drep), MESSAGE(SIDR_REQ, sidr_req), \
 	MESSAGE(SIDR_REP, sidr_rep), MESSAGE(LAP, lap), MESSAGE(APR, apr), \
 	ANY(IP_CM, ip_cm), LAYOUT(IP_CM, 4, ip_cm4), LAYOUT(IP_CM, 6, ip_cm6), \
