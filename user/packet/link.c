@@ -219,12 +219,12 @@ static void parse_ethertype(struct parse *s, uint16_t type)
 {
 	const uint8_t *h;
 
-	/* Of several tags the outermost is shown */
+	/* Of several tags the first is shown that is not a provider's */
 	while (type == ETHERTYPE_VLAN || type == ETHERTYPE_QINQ) {
 		h = parse_peek(s, 4);
 		if (!h)
 			return;
-		if (s->p->at[PKT_VLAN].len)
+		if (s->p->at[PKT_VLAN].len || type == ETHERTYPE_QINQ)
 			s->at += 4;
 		else
 			parse_take(s, PKT_VLAN, 4);

@@ -34,6 +34,13 @@ static const uint32_t length[PKT_HEADERS] = {
 	[PKT_ATOMICETH] = 28, [PKT_AETH] = 4, [PKT_ATOMICACKETH] = 8, [PKT_IMMDT] = 4, [PKT_IETH] = 4,
 };
 
+/* All header: READ requests, acknowledgments, atomics, FLUSH */
+static bool has_no_payload(unsigned int op)
+{
+	return op == PKT_READ_REQUEST || op == PKT_ACK || op == PKT_ATOMIC_ACK || op == PKT_COMPARE_SWAP ||
+	       op == PKT_FETCH_ADD || op == PKT_FLUSH;
+}
+
 static bool is_response(unsigned int op)
 {
 	return op >= PKT_READ_FIRST && op <= PKT_ATOMIC_ACK;
@@ -193,6 +200,8 @@ void parse_roce(struct parse *s)
 			return;
 		take_extension(p, h, bytes);
 	}
+	if (has_no_payload(p->opcode & 0x1f) && s->end != s->at && !p->fragment)
+		pkt_wrong(p, PKT_LENGTH);
 	if (p->qpn == QP1 && (p->opcode & 0xe0) == PKT_UD)
 		parse_mad(s);
 	else

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * frames DIR: writes frames.h's frames: DIR/LINK.pcap, a capture for each link layer, and
+ * DIR/seed-N, for the fuzzer: a byte that says the link layer and the frame behind it.
+ */
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "frames.h"
+
+static const struct {
+	int link;
+	const char *name;
+} links[] = {
+	{ DLT_EN10MB, "ethernet" }, { DLT_LINUX_SLL, "sll" }, { DLT_LINUX_SLL2, "sll2" }, { DLT_RAW, "raw" },
+};
+
+#define NR_LINKS (sizeof(links) / sizeof(links[0]))
+
+static pcap_dumper_t *out[NR_LINKS];
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void open_all(const char *dir)
+{
+	char path[4096];
+	pcap_t *pcap;
+
+	for (size_t i = 0; i < NR_LINKS; i++) {
+		snprintf(path, sizeof(path), "%s/%s.pcap", dir, links[i].name);
+		pcap = pcap_open_dead(links[i].link, 65535);
+		out[i] = pcap ? pcap_dump_open(pcap, path) : NULL;
+		if (!out[i])
+			fail(path);
+	}
+}
+
+static void seed(const char *dir, unsigned int n, uint8_t link, const struct frame *f)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/seed-%u", dir, n);
+	file = fopen(path, "wb");
+	if (!file || fputc(link, file) == EOF || fwrite(f->b, 1, f->len, file) != f->len || fclose(file))
+		fail(path);
+}
+
+int main(int argc, char **argv)
+{
+	struct frame f;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: frames DIR\n");
+		return 2;
+	}
+	open_all(argv[1]);
+	for (unsigned int n = 0; frame_make(&f, n); n++) {
+		struct pcap_pkthdr h = { .ts.tv_sec = n, .ts.tv_usec = n, .caplen = (bpf_u_int32)f.len,
+					 .len = (bpf_u_int32)f.len };
+
+		for (uint8_t i = 0; i < NR_LINKS; i++) {
+			if (links[i].link != f.link)
+				continue;
+			pcap_dump((u_char *)out[i], &h, f.b);
+			seed(argv[1], n, i, &f);
+			/* and a part of it */
+			h.caplen = (bpf_u_int32)(f.len * (n % 8) / 8);
+			if (h.caplen)
+				pcap_dump((u_char *)out[i], &h, f.b);
+		}
+	}
+	for (size_t i = 0; i < NR_LINKS; i++)
+		if (pcap_dump_flush(out[i]))
+			fail(argv[1]);
+	return 0;
+}
