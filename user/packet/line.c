@@ -142,6 +142,36 @@ static void add_cm(struct line *l, const struct pkt *p)
 	add_private(l, p);
 }
 
+static void add_iwarp(struct line *l, const struct pkt *p)
+{
+	const uint8_t *mpa = pkt_bytes(p, PKT_MPA), *ddp = pkt_bytes(p, PKT_DDP), *rdmap = pkt_bytes(p, PKT_RDMAP);
+	const char *name;
+
+	if (p->at[PKT_MPA].variant != PKT_MPA_FPDU) {
+		add(l, "MPA %s rev=%u%s%s%s", p->at[PKT_MPA].variant == PKT_MPA_REQUEST ? "Request" : "Reply",
+		    mpa[17], mpa[16] & 0x80 ? " markers" : "", mpa[16] & 0x40 ? " crc" : "",
+		    mpa[16] & 0x20 ? " rejected" : "");
+		add_private(l, p);
+		return;
+	}
+	if (!rdmap) {
+		add(l, "FPDU");
+		return;
+	}
+	name = pkt_rdmap_name(p->at[PKT_RDMAP].variant);
+	add(l, "%s", name ? name : "unknown opcode");
+	if (p->at[PKT_DDP].variant)
+		add(l, " stag=0x%08x to=0x%" PRIx64, be32(ddp + 2), be64(ddp + 6));
+	else
+		add(l, " msn=%u", be32(ddp + 10));
+	if (p->at[PKT_RDMAP].variant == PKT_RDMAP_READ_REQUEST && p->at[PKT_RDMAP].len > 17)
+		add(l, " size=%u stag=0x%08x to=0x%" PRIx64, be32(rdmap + 29), be32(rdmap + 33), be64(rdmap + 37));
+	if (p->at[PKT_PAYLOAD].len)
+		add(l, " payload=%u", p->at[PKT_PAYLOAD].len);
+	if (ddp[0] & 0x40)
+		add(l, " last");
+}
+
 static void add_other(struct line *l, const struct pkt *p)
 {
 	const char *name = NULL;
@@ -182,10 +212,12 @@ size_t pkt_line(const struct pkt *p, char *buf, size_t size)
 		add_cm(&l, p);
 	else if (p->kind == PKT_ROCE || p->kind == PKT_CNP)
 		add_roce(&l, p);
+	else if (p->kind == PKT_IWARP)
+		add_iwarp(&l, p);
 	else
 		add_other(&l, p);
 	if (p->icrc == PKT_ICRC_BAD)
-		add(&l, " ICRC WRONG");
+		add(&l, p->kind == PKT_IWARP ? " CRC WRONG" : " ICRC WRONG");
 	if (p->fault)
 		add(&l, " (%s)", pkt_fault_name(p->fault));
 	return l.at;

@@ -27,7 +27,7 @@ enum pkt_header {
 	PKT_PRIVATE /* private data of a CM message; variant: enum pkt_cm, 0 of a REQ without PKT_IP_CM */,
 	PKT_RTGT_REQ, PKT_RTGT_REP, PKT_RTGT_REJ /* which these are, in PKT_PRIVATE */,
 	PKT_CAP /* a plain capability there: address and rkey, perhaps a length */,
-	PKT_MPA /* variant: enum pkt_mpa */, PKT_DDP /* variant: 1 tagged */,
+	PKT_MPA /* variant: enum pkt_mpa */, PKT_MPA_DEPTHS /* of READs */, PKT_DDP /* variant: 1 tagged */,
 	PKT_RDMAP /* variant: opcode */,
 	PKT_PAYLOAD, PKT_PAD, PKT_ICRC, PKT_CRC /* MPA's */,
 	PKT_HEADERS
@@ -57,6 +57,13 @@ enum pkt_fault {
 };
 
 enum pkt_mpa { PKT_MPA_REQUEST, PKT_MPA_REPLY, PKT_MPA_FPDU };
+
+/* RDMAP's opcodes */
+enum pkt_rdmap {
+	PKT_RDMAP_WRITE, PKT_RDMAP_READ_REQUEST, PKT_RDMAP_READ_RESPONSE, PKT_RDMAP_SEND, PKT_RDMAP_SEND_INV,
+	PKT_RDMAP_SEND_SE, PKT_RDMAP_SEND_SE_INV, PKT_RDMAP_TERMINATE, PKT_RDMAP_IMM, PKT_RDMAP_IMM_SE,
+	PKT_RDMAP_ATOMIC_REQUEST, PKT_RDMAP_ATOMIC_RESPONSE
+};
 
 #define PKT_ANY_VARIANT	0xff
 
@@ -168,6 +175,7 @@ const char *pkt_kind_name(enum pkt_kind kind);		/* "roce" */
 const char *pkt_icrc_name(enum pkt_icrc icrc);		/* "ok" */
 const char *pkt_fault_name(enum pkt_fault fault);	/* "cut short by the capture" */
 const char *pkt_opcode_name(uint8_t opcode);		/* "RC RDMA WRITE First"; "unknown opcode" */
+const char *pkt_rdmap_name(unsigned int opcode);	/* "SEND"; NULL if there is none */
 const char *pkt_cm_name(unsigned int attr);		/* "REQ"; NULL if there is none */
 const char *pkt_nak_name(uint8_t syndrome);		/* "remote access error" */
 unsigned int pkt_rnr_us(uint8_t syndrome);		/* what an RNR NAK asks to wait, in microseconds */

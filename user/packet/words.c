@@ -21,6 +21,7 @@ const char *pkt_header_name(enum pkt_header h)
 		[PKT_IP_CM] = "RDMA IP CM",
 		[PKT_PRIVATE] = "private data", [PKT_RTGT_REQ] = "rtgt REQ", [PKT_RTGT_REP] = "rtgt REP",
 		[PKT_RTGT_REJ] = "rtgt REJ", [PKT_CAP] = "capability", [PKT_MPA] = "MPA",
+		[PKT_MPA_DEPTHS] = "MPA depths",
 		[PKT_DDP] = "DDP", [PKT_RDMAP] = "RDMAP", [PKT_PAYLOAD] = "payload", [PKT_PAD] = "padding",
 		[PKT_ICRC] = "ICRC", [PKT_CRC] = "CRC",
 	};
@@ -329,6 +330,34 @@ const char *words_placement(uint64_t value)
 	static const char *const names[] = {
 		NULL, "until all see it", "until it is persistent", "until all see it and it is persistent",
 	};
+
+	return PICK(names, value);
+}
+
+const char *pkt_rdmap_name(unsigned int opcode)
+{
+	static const char *const names[] = {
+		[PKT_RDMAP_WRITE] = "RDMA WRITE", [PKT_RDMAP_READ_REQUEST] = "RDMA READ Request",
+		[PKT_RDMAP_READ_RESPONSE] = "RDMA READ Response", [PKT_RDMAP_SEND] = "SEND",
+		[PKT_RDMAP_SEND_INV] = "SEND with Invalidate", [PKT_RDMAP_SEND_SE] = "SEND with Solicited Event",
+		[PKT_RDMAP_SEND_SE_INV] = "SEND with Solicited Event and Invalidate",
+		[PKT_RDMAP_TERMINATE] = "Terminate", [PKT_RDMAP_IMM] = "Immediate Data",
+		[PKT_RDMAP_IMM_SE] = "Immediate Data with Solicited Event",
+		[PKT_RDMAP_ATOMIC_REQUEST] = "Atomic Request",
+		[PKT_RDMAP_ATOMIC_RESPONSE] = "Atomic Response",
+	};
+
+	return PICK(names, opcode);
+}
+
+const char *words_rdmap(uint64_t value)
+{
+	return pkt_rdmap_name((unsigned int)value);
+}
+
+const char *words_layer(uint64_t value)
+{
+	static const char *const names[] = { "RDMAP", "DDP", "MPA" };
 
 	return PICK(names, value);
 }

@@ -20,8 +20,8 @@ static const char help[] =
 "Usage: rtgt explain [OPTIONS] FILE\n"
 "       rtgt explain [OPTIONS] -i INTERFACE\n"
 "\n"
-"Explain the packets of a capture: RoCE v2 and the CM's messages, a line a packet.  FILE is\n"
-"pcap or pcapng; \"-\" is standard input.\n"
+"Explain the packets of a capture: RoCE v2, the CM's messages, iWARP, a line a packet.  FILE\n"
+"is pcap or pcapng; \"-\" is standard input.\n"
 "\n"
 "  -i, --interface IF   listen there rather than read a file, until interrupted\n"
 "  -f, --filter FILTER  only these packets, in the language of pcap-filter(7)\n"
@@ -139,29 +139,41 @@ static int parse(struct explain *x, struct source *s, int argc, char **argv)
 	return judge(x, s);
 }
 
-static void print_line(const struct pkt *p)
+static void print_line(const struct unit *u)
 {
-	const uint64_t ns = p->ns - p->first_ns;
+	const struct pkt *p = u->p;
+	const uint64_t ns = p->ns < p->first_ns ? p->first_ns - p->ns : p->ns - p->first_ns;
 	char src[64], dst[64], line[512];
 
 	pkt_line(p, line, sizeof(line));
-	printf("%6" PRIu64 " %4" PRIu64 ".%09" PRIu64 " %s > %s %s\n", p->number, ns / 1000000000,
-	       ns % 1000000000, pkt_src(p, src, sizeof(src)), pkt_dst(p, dst, sizeof(dst)), line);
+	printf("%6" PRIu64 " %s%4" PRIu64 ".%09" PRIu64 " %s > %s %s\n", p->number,
+	       p->ns < p->first_ns ? "-" : "", ns / 1000000000, ns % 1000000000,
+	       pkt_src(p, src, sizeof(src)), pkt_dst(p, dst, sizeof(dst)), line);
+	for (unsigned int i = 0; i < u->nr; i++) {
+		pkt_line(&u->inner[i], line, sizeof(line));
+		printf("%22s %s\n", "", line);
+	}
 }
 
 static void explain_one(struct explain *x, const struct pkt *p)
 {
+	struct unit u = { .p = p };
+
+	if (p->kind == PKT_TCP_SEGMENT)
+		u.inner = iwarp_feed(x->iwarp, p, &u.nr);
 	x->packets++;
 	x->bytes += p->len;
-	x->seen[p->kind]++;
+	x->seen[u.nr ? PKT_IWARP : p->kind]++;
 	x->icrc[p->icrc]++;
+	for (unsigned int i = 0; i < u.nr; i++)
+		x->crc[u.inner[i].icrc]++;
 	x->fault[p->fault]++;
 	if (x->json)
-		explain_json(x, p);
+		explain_json(x, &u);
 	else if (x->nr_columns)
-		explain_columns(x, p);
+		explain_columns(x, &u);
 	else
-		print_line(p);
+		print_line(&u);
 	if (x->live)
 		fflush(stdout);
 }
@@ -223,6 +235,11 @@ int cmd_explain(const struct tool *tool, int argc, char **argv)
 
 	if (!x)
 		return failed("no memory");
+	x->iwarp = iwarp_new();
+	if (!x->iwarp) {
+		free(x);
+		return failed("no memory");
+	}
 	x->tool = tool;
 	x->json = tool->json;
 	/* getopt_long() wants a word in front */
@@ -235,6 +252,7 @@ int cmd_explain(const struct tool *tool, int argc, char **argv)
 		else
 			rc = explain(x, &s);
 	}
+	iwarp_free(x->iwarp);
 	free(x);
 	return rc;
 }

@@ -7,6 +7,7 @@
 
 #include "../packet/capture.h"
 #include "../packet/fields.h"
+#include "../packet/iwarp.h"
 #include "rtgt.h"
 
 #define EXPLAIN_FIELDS_MAX	256
@@ -32,10 +33,13 @@ struct column {
  * @live: from an interface: every line is written at once
  * @limit: packets to look at; 0: all
  * @column: fields to print, with @nr_columns
+ * @iwarp: the TCP streams
+ * @packets: how many there were
+ * @bytes: on the wire
  * @seen: packets by kind
  * @icrc: by what their ICRC was
- * @fault: by what was wrong with them
- * @bytes: on the wire
+ * @crc: FPDUs of iWARP by what their CRC was
+ * @fault: packets by what was wrong with them
  */
 struct explain {
 	const struct tool *tool;
@@ -43,14 +47,26 @@ struct explain {
 	uint64_t limit;
 	struct column column[EXPLAIN_FIELDS_MAX];
 	unsigned int nr_columns;
+	struct iwarp *iwarp;
 	uint64_t packets, bytes;
-	uint64_t seen[PKT_IWARP + 1], icrc[PKT_ICRC_CUT + 1], fault[PKT_FAULTS];
+	uint64_t seen[PKT_IWARP + 1], icrc[PKT_ICRC_CUT + 1], crc[PKT_ICRC_CUT + 1], fault[PKT_FAULTS];
+};
+
+/**
+ * struct unit - a packet, and what it completed
+ * @p: the packet
+ * @inner: what of iWARP is whole with it: each as a packet of its own
+ * @nr: how many
+ */
+struct unit {
+	const struct pkt *p, *inner;
+	unsigned int nr;
 };
 
 int explain_add_column(struct explain *x, const char *name);
 int explain_list_fields(void);
-void explain_columns(const struct explain *x, const struct pkt *p);
-void explain_json(const struct explain *x, const struct pkt *p);
+void explain_columns(const struct explain *x, const struct unit *u);
+void explain_json(const struct explain *x, const struct unit *u);
 void explain_json_summary(const struct explain *x);
 
 #endif /* RTGT_EXPLAIN_H */

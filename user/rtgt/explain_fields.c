@@ -55,31 +55,40 @@ int explain_list_fields(void)
 	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
 }
 
-/**
- * explain_columns() - a packet's line
- * @x: with columns
- * @p: parsed
- */
-void explain_columns(const struct explain *x, const struct pkt *p)
+/* A field's values in a packet, behind those that were there before */
+static void print_column(const struct column *c, const struct pkt *p, bool *more)
 {
 	static char text[VALUE_MAX];
 
+	for (unsigned int i = 0; i < c->nr; i++) {
+		if (!pkt_has_layout(p, c->place[i].layout) ||
+		    !pkt_has_field(p, c->place[i].layout, c->place[i].field))
+			continue;
+		if (*more)
+			putchar_unlocked(',');
+		fwrite_unlocked(text, 1, pkt_field_print(p, c->place[i].layout, c->place[i].field, text,
+							 sizeof(text)), stdout);
+		*more = true;
+	}
+}
+
+/**
+ * explain_columns() - a packet's line
+ * @x: with columns
+ * @u: the packet
+ */
+void explain_columns(const struct explain *x, const struct unit *u)
+{
 	for (unsigned int i = 0; i < x->nr_columns; i++) {
 		const struct column *c = &x->column[i];
 		bool more = false;
 
 		if (i)
 			putchar_unlocked('\t');
-		for (unsigned int j = 0; j < c->nr; j++) {
-			if (!pkt_has_layout(p, c->place[j].layout) ||
-			    !pkt_has_field(p, c->place[j].layout, c->place[j].field))
-				continue;
-			if (more)
-				putchar_unlocked(',');
-			fwrite_unlocked(text, 1, pkt_field_print(p, c->place[j].layout, c->place[j].field,
-								 text, sizeof(text)), stdout);
-			more = true;
-		}
+		print_column(c, u->p, &more);
+		/* Of what is inside, what is not the packet's own */
+		for (unsigned int j = 0; j < u->nr && c->place[0].layout->header != PKT_FRAME; j++)
+			print_column(c, &u->inner[j], &more);
 	}
 	putchar_unlocked('\n');
 }

@@ -96,14 +96,37 @@ static void add_headers(struct json_object *to, const struct pkt *p)
 	free(hex);
 }
 
+/* What of iWARP became whole */
+static struct json_object *json_inner(const struct explain *x, const struct unit *u)
+{
+	struct json_object *a = json_object_new_array();
+	char text[512];
+
+	for (unsigned int i = 0; i < u->nr; i++) {
+		struct json_object *o = json_object_new_object();
+		const struct pkt *p = &u->inner[i];
+
+		rtgt_json_str(o, "crc", pkt_icrc_name(p->icrc));
+		if (p->fault)
+			rtgt_json_str(o, "fault", pkt_fault_name(p->fault));
+		pkt_line(p, text, sizeof(text));
+		rtgt_json_str(o, "line", text);
+		if (x->headers)
+			add_headers(o, p);
+		json_object_array_add(a, o);
+	}
+	return a;
+}
+
 /**
  * explain_json() - a packet's line
  * @x: what is asked for
- * @p: parsed
+ * @u: the packet
  */
-void explain_json(const struct explain *x, const struct pkt *p)
+void explain_json(const struct explain *x, const struct unit *u)
 {
 	struct json_object *o = new_line("packet");
+	const struct pkt *p = u->p;
 	char text[512];
 
 	rtgt_json_int(o, "number", (int64_t)p->number);
@@ -113,7 +136,7 @@ void explain_json(const struct explain *x, const struct pkt *p)
 		rtgt_json_str(o, "dst", pkt_dst(p, text, sizeof(text)));
 	}
 	rtgt_json_int(o, "len", p->len);
-	rtgt_json_str(o, "kind", pkt_kind_name(p->kind));
+	rtgt_json_str(o, "kind", pkt_kind_name(u->nr ? PKT_IWARP : p->kind));
 	if (p->at[PKT_BTH].len) {
 		rtgt_json_str(o, "opcode", pkt_opcode_name(p->opcode));
 		rtgt_json_int(o, "qpn", p->qpn);
@@ -126,6 +149,8 @@ void explain_json(const struct explain *x, const struct pkt *p)
 	rtgt_json_str(o, "line", text);
 	if (x->headers)
 		add_headers(o, p);
+	if (u->nr)
+		json_object_object_add(o, "iwarp", json_inner(x, u));
 	print(o);
 }
 
@@ -137,15 +162,19 @@ void explain_json_summary(const struct explain *x)
 {
 	struct json_object *o = new_line("summary"), *by = json_object_new_object();
 	struct json_object *icrc = json_object_new_object(), *fault = json_object_new_object();
+	struct json_object *crc = json_object_new_object();
 
 	rtgt_json_int(o, "packets", (int64_t)x->packets);
 	rtgt_json_int(o, "bytes", (int64_t)x->bytes);
 	for (unsigned int i = 0; i <= PKT_IWARP; i++)
 		rtgt_json_int(by, pkt_kind_name((enum pkt_kind)i), (int64_t)x->seen[i]);
 	json_object_object_add(o, "by", by);
-	for (unsigned int i = 0; i <= PKT_ICRC_CUT; i++)
+	for (unsigned int i = 0; i <= PKT_ICRC_CUT; i++) {
 		rtgt_json_int(icrc, pkt_icrc_name((enum pkt_icrc)i), (int64_t)x->icrc[i]);
+		rtgt_json_int(crc, pkt_icrc_name((enum pkt_icrc)i), (int64_t)x->crc[i]);
+	}
 	json_object_object_add(o, "icrc", icrc);
+	json_object_object_add(o, "crc", crc);
 	for (unsigned int i = 1; i < PKT_FAULTS; i++)
 		if (x->fault[i])
 			rtgt_json_int(fault, pkt_fault_name((enum pkt_fault)i), (int64_t)x->fault[i]);
