@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * frames DIR: writes frames.h's frames: DIR/LINK.pcap, a capture for each link layer, and
- * DIR/seed-N, for the fuzzer: a byte that says the link layer and the frame behind it.
+ * DIR/seed-N, for the fuzzer: a byte that says the link layer and the frame behind it; and
+ * streams.h's streams: DIR/iwarp.pcap.
  */
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "frames.h"
+#include "streams.h"
 
 static const struct {
 	int link;
@@ -51,6 +52,46 @@ static void seed(const char *dir, unsigned int n, uint8_t link, const struct fra
 		fail(path);
 }
 
+static void dump(pcap_dumper_t *to, const struct frame *f)
+{
+	struct pcap_pkthdr h = { .caplen = (bpf_u_int32)f->len, .len = (bpf_u_int32)f->len };
+
+	pcap_dump((u_char *)to, &h, f->b);
+}
+
+/* An FPDU a segment: tshark finds them only at the beginning of one */
+static void streams(const char *dir)
+{
+	static struct stream_bytes both[2];
+	pcap_dumper_t *to;
+	char path[4096];
+	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, 65535);
+	struct frame f;
+
+	snprintf(path, sizeof(path), "%s/iwarp.pcap", dir);
+	to = pcap ? pcap_dump_open(pcap, path) : NULL;
+	if (!to)
+		fail(path);
+	/* if one end wants markers, tshark takes it that both do */
+	for (unsigned int kind = 0; kind < 8; kind += kind == 2 ? 3 : 2) {
+		const uint16_t port = (uint16_t)(50000 + kind);
+
+		stream_make(both, kind);
+		for (int back = 0; back < 2; back++) {
+			stream_segment(&f, &both[back], back, 0x18, port, 0, 40);
+			dump(to, &f);
+		}
+		for (unsigned int n = 0; n < 2 * STREAM_FPDUS; n++) {
+			const struct stream_bytes *s = &both[n & 1];
+
+			stream_segment(&f, s, n & 1, 0x18, port, n / 2 ? s->end[n / 2 - 1] : 40, s->end[n / 2]);
+			dump(to, &f);
+		}
+	}
+	if (pcap_dump_flush(to))
+		fail(path);
+}
+
 int main(int argc, char **argv)
 {
 	struct frame f;
@@ -78,5 +119,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < NR_LINKS; i++)
 		if (pcap_dump_flush(out[i]))
 			fail(argv[1]);
+	streams(argv[1]);
 	return 0;
 }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FRAME_MAX	512
+#define FRAME_MAX	2048
 
 /**
  * struct frame - a frame while it is written

@@ -213,6 +213,8 @@ static void assemble(struct stream *s, uint32_t seq, const uint8_t *b, size_t le
 /* What was returned before goes now */
 static void forget_used(struct stream *s)
 {
+	if (!s->used)
+		return;
 	memmove(s->bytes.b, s->bytes.b + s->used, s->bytes.len - s->used);
 	s->bytes.len -= s->used;
 	s->used = 0;
@@ -328,8 +330,10 @@ static bool next_fpdu(struct iwarp *w, const struct pkt *segment, struct stream 
 		return false;
 	}
 	p = add_unit(w, segment, head, len, PKT_MPA_FPDU);
-	if (p)
-		p->icrc = !crc ? PKT_ICRC_NONE : mpa_crc_ok(b, raw) ? PKT_ICRC_OK : PKT_ICRC_BAD;
+	if (p && crc) {
+		p->at[PKT_CRC].variant = 1;
+		p->icrc = mpa_crc_ok(b, raw) ? PKT_ICRC_OK : PKT_ICRC_BAD;
+	}
 	s->used += raw;
 	s->at += raw;
 	return true;

@@ -29,7 +29,7 @@ enum pkt_header {
 	PKT_CAP /* a plain capability there: address and rkey, perhaps a length */,
 	PKT_MPA /* variant: enum pkt_mpa */, PKT_MPA_DEPTHS /* of READs */, PKT_DDP /* variant: 1 tagged */,
 	PKT_RDMAP /* variant: opcode */,
-	PKT_PAYLOAD, PKT_PAD, PKT_ICRC, PKT_CRC /* MPA's */,
+	PKT_PAYLOAD, PKT_PAD, PKT_ICRC, PKT_CRC /* MPA's; variant: 1 it is in use */,
 	PKT_HEADERS
 };
 

@@ -38,8 +38,12 @@ static const struct pkt_field mpa_pad[] = {
 	F("iwarp_mpa.pad", "padding", 0, 0, REST),
 };
 
+static const struct pkt_field mpa_no_crc[] = {
+	F("iwarp_mpa.crc", "room for a CRC that is not in use", 0, 32, HEX),
+};
+
 static const struct pkt_field mpa_crc[] = {
-	F("iwarp_mpa.crc", "CRC-32C of the FPDU", 0, 32, HEX),
+	F("iwarp_mpa.crc_check", "CRC-32C of the FPDU", 0, 32, HEX),
 };
 
 static const struct pkt_field ddp[] = {
@@ -102,4 +106,5 @@ static const struct pkt_field rdmap_terminate[] = {
 	LAYOUT(RDMAP, PKT_RDMAP_SEND, rdmap_reserved), LAYOUT(RDMAP, PKT_RDMAP_SEND_SE, rdmap_reserved), \
 	LAYOUT(RDMAP, PKT_RDMAP_SEND_INV, rdmap_inv), LAYOUT(RDMAP, PKT_RDMAP_SEND_SE_INV, rdmap_inv), \
 	LAYOUT(RDMAP, PKT_RDMAP_READ_REQUEST, rdmap_read), \
-	LAYOUT(RDMAP, PKT_RDMAP_TERMINATE, rdmap_terminate), LAYOUT(PAD, 1, mpa_pad), ANY(CRC, mpa_crc),
+	LAYOUT(RDMAP, PKT_RDMAP_TERMINATE, rdmap_terminate), LAYOUT(PAD, 1, mpa_pad), LAYOUT(CRC, 0, mpa_no_crc), \
+	LAYOUT(CRC, 1, mpa_crc),

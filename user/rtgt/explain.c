@@ -217,6 +217,8 @@ static int explain(struct explain *x, const struct source *s)
 	if (x->live) {
 		signal(SIGINT, stop);
 		signal(SIGTERM, stop);
+		/* Nothing is missed from here on */
+		fprintf(stderr, "rtgt: listening on %s\n", s->interface);
 	}
 	rc = explain_all(x, c);
 	if (x->live) {

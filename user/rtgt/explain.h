@@ -10,7 +10,7 @@
 #include "../packet/iwarp.h"
 #include "rtgt.h"
 
-#define EXPLAIN_FIELDS_MAX	256
+#define EXPLAIN_FIELDS_MAX	512
 
 /**
  * struct column - a field asked for with -e

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# explain.sh: rtgt explain, of what is on the wire while the client does something, and of
+# captures that are not as they should be.
+
+. "${0%/*}/lib.sh"
+
+# Listens to the client's device; what it sees is in $WORK/live.out.
+listen() { # ARG...
+	local dev
+	dev=$(<"/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0")
+	background live rtgt explain -i "$dev" -f "udp port 4791" "$@"
+	wait_until 10 grep -q listening "$WORK/live.err" || fail "it does not listen: $(<"$WORK/live.err")"
+}
+
+# It has seen TEXT, and is told to end.
+heard() { # TEXT
+	said live "$1"
+	kill -INT "${BG_PID[live]}"
+	finish live || fail "it ends with status $?: $(<"$WORK/live.err")"
+}
+
+# A connection, 3000 bytes written and read, as JSON: every packet with the right ICRC.
+live_json() {
+	local text filter
+	target_port region mem size=4096
+	listen --json --headers
+	text=$(probe access op=write len=3000)
+	has "$text" wc=success
+	heard "CM DREP"
+	same "what the schema says" \
+		"$(jq -r --slurpfile schemas <(cat "$HERE"/rtgt-*-1.json) -f "$HERE/schema.jq" "$WORK/live.out")" ""
+	filter='[.[] | select(.type == "packet")] as $p | {
+		wrong: [$p[] | select(.icrc != "ok" or .fault) | .number],
+		cm: [$p[] | select(.kind == "cm") | .line | split(" ")[1]] | unique,
+		rkeys: [$p[].headers[].fields[] | select(.name == "infiniband.reth.r_key" or .name == "rtgt.rep.rkey") | .value] |
+			unique | length,
+		bytes: [$p[].headers[].fields[] | select(.name == "infiniband.reth.dmalen") | .value] | unique,
+		counted: (.[-1].packets == ($p | length)) }'
+	same "packets" "$(jq -sc "$filter" "$WORK/live.out")" \
+		'{"wrong":[],"cm":["DREP","DREQ","REP","REQ","RTU"],"rkeys":1,"bytes":["3000"],"counted":true}'
+}
+
+# What one program says of a file, another says of the same bytes that come through a pipe.
+captured() {
+	local dev
+	target_port
+	dev=$(<"/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0")
+	background dump tcpdump -U --immediate-mode -i "$dev" -w "$WORK/pcap" udp port 4791
+	wait_until 10 grep -q listening "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
+	has "$(probe access op=write len=64)" wc=success
+	wait_until 10 eval 'rtgt explain "$WORK/pcap" | grep -q "CM DREP"' || fail "no DREP in $(rtgt explain "$WORK/pcap")"
+	kill -INT "${BG_PID[dump]}"
+	finish dump
+	rtgt explain "$WORK/pcap" >"$WORK/lines"
+	grep -q "RC RDMA WRITE Only qp=.* dmalen=64 payload=64 ackreq" "$WORK/lines" || fail "$(<"$WORK/lines")"
+	rtgt explain - <"$WORK/pcap" | cmp - "$WORK/lines" || fail "through a pipe it is another"
+	same "filtered" "$(rtgt explain -f 'udp[8] = 10' -T fields -e infiniband.bth.opcode "$WORK/pcap")" 10
+	# the last packet is cut: all before it, a line, and the status
+	head -c -7 "$WORK/pcap" >"$WORK/short"
+	fails_with "what was before it is explained" rtgt explain "$WORK/short"
+	rtgt explain "$WORK/short" 2>"$WORK/err" | cmp - <(head -n -1 "$WORK/lines") || fail "packets before the end are missing"
+	same "lines on stderr" "$(wc -l <"$WORK/err")" 1
+	# one bit is wrong
+	size=$(stat -c %s "$WORK/pcap")
+	printf '\x5a' | dd of="$WORK/pcap" bs=1 seek=$((size - 12)) conv=notrunc status=none
+	same "ICRCs that are wrong" "$(rtgt explain "$WORK/pcap" | grep -c "ICRC WRONG")" 1
+}
+
+refused() {
+	echo "this is no capture" >"$WORK/text"
+	: >"$WORK/empty"
+	fails_with "not a capture that libpcap reads" rtgt explain "$WORK/text"
+	fails_with "not a capture that libpcap reads" rtgt explain "$WORK/empty"
+	fails_with "No such file" rtgt explain "$WORK/none"
+	fails_with "rtgt-none" rtgt explain -i rtgt-none
+	fails_with "give a FILE or -i" rtgt explain
+	fails_with 'no field "bth.psn"' rtgt explain -T fields -e bth.psn "$WORK/text"
+	fails_with "-T fields needs fields" rtgt explain -T fields "$WORK/text"
+	fails_with "do not go together" rtgt explain --json -T fields -e ip.src "$WORK/text"
+}
+
+tcase live-json "on the wire, as JSON: CM, WRITE, right ICRCs, what the schema promises" live_json
+tcase captured "from a file, through a pipe, filtered, cut, with a wrong ICRC" captured
+tcase refused "what is no capture, and what makes no sense: a line that says so" refused
+
+tmain "$@"

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * iwarp_test: user/packet/iwarp.c, which puts TCP streams together, under the address and
+ * the undefined behaviour sanitizer.
+ */
+#include "bytes.h"
+#include "streams.h"
+#include "../packet/iwarp.h"
+
+#include "kselftest_harness.h"
+
+FIXTURE(iwarp)
+{
+	struct iwarp *w;
+	struct stream_bytes dir[2];
+	void *block;			/* what exact() allocated last */
+	struct frame f;
+	uint64_t number;
+	unsigned int frames, fpdus, good, bad;
+	size_t payload;
+};
+
+FIXTURE_SETUP(iwarp)
+{
+	self->w = iwarp_new();
+	ASSERT_NE(NULL, self->w);
+}
+
+FIXTURE_TEARDOWN(iwarp)
+{
+	iwarp_free(self->w);
+	free(self->block);
+}
+
+static void feed(FIXTURE_DATA(iwarp) *self, bool back, uint8_t flags, size_t from, size_t to)
+{
+	const struct pkt *u;
+	struct pkt p = {};
+	unsigned int nr;
+
+	stream_segment(&self->f, &self->dir[back], back, flags, 50000, from, to);
+	p.data = exact(&self->block, self->f.b, self->f.len);
+	p.caplen = self->f.len;
+	p.len = self->f.len;
+	p.number = ++self->number;
+	pkt_parse(&p, DLT_EN10MB);
+	u = iwarp_feed(self->w, &p, &nr);
+	for (unsigned int i = 0; i < nr; i++) {
+		/* all that is said to be there can be read */
+		for (uint32_t j = 0; j < u[i].caplen; j++)
+			self->payload += u[i].data[j] * 0;
+		self->frames += u[i].at[PKT_MPA].variant != PKT_MPA_FPDU;
+		self->fpdus += u[i].at[PKT_MPA].variant == PKT_MPA_FPDU;
+		self->good += u[i].icrc == PKT_ICRC_OK;
+		self->bad += u[i].icrc == PKT_ICRC_BAD || u[i].fault;
+		if (!back)
+			self->payload += u[i].at[PKT_PAYLOAD].len;
+	}
+}
+
+/* The handshake, and the frames of both */
+static void open_stream(FIXTURE_DATA(iwarp) *self)
+{
+	self->number = 0;
+	self->frames = 0;
+	self->fpdus = 0;
+	self->good = 0;
+	self->bad = 0;
+	self->payload = 0;
+	/* a SYN counts one, so the first byte has the number behind */
+	feed(self, false, 0x04, 0, 0);
+	feed(self, false, 0x10, 0, 40);
+	feed(self, true, 0x10, 0, 40);
+}
+
+/* What the client's operations carry: of a READ request nothing */
+static size_t expected(void)
+{
+	size_t sum = 0;
+
+	for (unsigned int n = 0; n < STREAM_FPDUS; n++)
+		sum += n % 7 == 2 ? 0 : n * n * 11;
+	return sum;
+}
+
+/* In segments of any size all comes out, and the CRCs are right */
+TEST_F(iwarp, segments)
+{
+	for (unsigned int kind = 0; kind < 8; kind++) {
+		stream_make(self->dir, kind);
+		for (size_t size = 1; size < 400; size += 1 + size / 3) {
+			open_stream(self);
+			for (int back = 0; back < 2; back++)
+				for (size_t at = 40; at < self->dir[back].len; at += size)
+					feed(self, back, 0x10, at, at + size < self->dir[back].len ?
+					     at + size : self->dir[back].len);
+			ASSERT_EQ(2, self->frames);
+			ASSERT_EQ(2 * STREAM_FPDUS, self->fpdus) {
+				TH_LOG("kind %u, segments of %zu", kind, size);
+			}
+			ASSERT_EQ(0, self->bad);
+			ASSERT_EQ(kind & 2 ? 2 * STREAM_FPDUS : 0, self->good);
+			ASSERT_EQ(expected(), self->payload);
+		}
+	}
+}
+
+/* Out of order, twice, and overlapping: the same */
+TEST_F(iwarp, disorder)
+{
+	const size_t size = 100;
+
+	stream_make(self->dir, 3);
+	open_stream(self);
+	for (size_t at = 40; at < self->dir[0].len; at += 3 * size) {
+		for (size_t i = 3; i--; ) {
+			const size_t from = at + i * size, to = from + size + 13;
+
+			if (from < self->dir[0].len)
+				feed(self, false, 0x10, from, to < self->dir[0].len ? to : self->dir[0].len);
+			if (from < self->dir[0].len && i == 1)
+				feed(self, false, 0x10, from, from + 7);
+		}
+	}
+	EXPECT_EQ(STREAM_FPDUS, self->fpdus);
+	EXPECT_EQ(STREAM_FPDUS, self->good);
+	EXPECT_EQ(expected(), self->payload);
+}
+
+/* A damaged byte is one wrong CRC */
+TEST_F(iwarp, crc)
+{
+	stream_make(self->dir, 3);
+	self->dir[0].b[self->dir[0].len - 30] ^= 4;
+	open_stream(self);
+	for (size_t at = 40; at < self->dir[0].len; at += 400)
+		feed(self, false, 0x10, at, at + 400 < self->dir[0].len ? at + 400 : self->dir[0].len);
+	EXPECT_EQ(STREAM_FPDUS - 1, self->good);
+	EXPECT_EQ(1, self->bad);
+}
+
+/* What is missing ends it, and memory with it; what does not begin as MPA is not looked at */
+TEST_F(iwarp, gap)
+{
+	stream_make(self->dir, 0);
+	open_stream(self);
+	feed(self, false, 0x10, 50, 60);
+	for (unsigned int i = 0; i < 1000; i++)
+		feed(self, false, 0x10, 400 + i % 100, 800);
+	EXPECT_EQ(0, self->fpdus);
+	memset(self->dir[0].b, 'x', 40);
+	open_stream(self);
+	for (size_t at = 40; at < 4000; at += 400)
+		feed(self, false, 0x10, at, at + 400);
+	EXPECT_EQ(0, self->fpdus);
+	EXPECT_EQ(1, self->frames);
+}
+
+TEST_HARNESS_MAIN
