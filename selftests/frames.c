@@ -92,6 +92,32 @@ static void streams(const char *dir)
 		fail(path);
 }
 
+/* The first segments of streams, as packet_fuzz.c wants them */
+static void stream_seeds(const char *dir)
+{
+	static struct stream_bytes both[2];
+	char path[4096];
+	FILE *file;
+
+	for (unsigned int kind = 0; kind < 8; kind++) {
+		stream_make(both, kind);
+		snprintf(path, sizeof(path), "%s/seed-stream-%u", dir, kind);
+		file = fopen(path, "wb");
+		if (!file)
+			fail(path);
+		fputc(6, file);
+		for (unsigned int n = 0; n < 4; n++) {
+			const struct stream_bytes *s = &both[n & 1];
+			const uint8_t head[3] = { n & 1 ? 0x98 : 0x18, 0, n < 2 ? 10 : 100 };
+
+			fwrite(head, 1, 3, file);
+			fwrite(s->b + (n < 2 ? 0 : 40), 1, 4 * head[2], file);
+		}
+		if (fclose(file))
+			fail(path);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct frame f;
@@ -120,5 +146,6 @@ int main(int argc, char **argv)
 		if (pcap_dump_flush(out[i]))
 			fail(argv[1]);
 	streams(argv[1]);
+	stream_seeds(argv[1]);
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * packet_fuzz: libFuzzer's way into user/packet, which takes captured packets apart.
  *
- * The first byte says the link layer or that the rest is a whole capture file; otherwise
- * the rest is a packet, in an allocation that ends with it.  Everything the table of
+ * The first byte says the link layer, and the rest is a packet, in an allocation that ends
+ * with it; or that the rest is a whole capture file, or segments of a TCP stream.  Everything the table of
  * fields has is read, and what pkt_parse() promises is checked: no header reaches beyond
  * what was captured.
  */
@@ -15,6 +15,7 @@
 #include "frames.h"
 #include "../packet/capture.h"
 #include "../packet/fields.h"
+#include "../packet/iwarp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,23 +57,71 @@ static void fuzz_capture(const uint8_t *data, size_t size)
 	fclose(file);
 }
 
+/* Segments of a connection: flags, of which the highest bit is the direction; how far behind
+ * the last one it begins; bytes, in units of four; the bytes
+ */
+static void fuzz_stream(const uint8_t *data, size_t size)
+{
+	struct iwarp *w = iwarp_new();
+	uint32_t seq[2] = { 0xfffffff0, 0 };
+	struct pkt p = {};
+	void *block = NULL;
+	uint8_t *b;
+
+	while (w && size >= 3) {
+		const bool back = data[0] & 0x80;
+		const size_t room = size - 3, len = data[2] * 4u < room ? data[2] * 4u : room;
+		const struct pkt *u;
+		unsigned int nr;
+
+		memset(&p, 0, sizeof(p));
+		free(block);
+		b = calloc(1, 20 + len);
+		block = b;
+		if (!b)
+			break;
+		memcpy(b + 20, data + 3, len);
+		seq[back] += (uint32_t)(int8_t)data[1];
+		put(b, 4, 4, seq[back]);
+		b[13] = data[0] & 0x7f;
+		p.data = b;
+		p.number++;
+		p.at[PKT_TCP].len = 20;
+		p.at[PKT_PAYLOAD].off = 20;
+		p.at[PKT_PAYLOAD].len = (uint32_t)len;
+		p.caplen = 20 + (uint32_t)len;
+		p.len = p.caplen;
+		p.sport = back;
+		p.dport = !back;
+		u = iwarp_feed(w, &p, &nr);
+		for (unsigned int i = 0; i < nr; i++)
+			look(&u[i]);
+		seq[back] += (uint32_t)len;
+		data += 3 + len;
+		size -= 3 + len;
+	}
+	iwarp_free(w);
+	free(block);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const int links[] = { DLT_EN10MB, DLT_LINUX_SLL, DLT_LINUX_SLL2, DLT_RAW, 147 };
+	const size_t nr = sizeof(links) / sizeof(links[0]);
 	struct pkt p = {};
 	void *block = NULL;
 
 	if (!size)
 		return 0;
-	if (data[0] == sizeof(links) / sizeof(links[0])) {
-		fuzz_capture(data + 1, size - 1);
+	if (data[0] == nr || data[0] == nr + 1) {
+		(data[0] == nr ? fuzz_capture : fuzz_stream)(data + 1, size - 1);
 		return 0;
 	}
 	p.data = exact(&block, data + 1, size - 1);
 	p.caplen = size - 1;
 	/* as if more had been on the wire */
 	p.len = p.caplen + (data[0] & 0x80 ? 100 : 0);
-	pkt_parse(&p, links[(data[0] & 0x7f) % (sizeof(links) / sizeof(links[0]))]);
+	pkt_parse(&p, links[(data[0] & 0x7f) % nr]);
 	look(&p);
 	free(block);
 	return 0;
