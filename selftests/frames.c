@@ -14,7 +14,8 @@ static const struct {
 	int link;
 	const char *name;
 } links[] = {
-	{ DLT_EN10MB, "ethernet" }, { DLT_LINUX_SLL, "sll" }, { DLT_LINUX_SLL2, "sll2" }, { DLT_RAW, "raw" },
+	{ DLT_EN10MB, "ethernet" }, { DLT_LINUX_SLL, "sll" }, { DLT_LINUX_SLL2, "sll2" },
+	{ DLT_RAW, "raw" },
 };
 
 #define NR_LINKS (sizeof(links) / sizeof(links[0]))
@@ -48,7 +49,8 @@ static void seed(const char *dir, unsigned int n, uint8_t link, const struct fra
 
 	snprintf(path, sizeof(path), "%s/seed-%u", dir, n);
 	file = fopen(path, "wb");
-	if (!file || fputc(link, file) == EOF || fwrite(f->b, 1, f->len, file) != f->len || fclose(file))
+	if (!file || fputc(link, file) == EOF || fwrite(f->b, 1, f->len, file) != f->len ||
+	    fclose(file))
 		fail(path);
 }
 
@@ -84,7 +86,8 @@ static void streams(const char *dir)
 		for (unsigned int n = 0; n < 2 * STREAM_FPDUS; n++) {
 			const struct stream_bytes *s = &both[n & 1];
 
-			stream_segment(&f, s, n & 1, 0x18, port, n / 2 ? s->end[n / 2 - 1] : 40, s->end[n / 2]);
+			stream_segment(&f, s, n & 1, 0x18, port, n / 2 ? s->end[n / 2 - 1] : 40,
+				       s->end[n / 2]);
 			dump(to, &f);
 		}
 	}
@@ -128,7 +131,8 @@ int main(int argc, char **argv)
 	}
 	open_all(argv[1]);
 	for (unsigned int n = 0; frame_make(&f, n); n++) {
-		struct pcap_pkthdr h = { .ts.tv_sec = n, .ts.tv_usec = n, .caplen = (bpf_u_int32)f.len,
+		struct pcap_pkthdr h = { .ts.tv_sec = n, .ts.tv_usec = n,
+					 .caplen = (bpf_u_int32)f.len,
 					 .len = (bpf_u_int32)f.len };
 
 		for (uint8_t i = 0; i < NR_LINKS; i++) {

@@ -47,11 +47,13 @@ struct frame_op {
  * f FETH, x XRCETH, e RDETH: 4
  */
 static const struct frame_op frame_ops[] = {
-	{ 0x00, "" }, { 0x01, "" }, { 0x02, "" }, { 0x03, "i" }, { 0x04, "" }, { 0x05, "i" }, { 0x06, "r" },
+	{ 0x00, "" }, { 0x01, "" }, { 0x02, "" }, { 0x03, "i" }, { 0x04, "" }, { 0x05, "i" },
+	{ 0x06, "r" },
 	{ 0x07, "" }, { 0x08, "" }, { 0x09, "i" }, { 0x0a, "r" }, { 0x0b, "ri" }, { 0x0c, "r" },
 	{ 0x0d, "a" }, { 0x0e, "" }, { 0x0f, "a" }, { 0x10, "a" }, { 0x11, "a" }, { 0x12, "ao" },
 	{ 0x13, "t" }, { 0x14, "t" }, { 0x16, "v" }, { 0x17, "v" }, { 0x1c, "fr" }, { 0x1d, "r" },
-	{ 0x20, "" }, { 0x21, "" }, { 0x22, "" }, { 0x23, "i" }, { 0x24, "" }, { 0x25, "i" }, { 0x26, "r" },
+	{ 0x20, "" }, { 0x21, "" }, { 0x22, "" }, { 0x23, "i" }, { 0x24, "" }, { 0x25, "i" },
+	{ 0x26, "r" },
 	{ 0x27, "" }, { 0x28, "" }, { 0x29, "i" }, { 0x2a, "r" }, { 0x2b, "ri" },
 	{ 0x64, "d" }, { 0x65, "di" },
 };
@@ -89,7 +91,8 @@ static inline uint32_t frame_icrc(const struct frame *f)
 		const size_t at = i - f->ip;
 		uint8_t byte = f->b[i];
 
-		if (f->v6 ? at == 1 || at == 2 || at == 3 || at == 7 : at == 1 || at == 8 || at == 10 || at == 11)
+		if (f->v6 ? at == 1 || at == 2 || at == 3 || at == 7 : at == 1 || at == 8 ||
+		    at == 10 || at == 11)
 			byte = 0xff;
 		else if (f->v6 && !at)
 			byte |= 0x0f;
@@ -273,7 +276,8 @@ static inline bool frame_make(struct frame *f, unsigned int n)
 		frame_ip(f, 0);
 		/* what is acknowledged, and what not, with each syndrome */
 		f->count = (uint8_t)(1 + 32 * (n % 4));
-		frame_op(f, &frame_ops[n / 2], frame_no_payload(&frame_ops[n / 2]) ? 0 : n / 2 % 3 * 5);
+		frame_op(f, &frame_ops[n / 2], frame_no_payload(&frame_ops[n / 2]) ? 0 :
+			 n / 2 % 3 * 5);
 		return true;
 	}
 	n -= ops;

@@ -3,7 +3,8 @@
  * packet_fuzz: libFuzzer's way into user/packet, which takes captured packets apart.
  *
  * The first byte says the link layer, and the rest is a packet, in an allocation that ends
- * with it; or that the rest is a whole capture file, or segments of a TCP stream.  Everything the table of
+ * with it; or that the rest is a whole capture file, or segments of a TCP stream.  Everything the
+ * table of
  * fields has is read, and what pkt_parse() promises is checked: no header reaches beyond
  * what was captured.
  */

@@ -55,7 +55,8 @@ static inline uint32_t stream_crc(const uint8_t *b, size_t len)
 }
 
 /* MPA's first frame; @flags: 0x80 wants markers, 0x40 wants CRCs */
-static inline void stream_begin(struct stream_bytes *s, const char *key, uint8_t flags, bool markers)
+static inline void stream_begin(struct stream_bytes *s, const char *key, uint8_t flags,
+				bool markers)
 {
 	memset(s, 0, sizeof(*s));
 	memcpy(s->b, key, 16);
@@ -102,7 +103,8 @@ static inline void stream_fpdu(struct stream_bytes *s, unsigned int n, unsigned 
 }
 
 /* Bytes @from to @to of a direction as a segment; @back: from the server */
-static inline void stream_segment(struct frame *f, const struct stream_bytes *s, bool back, uint8_t flags,
+static inline void stream_segment(struct frame *f, const struct stream_bytes *s, bool back,
+				  uint8_t flags,
 				  uint16_t port, size_t from, size_t to)
 {
 	size_t len;
@@ -126,7 +128,9 @@ static inline void stream_segment(struct frame *f, const struct stream_bytes *s,
 	f->b[f->ip + 3] = (uint8_t)len;
 }
 
-/* Both directions; @kind: 1 the server wants markers, 2 both want CRCs, 4 the client wants markers */
+/* Both directions; @kind: 1 the server wants markers, 2 both want CRCs, 4 the client wants
+ * markers
+ */
 static inline void stream_make(struct stream_bytes dir[2], unsigned int kind)
 {
 	const uint8_t flags = kind & 2 ? 0x40 : 0;

@@ -40,7 +40,8 @@ static int look_at(struct capture *c, struct rtgt_err *err)
 	const char *name;
 
 	c->linktype = pcap_datalink(c->pcap);
-	c->ns_per_tick = pcap_get_tstamp_precision(c->pcap) == PCAP_TSTAMP_PRECISION_NANO ? 1 : 1000;
+	c->ns_per_tick = pcap_get_tstamp_precision(c->pcap) == PCAP_TSTAMP_PRECISION_NANO ? 1 :
+		1000;
 	switch (c->linktype) {
 	case DLT_EN10MB:
 	case DLT_LINUX_SLL:
@@ -52,8 +53,8 @@ static int look_at(struct capture *c, struct rtgt_err *err)
 	}
 	name = pcap_datalink_val_to_name(c->linktype);
 	return rtgt_fail(err, EPROTONOSUPPORT,
-			 "%s: captured on a link layer that is not known here (%s); Ethernet, Linux cooked and raw IP are",
-			 c->name, name ? name : "it has no name");
+			 "%s: link layer %s is not known here; Ethernet, Linux cooked and raw IP are",
+			 c->name, name ? name : "without a name");
 }
 
 /**
@@ -77,9 +78,11 @@ int capture_open_file(struct capture **c, const char *path, struct rtgt_err *err
 	ret = capture_new(c, input ? "standard input" : path, err);
 	if (ret)
 		goto close;
-	(*c)->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, text);
+	(*c)->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO,
+							      text);
 	if (!(*c)->pcap) {
-		ret = rtgt_fail(err, EINVAL, "%s: not a capture that libpcap reads: %s", (*c)->name, text);
+		ret = rtgt_fail(err, EINVAL, "%s: not a capture that libpcap reads: %s",
+				(*c)->name, text);
 		goto free;
 	}
 	/* From here on the file is pcap_close()'s */
@@ -125,7 +128,8 @@ int capture_open_live(struct capture **c, const char *interface, struct rtgt_err
 	pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO);
 	ret = pcap_activate(pcap);
 	if (ret < 0) {
-		ret = rtgt_fail(err, ret == PCAP_ERROR_PERM_DENIED ? EPERM : ENODEV, "%s: %s", interface,
+		ret = rtgt_fail(err, ret == PCAP_ERROR_PERM_DENIED ? EPERM : ENODEV, "%s: %s",
+				interface,
 				*pcap_geterr(pcap) ? pcap_geterr(pcap) : pcap_statustostr(ret));
 		capture_close(*c);
 		return ret;
@@ -184,7 +188,8 @@ int capture_next(struct capture *c, struct pkt *p, struct rtgt_err *err)
 	p->data = data;
 	p->caplen = header->caplen;
 	p->len = header->len;
-	p->ns = (uint64_t)header->ts.tv_sec * 1000000000 + (uint64_t)header->ts.tv_usec * c->ns_per_tick;
+	p->ns = (uint64_t)header->ts.tv_sec * 1000000000;
+	p->ns += (uint64_t)header->ts.tv_usec * c->ns_per_tick;
 	p->number = ++c->number;
 	if (p->number == 1)
 		c->first_ns = p->ns;

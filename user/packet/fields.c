@@ -49,7 +49,8 @@ bool pkt_has_field(const struct pkt *p, const struct pkt_layout *l, const struct
 	if (((uint32_t)f->bit + f->bits + 7) / 8 > p->at[l->header].len)
 		return false;
 	if (f->format == PKT_GID4 || f->format == PKT_GID6)
-		return !memcmp(first_byte(p, l, f), mapped, sizeof(mapped)) == (f->format == PKT_GID4);
+		return !memcmp(first_byte(p, l, f), mapped,
+			       sizeof(mapped)) == (f->format == PKT_GID4);
 	return true;
 }
 

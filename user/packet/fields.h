@@ -12,7 +12,8 @@
 enum pkt_format {
 	PKT_DEC,
 	PKT_DEC4,	/* in units of four */
-	PKT_HEX,	/* 0x and as many digits as the 8, 16, 24, 32 or 64 bits take that hold it */
+	/* 0x and as many digits as the 8, 16, 24, 32 or 64 bits take that hold it */
+	PKT_HEX,
 	PKT_HEX32,	/* 0x and 8 digits, however few bits it has */
 	PKT_HEX64,	/* likewise 16 */
 	PKT_BOOL,	/* True or False */
@@ -64,7 +65,8 @@ extern const struct pkt_layout pkt_layouts[];	/* the last has no fields */
 
 bool pkt_has_layout(const struct pkt *p, const struct pkt_layout *l);
 bool pkt_has_field(const struct pkt *p, const struct pkt_layout *l, const struct pkt_field *f);
-uint64_t pkt_field_value(const struct pkt *p, const struct pkt_layout *l, const struct pkt_field *f);
+uint64_t pkt_field_value(const struct pkt *p, const struct pkt_layout *l,
+			 const struct pkt_field *f);
 size_t pkt_field_print(const struct pkt *p, const struct pkt_layout *l, const struct pkt_field *f,
 		       char *buf, size_t size);
 

@@ -46,7 +46,8 @@ struct stream {
 	uint32_t next;			/* sequence number behind @bytes */
 	struct bytes bytes;
 	size_t used;			/* of @bytes, by what the last call returned */
-	uint64_t at;			/* of the first byte that is not used, from the first FPDU on */
+	/* of the first byte that is not used, from the first FPDU on */
+	uint64_t at;
 	bool markers, crc;		/* what its frame asked for */
 	struct early early[EARLY_MAX];
 	unsigned int nr_early;
@@ -123,7 +124,8 @@ static struct conn *find(struct iwarp *w, const struct pkt *p, unsigned int *dir
 		if (c->there && c->version == p->ip_version) {
 			for (*dir = 0; *dir < 2; ++*dir)
 				if (c->port[*dir] == p->sport && c->port[!*dir] == p->dport &&
-				    !memcmp(c->addr[*dir], p->src, 16) && !memcmp(c->addr[!*dir], p->dst, 16))
+				    !memcmp(c->addr[*dir], p->src, 16) &&
+					!memcmp(c->addr[!*dir], p->dst, 16))
 					return c;
 		}
 		if (!c->there || (oldest->there && c->last < oldest->last))
@@ -221,7 +223,8 @@ static void forget_used(struct stream *s)
 }
 
 /* Something whole: as a packet of its own, at the segment that completed it */
-static struct pkt *add_unit(struct iwarp *w, const struct pkt *segment, const uint8_t *b, size_t len,
+static struct pkt *add_unit(struct iwarp *w, const struct pkt *segment, const uint8_t *b,
+			    size_t len,
 			    enum pkt_mpa what)
 {
 	struct pkt *more, *p;
@@ -301,7 +304,8 @@ static size_t unmark(struct iwarp *w, const struct stream *s, size_t want)
 }
 
 /* The next FPDU; false: it is not all there */
-static bool next_fpdu(struct iwarp *w, const struct pkt *segment, struct stream *s, bool markers, bool crc)
+static bool next_fpdu(struct iwarp *w, const struct pkt *segment, struct stream *s, bool markers,
+		      bool crc)
 {
 	const uint8_t *b = s->bytes.b + s->used, *head = b;
 	const size_t have = s->bytes.len - s->used, start = w->plain.len;
@@ -339,7 +343,8 @@ static bool next_fpdu(struct iwarp *w, const struct pkt *segment, struct stream 
 	return true;
 }
 
-static void extract(struct iwarp *w, const struct pkt *segment, const struct conn *c, unsigned int dir)
+static void extract(struct iwarp *w, const struct pkt *segment, const struct conn *c,
+		    unsigned int dir)
 {
 	struct stream *s = c->stream[dir];
 	const struct stream *other = c->stream[!dir];

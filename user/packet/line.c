@@ -34,7 +34,8 @@ static void add(struct line *l, const char *fmt, ...)
 
 static const char *address(const struct pkt *p, const uint8_t *b, char *buf, size_t size)
 {
-	if (!p->ip_version || !inet_ntop(p->ip_version == 4 ? AF_INET : AF_INET6, b, buf, (socklen_t)size))
+	if (!p->ip_version || !inet_ntop(p->ip_version == 4 ? AF_INET : AF_INET6, b, buf,
+					 (socklen_t)size))
 		snprintf(buf, size, "-");
 	return buf;
 }
@@ -104,7 +105,8 @@ static void add_private(struct line *l, const struct pkt *p)
 	if (p->at[PKT_RTGT_REQ].len)
 		add(l, " rtgt");
 	if (p->at[PKT_RTGT_REP].len || p->at[PKT_CAP].len)
-		add(l, "%s va=0x%" PRIx64 " rkey=0x%08x", p->at[PKT_CAP].len ? "" : " rtgt", be64(b), be32(b + 8));
+		add(l, "%s va=0x%" PRIx64 " rkey=0x%08x", p->at[PKT_CAP].len ? "" : " rtgt",
+		    be64(b), be32(b + 8));
 	if (p->at[PKT_RTGT_REP].len || p->at[PKT_CAP].len == 20)
 		add(l, " len=%" PRIu64, be64(b + 12));
 	else if (p->at[PKT_CAP].len == 16)
@@ -120,7 +122,8 @@ static void add_cm(struct line *l, const struct pkt *p)
 		add(l, " remote_id=0x%08x", p->remote_comm_id);
 	switch (p->attr) {
 	case PKT_CM_REQ:
-		add(l, " service=0x%016" PRIx64 " qp=0x%06x psn=%u mtu=%u", p->service_id, p->cm_qpn,
+		add(l, " service=0x%016" PRIx64 " qp=0x%06x psn=%u mtu=%u", p->service_id,
+		    p->cm_qpn,
 		    p->cm_psn, p->path_mtu <= 5 ? 128u << p->path_mtu : 0);
 		break;
 	case PKT_CM_REP:
@@ -144,11 +147,13 @@ static void add_cm(struct line *l, const struct pkt *p)
 
 static void add_iwarp(struct line *l, const struct pkt *p)
 {
-	const uint8_t *mpa = pkt_bytes(p, PKT_MPA), *ddp = pkt_bytes(p, PKT_DDP), *rdmap = pkt_bytes(p, PKT_RDMAP);
+	const uint8_t *mpa = pkt_bytes(p, PKT_MPA), *ddp = pkt_bytes(p, PKT_DDP),
+		*rdmap = pkt_bytes(p, PKT_RDMAP);
 	const char *name;
 
 	if (p->at[PKT_MPA].variant != PKT_MPA_FPDU) {
-		add(l, "MPA %s rev=%u%s%s%s", p->at[PKT_MPA].variant == PKT_MPA_REQUEST ? "Request" : "Reply",
+		add(l, "MPA %s rev=%u%s%s%s", p->at[PKT_MPA].variant == PKT_MPA_REQUEST
+		    ? "Request" : "Reply",
 		    mpa[17], mpa[16] & 0x80 ? " markers" : "", mpa[16] & 0x40 ? " crc" : "",
 		    mpa[16] & 0x20 ? " rejected" : "");
 		add_private(l, p);
@@ -165,7 +170,8 @@ static void add_iwarp(struct line *l, const struct pkt *p)
 	else
 		add(l, " msn=%u", be32(ddp + 10));
 	if (p->at[PKT_RDMAP].variant == PKT_RDMAP_READ_REQUEST && p->at[PKT_RDMAP].len > 17)
-		add(l, " size=%u stag=0x%08x to=0x%" PRIx64, be32(rdmap + 29), be32(rdmap + 33), be64(rdmap + 37));
+		add(l, " size=%u stag=0x%08x to=0x%" PRIx64, be32(rdmap + 29), be32(rdmap + 33),
+		    be64(rdmap + 37));
 	if (p->at[PKT_PAYLOAD].len)
 		add(l, " payload=%u", p->at[PKT_PAYLOAD].len);
 	if (ddp[0] & 0x40)

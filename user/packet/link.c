@@ -3,7 +3,7 @@
  * A packet from the link layer to UDP and TCP.
  *
  * Each layer takes its header, sets how far the packet reaches by it and calls the next
- * one.  A length that promises more than there is is noted and not believed; padding
+ * one.  A length that promises more than there are bytes is noted and not believed; padding
  * behind a shorter one is none of ours.
  */
 #include <string.h>

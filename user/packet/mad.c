@@ -20,7 +20,8 @@
 
 /* Bytes before a message's private data; all are 232 bytes long with it */
 static const uint8_t fixed[] = {
-	[PKT_CM_REQ] = 140, [PKT_CM_MRA] = 10, [PKT_CM_REJ] = 84, [PKT_CM_REP] = 36, [PKT_CM_RTU] = 8,
+	[PKT_CM_REQ] = 140, [PKT_CM_MRA] = 10, [PKT_CM_REJ] = 84, [PKT_CM_REP] = 36,
+	[PKT_CM_RTU] = 8,
 	[PKT_CM_DREQ] = 12, [PKT_CM_DREP] = 8, [PKT_CM_SIDR_REQ] = 16, [PKT_CM_SIDR_REP] = 96,
 	[PKT_CM_LAP] = 64, [PKT_CM_APR] = 84,
 };
@@ -102,7 +103,8 @@ static void rep_kind(struct pkt *p, const uint8_t *b, uint32_t len)
 	if (len >= size && be32(b + magic_at) == RTGT_MAGIC) {
 		said = be16(b + offsetof(struct rtgt_rep, size));
 		if (said > size)
-			size = said < sizeof(struct rtgt_rep) ? said : (uint32_t)sizeof(struct rtgt_rep);
+			size = said < sizeof(struct rtgt_rep) ? said :
+				(uint32_t)sizeof(struct rtgt_rep);
 		overlay(p, PKT_RTGT_REP, size < len ? size : len);
 		return;
 	}
@@ -193,7 +195,8 @@ static void parse_cm(struct parse *s)
 		return;
 	if (!parse_take(s, PKT_PRIVATE, s->end - s->at))
 		return;
-	p->at[PKT_PRIVATE].variant = p->attr == PKT_CM_REQ && !p->at[PKT_IP_CM].len ? 0 : (uint8_t)p->attr;
+	p->at[PKT_PRIVATE].variant = p->attr == PKT_CM_REQ && !p->at[PKT_IP_CM].len ? 0 :
+		(uint8_t)p->attr;
 	pkt_private_kind(p, p->attr);
 }
 

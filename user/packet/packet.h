@@ -24,10 +24,12 @@ enum pkt_header {
 	PKT_MAD, PKT_CM /* variant: enum pkt_cm */,
 	PKT_SERVICE /* the service ID of a REQ if it is rdma_cm's */,
 	PKT_IP_CM /* rdma_cm's header of a REQ's private data */,
-	PKT_PRIVATE /* private data of a CM message; variant: enum pkt_cm, 0 of a REQ without PKT_IP_CM */,
+	/* private data of a CM message; variant: enum pkt_cm, 0 of a REQ without PKT_IP_CM */
+	PKT_PRIVATE,
 	PKT_RTGT_REQ, PKT_RTGT_REP, PKT_RTGT_REJ /* which these are, in PKT_PRIVATE */,
 	PKT_CAP /* a plain capability there: address and rkey, perhaps a length */,
-	PKT_MPA /* variant: enum pkt_mpa */, PKT_MPA_DEPTHS /* of READs */, PKT_DDP /* variant: 1 tagged */,
+	PKT_MPA /* variant: enum pkt_mpa */, PKT_MPA_DEPTHS /* of READs */,
+	PKT_DDP /* variant: 1 tagged */,
 	PKT_RDMAP /* variant: opcode */,
 	PKT_PAYLOAD, PKT_PAD, PKT_ICRC, PKT_CRC /* MPA's; variant: 1 it is in use */,
 	PKT_HEADERS
@@ -60,8 +62,10 @@ enum pkt_mpa { PKT_MPA_REQUEST, PKT_MPA_REPLY, PKT_MPA_FPDU };
 
 /* RDMAP's opcodes */
 enum pkt_rdmap {
-	PKT_RDMAP_WRITE, PKT_RDMAP_READ_REQUEST, PKT_RDMAP_READ_RESPONSE, PKT_RDMAP_SEND, PKT_RDMAP_SEND_INV,
-	PKT_RDMAP_SEND_SE, PKT_RDMAP_SEND_SE_INV, PKT_RDMAP_TERMINATE, PKT_RDMAP_IMM, PKT_RDMAP_IMM_SE,
+	PKT_RDMAP_WRITE, PKT_RDMAP_READ_REQUEST, PKT_RDMAP_READ_RESPONSE, PKT_RDMAP_SEND,
+	PKT_RDMAP_SEND_INV,
+	PKT_RDMAP_SEND_SE, PKT_RDMAP_SEND_SE_INV, PKT_RDMAP_TERMINATE, PKT_RDMAP_IMM,
+	PKT_RDMAP_IMM_SE,
 	PKT_RDMAP_ATOMIC_REQUEST, PKT_RDMAP_ATOMIC_RESPONSE
 };
 
@@ -75,14 +79,17 @@ enum pkt_cm {
 
 /* The upper three bits of a BTH's opcode */
 enum pkt_transport {
-	PKT_RC = 0x00, PKT_UC = 0x20, PKT_RD = 0x40, PKT_UD = 0x60, PKT_CNP_OPCODE = 0x81, PKT_XRC = 0xa0
+	PKT_RC = 0x00, PKT_UC = 0x20, PKT_RD = 0x40, PKT_UD = 0x60, PKT_CNP_OPCODE = 0x81,
+	PKT_XRC = 0xa0
 };
 
 /* The lower five */
 enum pkt_op {
-	PKT_SEND_FIRST, PKT_SEND_MIDDLE, PKT_SEND_LAST, PKT_SEND_LAST_IMM, PKT_SEND_ONLY, PKT_SEND_ONLY_IMM,
+	PKT_SEND_FIRST, PKT_SEND_MIDDLE, PKT_SEND_LAST, PKT_SEND_LAST_IMM, PKT_SEND_ONLY,
+	PKT_SEND_ONLY_IMM,
 	PKT_WRITE_FIRST, PKT_WRITE_MIDDLE, PKT_WRITE_LAST, PKT_WRITE_LAST_IMM, PKT_WRITE_ONLY,
-	PKT_WRITE_ONLY_IMM, PKT_READ_REQUEST, PKT_READ_FIRST, PKT_READ_MIDDLE, PKT_READ_LAST, PKT_READ_ONLY,
+	PKT_WRITE_ONLY_IMM, PKT_READ_REQUEST, PKT_READ_FIRST, PKT_READ_MIDDLE, PKT_READ_LAST,
+	PKT_READ_ONLY,
 	PKT_ACK, PKT_ATOMIC_ACK, PKT_COMPARE_SWAP, PKT_FETCH_ADD, PKT_RESYNC, PKT_SEND_LAST_INV,
 	PKT_SEND_ONLY_INV, PKT_FLUSH = 0x1c, PKT_ATOMIC_WRITE = 0x1d
 };
@@ -145,10 +152,13 @@ struct pkt {
 	uint8_t mgmt_class;
 	uint16_t attr;				/* enum pkt_cm */
 	uint64_t tid;
-	uint32_t comm_id, remote_comm_id;	/* the sender's and the receiver's; a SIDR's request ID */
-	uint32_t cm_qpn, cm_psn;		/* REQ, REP: the sender's QP and starting PSN; DREQ: the remote QP */
+	/* the sender's and the receiver's; a SIDR's request ID */
+	uint32_t comm_id, remote_comm_id;
+	/* REQ, REP: the sender's QP and starting PSN; DREQ: the remote QP */
+	uint32_t cm_qpn, cm_psn;
 	uint8_t path_mtu;			/* of a REQ: 1 is 256 bytes ... 5 is 4096 */
-	uint8_t responder_resources, initiator_depth, retry, rnr_retry;	/* as they are on the wire */
+	/* as they are on the wire */
+	uint8_t responder_resources, initiator_depth, retry, rnr_retry;
 	uint16_t reason;			/* REJ; status of a SIDR_REP */
 	uint64_t service_id;
 };
@@ -174,14 +184,17 @@ const char *pkt_header_name(enum pkt_header h);		/* "BTH" */
 const char *pkt_kind_name(enum pkt_kind kind);		/* "roce" */
 const char *pkt_icrc_name(enum pkt_icrc icrc);		/* "ok" */
 const char *pkt_fault_name(enum pkt_fault fault);	/* "cut short by the capture" */
-const char *pkt_opcode_name(uint8_t opcode);		/* "RC RDMA WRITE First"; "unknown opcode" */
+/* "RC RDMA WRITE First"; "unknown opcode" */
+const char *pkt_opcode_name(uint8_t opcode);
 const char *pkt_rdmap_name(unsigned int opcode);	/* "SEND"; NULL if there is none */
 const char *pkt_cm_name(unsigned int attr);		/* "REQ"; NULL if there is none */
 const char *pkt_nak_name(uint8_t syndrome);		/* "remote access error" */
-unsigned int pkt_rnr_us(uint8_t syndrome);		/* what an RNR NAK asks to wait, in microseconds */
+/* what an RNR NAK asks to wait, in microseconds */
+unsigned int pkt_rnr_us(uint8_t syndrome);
 const char *pkt_reject_name(unsigned int reason);	/* "consumer reject" */
 const char *pkt_src(const struct pkt *p, char *buf, size_t size);
 const char *pkt_dst(const struct pkt *p, char *buf, size_t size);
-size_t pkt_line(const struct pkt *p, char *buf, size_t size);	/* what the packet is, in one line */
+/* what the packet is, in one line */
+size_t pkt_line(const struct pkt *p, char *buf, size_t size);
 
 #endif /* RTGT_PACKET_H */

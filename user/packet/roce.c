@@ -22,7 +22,8 @@ static const uint64_t behind[32] = {
 	[PKT_WRITE_FIRST] = H(RETH), [PKT_WRITE_LAST_IMM] = H(IMMDT),
 	[PKT_WRITE_ONLY] = H(RETH), [PKT_WRITE_ONLY_IMM] = H(RETH) | H(IMMDT),
 	[PKT_READ_REQUEST] = H(RETH), [PKT_READ_FIRST] = H(AETH), [PKT_READ_LAST] = H(AETH),
-	[PKT_READ_ONLY] = H(AETH), [PKT_ACK] = H(AETH), [PKT_ATOMIC_ACK] = H(AETH) | H(ATOMICACKETH),
+	[PKT_READ_ONLY] = H(AETH), [PKT_ACK] = H(AETH), [PKT_ATOMIC_ACK] = H(AETH) |
+	H(ATOMICACKETH),
 	[PKT_COMPARE_SWAP] = H(ATOMICETH), [PKT_FETCH_ADD] = H(ATOMICETH),
 	[PKT_SEND_LAST_INV] = H(IETH), [PKT_SEND_ONLY_INV] = H(IETH),
 	[PKT_FLUSH] = H(FETH) | H(RETH), [PKT_ATOMIC_WRITE] = H(RETH),
@@ -31,13 +32,15 @@ static const uint64_t behind[32] = {
 
 static const uint32_t length[PKT_HEADERS] = {
 	[PKT_RDETH] = 4, [PKT_DETH] = 8, [PKT_XRCETH] = 4, [PKT_FETH] = 4, [PKT_RETH] = 16,
-	[PKT_ATOMICETH] = 28, [PKT_AETH] = 4, [PKT_ATOMICACKETH] = 8, [PKT_IMMDT] = 4, [PKT_IETH] = 4,
+	[PKT_ATOMICETH] = 28, [PKT_AETH] = 4, [PKT_ATOMICACKETH] = 8, [PKT_IMMDT] = 4,
+	[PKT_IETH] = 4,
 };
 
 /* All header: READ requests, acknowledgments, atomics, FLUSH */
 static bool has_no_payload(unsigned int op)
 {
-	return op == PKT_READ_REQUEST || op == PKT_ACK || op == PKT_ATOMIC_ACK || op == PKT_COMPARE_SWAP ||
+	return op == PKT_READ_REQUEST || op == PKT_ACK || op == PKT_ATOMIC_ACK ||
+		op == PKT_COMPARE_SWAP ||
 	       op == PKT_FETCH_ADD || op == PKT_FLUSH;
 }
 

@@ -2,7 +2,7 @@
 /*
  * rtgt explain: the packets of a capture, one line each, their fields, or JSON.
  *
- * One packet is looked at at a time, so memory does not grow with the capture.  A
+ * One packet is in memory at a time, so memory does not grow with the capture.  A
  * capture that ends in the middle or is damaged is explained up to there; the exit
  * status is then that of a failure.
  */
@@ -80,7 +80,8 @@ static int set(struct explain *x, struct source *s, int opt, char *arg)
 		return parse_int("--count", arg, 1, UINT64_MAX, &x->limit);
 	case 'T':
 		if (strcmp(arg, "fields"))
-			return misused("-T \"%s\": there is only -T fields; for JSON say --json", arg);
+			return misused("-T \"%s\": there is only -T fields; for JSON say --json",
+				       arg);
 		s->fields = true;
 		return EXIT_OK;
 	case 'e':
@@ -107,7 +108,7 @@ static int judge(const struct explain *x, const struct source *s)
 	if (!s->file == !s->interface)
 		return misused("explain: give a FILE or -i INTERFACE (rtgt explain --help)");
 	if (s->fields && !x->nr_columns)
-		return misused("explain: -T fields needs fields: -e NAME (rtgt explain --list-fields)");
+		return misused("explain: -T fields needs fields: -e NAME; -G lists them");
 	if (x->nr_columns && !s->fields)
 		return misused("explain: -e is for -T fields");
 	if (x->json && s->fields)
@@ -126,7 +127,8 @@ static int parse(struct explain *x, struct source *s, int argc, char **argv)
 		if (opt == ':')
 			return misused("explain: %s needs a value", argv[optind - 1]);
 		if (opt == '?')
-			return misused("explain: unknown option %s (rtgt explain --help)", argv[optind - 1]);
+			return misused("explain: unknown option %s (rtgt explain --help)",
+				       argv[optind - 1]);
 		rc = set(x, s, opt, optarg);
 		if (rc)
 			return rc;

@@ -49,7 +49,8 @@ struct explain {
 	unsigned int nr_columns;
 	struct iwarp *iwarp;
 	uint64_t packets, bytes;
-	uint64_t seen[PKT_IWARP + 1], icrc[PKT_ICRC_CUT + 1], crc[PKT_ICRC_CUT + 1], fault[PKT_FAULTS];
+	uint64_t seen[PKT_IWARP + 1], icrc[PKT_ICRC_CUT + 1], crc[PKT_ICRC_CUT + 1],
+		fault[PKT_FAULTS];
 };
 
 /**

@@ -24,7 +24,8 @@ int explain_add_column(struct explain *x, const char *name)
 		return misused("explain: at most %d fields", EXPLAIN_FIELDS_MAX);
 	for (const struct pkt_layout *l = pkt_layouts; l->nr; l++) {
 		for (unsigned int i = 0; i < l->nr; i++) {
-			if (strcmp(l->field[i].name, name) || c->nr == sizeof(c->place) / sizeof(c->place[0]))
+			if (strcmp(l->field[i].name, name) ||
+			    c->nr == sizeof(c->place) / sizeof(c->place[0]))
 				continue;
 			c->place[c->nr].layout = l;
 			c->place[c->nr++].field = &l->field[i];
@@ -66,7 +67,8 @@ static void print_column(const struct column *c, const struct pkt *p, bool *more
 			continue;
 		if (*more)
 			putchar_unlocked(',');
-		fwrite_unlocked(text, 1, pkt_field_print(p, c->place[i].layout, c->place[i].field, text,
+		fwrite_unlocked(text, 1,
+				pkt_field_print(p, c->place[i].layout, c->place[i].field, text,
 							 sizeof(text)), stdout);
 		*more = true;
 	}

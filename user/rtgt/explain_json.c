@@ -11,7 +11,8 @@
 
 static void print(struct json_object *o)
 {
-	fputs(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+	fputs(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+					     JSON_C_TO_STRING_NOSLASHESCAPE),
 	      stdout);
 	putchar('\n');
 	json_object_put(o);
@@ -48,7 +49,8 @@ static struct json_object *json_field(const struct pkt *p, const struct pkt_layo
 	rtgt_json_str(o, "name", f->name);
 	rtgt_json_str(o, "label", f->label);
 	rtgt_json_int(o, "bit", f->bit);
-	rtgt_json_int(o, "bits", f->format == PKT_REST ? 8 * p->at[l->header].len - f->bit : f->bits);
+	rtgt_json_int(o, "bits", f->format == PKT_REST ? 8 * p->at[l->header].len - f->bit :
+		      f->bits);
 	json_object_object_add(o, "value", json_object_new_string_len(text, (int)n));
 	if (f->words)
 		words = f->words(pkt_field_value(p, l, f));
@@ -177,7 +179,8 @@ void explain_json_summary(const struct explain *x)
 	json_object_object_add(o, "crc", crc);
 	for (unsigned int i = 1; i < PKT_FAULTS; i++)
 		if (x->fault[i])
-			rtgt_json_int(fault, pkt_fault_name((enum pkt_fault)i), (int64_t)x->fault[i]);
+			rtgt_json_int(fault, pkt_fault_name((enum pkt_fault)i),
+				      (int64_t)x->fault[i]);
 	json_object_object_add(o, "faults", fault);
 	print(o);
 }
