@@ -8,18 +8,19 @@
 #include "fields.h"
 #include "words.h"
 
+#define SECOND(a, b, ...) b
 /* name, label, first bit, bits, format without PKT_, and perhaps words_... */
 #define F(n, l, first, count, form, ...) \
-	{ .name = n, .label = l, .bit = first, .bits = count, .format = PKT_##form \
-	  __VA_OPT__(, .words =) __VA_ARGS__ }
+	{ .name = n, .label = l, .bit = first, .bits = count, .format = PKT_##form, \
+	  .words = SECOND(NULL, ##__VA_ARGS__, NULL) }
 /* A member of struct pkt: name, label, member, format, words_... */
 #define M(name, label, member, format, ...) \
 	F(name, label, 8 * offsetof(struct pkt, member), 8 * sizeof(((struct pkt *)0)->member), \
-	  format __VA_OPT__(,) __VA_ARGS__)
+	  format, ##__VA_ARGS__)
 /* A member of a structure of rtgt's own */
 #define R(name, label, structure, member, format, ...) \
 	F(name, label, 8 * offsetof(struct structure, member), \
-	  8 * sizeof(((struct structure *)0)->member), format __VA_OPT__(,) __VA_ARGS__)
+	  8 * sizeof(((struct structure *)0)->member), format, ##__VA_ARGS__)
 
 static const struct pkt_field frame[] = {
 	M("frame.number", "packet", number, MEMBER),

@@ -47,10 +47,11 @@ int explain_list_fields(void)
 	for (const struct pkt_layout *l = pkt_layouts; l->nr; l++) {
 		for (unsigned int i = 0; i < l->nr; i++) {
 			const struct pkt_field *f = &l->field[i];
-			const unsigned int bit = l->header == PKT_FRAME ? 0 : f->bit;
+			const bool frame = l->header == PKT_FRAME;
+			const unsigned int bit = frame ? 0 : f->bit, bits = frame ? 0 : f->bits;
 
 			printf("%s\t%s\t%u\t%u\t%s\n", f->name, pkt_header_name(l->header), bit,
-			       l->header == PKT_FRAME ? 0 : f->bits, f->label);
+			       bits, f->label);
 		}
 	}
 	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
