@@ -61,6 +61,7 @@ int explain_list_fields(void)
 static void print_column(const struct column *c, const struct pkt *p, bool *more)
 {
 	static char text[VALUE_MAX];
+	size_t len;
 
 	for (unsigned int i = 0; i < c->nr; i++) {
 		if (!pkt_has_layout(p, c->place[i].layout) ||
@@ -68,9 +69,8 @@ static void print_column(const struct column *c, const struct pkt *p, bool *more
 			continue;
 		if (*more)
 			putchar_unlocked(',');
-		fwrite_unlocked(text, 1,
-				pkt_field_print(p, c->place[i].layout, c->place[i].field, text,
-							 sizeof(text)), stdout);
+		len = pkt_field_print(p, c->place[i].layout, c->place[i].field, text, sizeof(text));
+		fwrite_unlocked(text, 1, len, stdout);
 		*more = true;
 	}
 }
