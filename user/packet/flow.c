@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A capture, packet by packet: which connection a packet is of, and when a
+ * connection is over.
+ *
+ * Connections are found by (address, QP) and, for the CM's messages, by (address,
+ * communication ID).  QP numbers are used again: a REQ that names one ends what had
+ * it.  A connection that has ended lingers for late packets and is then freed; where
+ * there are too many the one that was silent longest goes, and is counted.
+ *
+ * flow_cm.c follows the CM, flow_req.c and flow_ack.c the messages, flow_cap.c what
+ * memory was advertised, rules.c judges.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow_priv.h"
+
+static struct flow_key **bucket(struct flow_key **table, const uint8_t *addr, uint32_t number)
+{
+	uint32_t h = number * 2654435761u;
+
+	for (int i = 0; i < 16; i++)
+		h = (h ^ addr[i]) * 16777619u;
+	return &table[(h ^ h >> 15) % FLOW_BUCKETS];
+}
+
+struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn, uint8_t *end)
+{
+	struct flow_key *k = *bucket(f->by_qp, addr, qpn);
+
+	for (; k; k = k->next) {
+		const struct flow_end *e = &k->conn->end[k->end];
+
+		if (e->qpn == qpn && flow_same_addr(e->addr, addr)) {
+			*end = k->end;
+			return k->conn;
+		}
+	}
+	return NULL;
+}
+
+struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id, uint8_t *end)
+{
+	struct flow_key *k = *bucket(f->by_comm, addr, comm_id);
+
+	for (; k; k = k->next) {
+		const struct flow_end *e = &k->conn->end[k->end];
+
+		if (e->comm_id == comm_id && flow_same_addr(e->addr, addr)) {
+			*end = k->end;
+			return k->conn;
+		}
+	}
+	return NULL;
+}
+
+static void key_add(struct flow_key **head, struct flow_key *k, struct flow_conn *c, uint8_t end)
+{
+	k->conn = c;
+	k->end = end;
+	k->next = *head;
+	*head = k;
+}
+
+static void key_remove(struct flow_key **head, struct flow_key *k)
+{
+	if (!k->conn)
+		return;
+	while (*head != k)
+		head = &(*head)->next;
+	*head = k->next;
+	k->conn = NULL;
+}
+
+/* An end has this QP from now on; whoever had it has ended */
+void flow_bind(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t qpn)
+{
+	struct flow_end *e = &c->end[end];
+	struct flow_conn *had;
+	uint8_t had_end;
+
+	key_remove(bucket(f->by_qp, e->addr, e->qpn), &c->qp[end]);
+	e->qpn = qpn;
+	while ((had = flow_find_qp(f, e->addr, qpn, &had_end)) && had != c) {
+		had->replaced = true;
+		flow_conn_end(f, had);
+	}
+	key_add(bucket(f->by_qp, e->addr, qpn), &c->qp[end], c, end);
+}
+
+void flow_name(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t comm_id)
+{
+	struct flow_end *e = &c->end[end];
+
+	key_remove(bucket(f->by_comm, e->addr, e->comm_id), &c->comm[end]);
+	e->comm_id = comm_id;
+	key_add(bucket(f->by_comm, e->addr, comm_id), &c->comm[end], c, end);
+}
+
+static void unlink_age(struct flow *f, struct flow_conn *c)
+{
+	*(c->newer ? &c->newer->older : &f->newest) = c->older;
+	*(c->older ? &c->older->newer : &f->oldest) = c->newer;
+}
+
+static void link_newest(struct flow *f, struct flow_conn *c)
+{
+	c->newer = NULL;
+	c->older = f->newest;
+	*(c->older ? &c->older->newer : &f->oldest) = c;
+	f->newest = c;
+}
+
+static void make_room(struct flow *f)
+{
+	struct flow_conn *c = f->oldest;
+
+	while (c && !c->ended)
+		c = c->newer;
+	if (!c) {
+		c = f->oldest;
+		c->forgotten = true;
+		f->totals.forgotten_connections++;
+	}
+	flow_conn_end(f, c);
+}
+
+/**
+ * flow_conn_new() - room for a connection
+ * @f: flow
+ * @p: its first packet: the sender is end 0
+ *
+ * Return: the connection; NULL without memory.
+ */
+struct flow_conn *flow_conn_new(struct flow *f, const struct pkt *p)
+{
+	struct flow_conn *c;
+
+	if (f->conns >= f->max_conns)
+		make_room(f);
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->id = ++f->next_conn;
+	c->first_packet = p->number;
+	c->first_ns = p->ns;
+	c->last_ns = p->ns;
+	c->end[0].ip_version = p->ip_version;
+	c->end[1].ip_version = p->ip_version;
+	memcpy(c->end[0].addr, p->src, 16);
+	memcpy(c->end[1].addr, p->dst, 16);
+	link_newest(f, c);
+	f->conns++;
+	f->totals.connections++;
+	return c;
+}
+
+/* Tells of what is left of it, and frees it */
+void flow_conn_end(struct flow *f, struct flow_conn *c)
+{
+	struct rule_case end = { .conn = c, .want = -1 };
+
+	for (int i = 0; i < 2; i++) {
+		struct flow_half *h = &c->half[i];
+
+		for (uint32_t n = 0; n < h->nr; n++) {
+			struct flow_msg *m = flow_msg_at(h, n);
+
+			if (m->status == FLOW_OPEN)
+				flow_msg_done(f, c, m, FLOW_UNANSWERED, NULL);
+		}
+	}
+	if (c->guessed)
+		f->totals.guessed++;
+	rules_judge(f, AT_END, &end);
+	if (f->ops->connection)
+		f->ops->connection(f->arg, c);
+	for (uint8_t i = 0; i < 2; i++) {
+		key_remove(bucket(f->by_qp, c->end[i].addr, c->end[i].qpn), &c->qp[i]);
+		key_remove(bucket(f->by_comm, c->end[i].addr, c->end[i].comm_id), &c->comm[i]);
+		free(c->half[i].msg);
+		free(c->half[i].cap);
+	}
+	unlink_age(f, c);
+	f->conns--;
+	free(c);
+}
+
+static void let_go(struct flow *f, uint64_t ns)
+{
+	struct flow_conn *c = f->oldest;
+
+	/* The oldest only: one that has not ended in front of it costs room, not truth */
+	while (c && c->ended && c->last_ns + FLOW_LINGER_NS < ns) {
+		struct flow_conn *next = c->newer;
+
+		flow_conn_end(f, c);
+		c = next;
+	}
+}
+
+/* A packet of this connection: it is the newest now */
+void flow_touch(struct flow *f, struct flow_conn *c, const struct pkt *p)
+{
+	c->packets++;
+	c->bytes += p->len;
+	c->last_ns = p->ns;
+	c->last_packet = p->number;
+	if (f->newest != c) {
+		unlink_age(f, c);
+		link_newest(f, c);
+	}
+}
+
+/* Bytes a packet carries; of one that was cut as many as it had */
+static uint32_t payload_of(const struct pkt *p)
+{
+	uint32_t end = 0;
+
+	if (p->fault != PKT_CUT)
+		return p->at[PKT_PAYLOAD].len;
+	for (int h = PKT_BTH; h <= PKT_IETH; h++)
+		if (p->at[h].len && p->at[h].off + p->at[h].len > (int)end)
+			end = p->at[h].off + p->at[h].len;
+	return p->len > end + p->pad + 4 ? p->len - end - p->pad - 4 : 0;
+}
+
+static bool is_answer(uint8_t opcode)
+{
+	uint8_t op = opcode & 0x1f;
+
+	return op >= PKT_READ_FIRST && op <= PKT_ATOMIC_ACK;
+}
+
+/* Who of a capture that begins in the middle answers whom: by the PSN */
+static struct flow_conn *guess_answered(struct flow *f, const struct pkt *p)
+{
+	for (struct flow_conn *c = f->newest; c; c = c->older) {
+		struct flow_half *h = &c->half[0];
+
+		if (c->guessed && !c->has_qps && flow_same_addr(c->end[1].addr, p->src) &&
+		    flow_same_addr(c->end[0].addr, p->dst) && h->known &&
+		    (flow_msg_of(h, p->psn) || flow_psn_diff(h->next, p->psn) == 1)) {
+			flow_bind(f, c, 0, p->qpn);
+			c->has_qps = true;
+			return c;
+		}
+	}
+	return NULL;
+}
+
+static struct flow_conn *guess(struct flow *f, const struct pkt *p, uint8_t *to)
+{
+	struct flow_conn *c = NULL;
+
+	*to = 0;
+	if (is_answer(p->opcode))
+		return guess_answered(f, p);
+	c = flow_conn_new(f, p);
+	if (!c)
+		return NULL;
+	c->guessed = true;
+	flow_bind(f, c, 1, p->qpn);
+	*to = 1;
+	return c;
+}
+
+/* UD: a conversation of two QPs, found by whom it is for and judged by nothing but its packets */
+static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+{
+	uint8_t to, from;
+	struct flow_conn *c = flow_find_qp(f, p->dst, p->qpn, &to);
+
+	if (c && (c->end[!to].qpn != p->src_qpn || !flow_same_addr(c->end[!to].addr, p->src)))
+		c = flow_find_qp(f, p->src, p->src_qpn, &from);
+	if (c && c->transport != PKT_UD)
+		c = NULL;
+	if (!c) {
+		c = flow_conn_new(f, p);
+		if (!c)
+			return;
+		c->transport = PKT_UD;
+		c->has_qps = true;
+		flow_bind(f, c, 0, p->src_qpn);
+		if (!flow_find_qp(f, p->dst, p->qpn, &to))
+			flow_bind(f, c, 1, p->qpn);
+		c->end[1].qpn = p->qpn;
+	}
+	seen->conn = c;
+	seen->from = !flow_same_addr(p->src, c->end[0].addr) || p->src_qpn != c->end[0].qpn;
+	flow_touch(f, c, p);
+	flow_request(f, p, seen);
+}
+
+static void connected(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+{
+	uint8_t to;
+	struct flow_conn *c = flow_find_qp(f, p->dst, p->qpn, &to);
+
+	/* Another host that sends to this QP is not its peer */
+	if (c && !flow_same_addr(c->end[!to].addr, p->src))
+		return;
+	if (!c)
+		c = guess(f, p, &to);
+	if (!c)
+		return;
+	c->transport = p->opcode & 0xe0;
+	seen->conn = c;
+	seen->from = !to;
+	flow_touch(f, c, p);
+	if (!c->data && !seen->from && !c->rtu)
+		c->early_data = p->number;
+	if (!seen->from)
+		c->data = true;
+	if (is_answer(p->opcode)) {
+		seen->answer = true;
+		flow_answer(f, p, seen);
+	} else {
+		flow_request(f, p, seen);
+	}
+}
+
+/* A packet nobody may believe: only where it belongs is told */
+static void corrupt(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+{
+	uint8_t to = 0;
+
+	f->totals.corrupt++;
+	seen->class = FLOW_CORRUPT;
+	seen->conn = p->kind == PKT_ROCE ? flow_find_qp(f, p->dst, p->qpn, &to) : NULL;
+	seen->from = !to;
+	if (seen->conn)
+		flow_touch(f, seen->conn, p);
+}
+
+/**
+ * flow_packet() - the next packet
+ * @f: flow
+ * @p: packet
+ * @seen: filled in: what it is to its connection
+ */
+void flow_packet(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+{
+	struct rule_case any = { .p = p, .seen = seen, .want = -1 };
+
+	memset(seen, 0, sizeof(*seen));
+	if (!f->first_ns)
+		f->first_ns = p->ns;
+	if (p->kind != PKT_ROCE && p->kind != PKT_ROCE_CM)
+		return;
+	let_go(f, p->ns);
+	seen->payload = payload_of(p);
+	if (p->icrc == PKT_ICRC_BAD)
+		corrupt(f, p, seen);
+	else if (p->fault != PKT_WHOLE && p->fault != PKT_CUT)
+		seen->class = FLOW_ALIEN;
+	else if (p->kind == PKT_ROCE_CM)
+		flow_cm(f, p, seen);
+	else if ((p->opcode & 0xe0) == PKT_UD)
+		datagram(f, p, seen);
+	else if ((p->opcode & 0xe0) == PKT_RC || (p->opcode & 0xe0) == PKT_UC)
+		connected(f, p, seen);
+	any.conn = seen->conn;
+	any.msg = seen->msg;
+	rules_judge(f, AT_PACKET, &any);
+}
+
+/**
+ * flow_new() - begin with a capture
+ * @ops: who is told what; any of them may be NULL
+ * @arg: handed to them
+ * @max_conns: connections that are kept at a time, 0 for the usual 4096
+ * @max_msgs: messages that wait in each direction of one, 0 for the usual 1024
+ *
+ * Return: the flow, to be freed with flow_free(); NULL without memory.
+ */
+struct flow *flow_new(const struct flow_ops *ops, void *arg, unsigned int max_conns, unsigned int max_msgs)
+{
+	struct flow *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->ops = ops;
+	f->arg = arg;
+	f->max_conns = max_conns ? max_conns : 4096;
+	f->max_msgs = max_msgs ? max_msgs : 1024;
+	return f;
+}
+
+/* The capture is over: tells of all connections that are left, the oldest first */
+void flow_end(struct flow *f)
+{
+	while (f->oldest)
+		flow_conn_end(f, f->oldest);
+}
+
+void flow_free(struct flow *f)
+{
+	static const struct flow_ops nobody;
+
+	if (!f)
+		return;
+	f->ops = &nobody;
+	flow_end(f);
+	free(f);
+}
+
+const struct flow_totals *flow_totals(const struct flow *f)
+{
+	return &f->totals;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the packets of a capture make together: connections, messages, answers.
+ *
+ * A capture is given packet by packet.  What is kept is bounded, however long it is:
+ * so many connections, so many messages of each that wait for their answer, so many
+ * capabilities.  What is beyond a bound is let go, the oldest first, and counted.
+ *
+ * A connection's two ends are 0, the client (who sent the REQ), and 1, the server.  Of
+ * one whose beginning is not in the capture (@guessed) end 0 is whoever is seen asking
+ * first.
+ */
+#ifndef RTGT_FLOW_H
+#define RTGT_FLOW_H
+
+#include "packet.h"
+
+#define FLOW_STEPS	12	/* of a connection that are kept */
+#define FLOW_CAPS	64	/* capabilities of an end's memory */
+#define FLOW_RECENT	64	/* packets a copy of which is told from another sending */
+#define FLOW_PENDING	16	/* requests whose reply changes capabilities */
+
+#define FLOW_PSN_MASK	0xffffffu
+
+enum flow_op {
+	FLOW_SEND, FLOW_WRITE, FLOW_READ, FLOW_CAS, FLOW_FAA, FLOW_FLUSH, FLOW_ATOMIC_WRITE,
+	FLOW_OPS
+};
+
+/* How a message ended */
+enum flow_status {
+	FLOW_OPEN,
+	FLOW_OK,		/* answered */
+	FLOW_NAK,		/* refused: syndrome says why */
+	FLOW_UNANSWERED,	/* its connection ended, or the capture did */
+	FLOW_SENT,		/* all of it was sent; on UC and UD nobody answers */
+	FLOW_INCOMPLETE		/* UC: a part of it was never seen */
+};
+
+/* What a packet is beside those before it */
+enum flow_class {
+	FLOW_ALIEN,		/* not RDMA, or of nothing we know */
+	FLOW_NEW,
+	FLOW_DUPLICATE,		/* the network made a copy */
+	FLOW_RETRANSMITTED,	/* its sender sent it again */
+	FLOW_BEYOND,		/* behind a gap: one before it is missing */
+	FLOW_CORRUPT		/* its ICRC is wrong: nobody may believe it */
+};
+
+/* Is an access inside what was advertised? */
+enum flow_grant {
+	FLOW_GRANT_NONE_NEEDED,	/* nothing is touched */
+	FLOW_GRANT_UNKNOWN,	/* we do not know what was advertised */
+	FLOW_GRANT_INSIDE,
+	FLOW_GRANT_CLAIMED,	/* inside what a client says is its memory */
+	FLOW_GRANT_UNCERTAIN,	/* the key is another connection's, or is being revoked */
+	FLOW_GRANT_KEY,		/* no such key was advertised */
+	FLOW_GRANT_DEAD,	/* the key was revoked */
+	FLOW_GRANT_RANGE,	/* the key's memory does not reach there */
+	FLOW_GRANT_RIGHT	/* it may be reached, but not like this */
+};
+
+enum flow_step {
+	FLOW_STEP_REQ, FLOW_STEP_MRA, FLOW_STEP_REJ, FLOW_STEP_REP, FLOW_STEP_RTU, FLOW_STEP_DREQ,
+	FLOW_STEP_DREP, FLOW_STEP_SIDR_REQ, FLOW_STEP_SIDR_REP, FLOW_STEP_OTHER
+};
+
+/**
+ * struct flow_cap - memory a peer may reach
+ * @source: who said so: 'r' the REP, 'm' a reply of the target, 'c' the client's request
+ * @access: RTGT_ACCESS_*
+ * @region: the target's index of it
+ * @dying: being revoked: it may be alive or not
+ * @dead: revoked
+ */
+struct flow_cap {
+	uint64_t addr, len;
+	uint32_t rkey, access;
+	uint16_t region;
+	char source;
+	bool dying, dead;
+};
+
+/**
+ * struct flow_msg - a message, from First to Last
+ * @id: of the capture, from 1
+ * @from: end that sent it
+ * @nth: of its direction, from 1: its MSN once it is done
+ * @last_psn: valid when @whole; of a READ the last one of its answer
+ * @bytes: its length; of a SEND those seen so far
+ * @needed: packets that it takes on this path, answers with data included, acknowledges not
+ * @sent: those that were seen, copies included
+ * @answer_psn: READ: what the next packet of the answer has
+ * @answer_gap: READ: the packet of the answer behind the one that is missing; 0: none is
+ * @sent_ns: when its last packet was sent first
+ * @end_packet: the one that answered it
+ * @rtgt_op: of a SEND in the target's language, 0 if it is not; @rtgt_status of a reply
+ */
+struct flow_msg {
+	uint64_t id;
+	enum flow_op op;
+	enum flow_status status;
+	enum flow_grant grant;
+	uint8_t from, syndrome;
+	uint8_t rtgt_op, rtgt_status;
+	bool has_imm, has_inv, whole, asked_again;
+	uint32_t nth, first_psn, last_psn;
+	uint64_t bytes, va;
+	uint32_t rkey, imm, inv_rkey;
+	uint32_t needed, sent, retransmitted, duplicates, rnr;
+	uint32_t answer_psn;
+	uint64_t answer_gap;
+	uint64_t first_packet, last_packet, end_packet;
+	uint64_t first_ns, sent_ns, end_ns;
+};
+
+/* A packet that was seen lately */
+struct flow_mark {
+	uint32_t psn, icrc;
+	uint16_t ip_id;
+	uint8_t opcode;
+	uint64_t ns;
+};
+
+/**
+ * struct flow_half - what one end asks of the other
+ * @known: @next is valid
+ * @next: PSN of the next new request
+ * @beyond: behind the highest PSN seen
+ * @gap: @next is missing: @gap_packet is behind it
+ * @begun: messages begun
+ * @base: what is added to flow_msg.nth to give the MSN, valid with @msn_known
+ * @answered: highest PSN that was answered, valid with @has_answered
+ * @repeated: something was seen twice since all was answered
+ * @msg: those that are open, a ring that begins at @head
+ * @cap: the memory of *this* end, which the other asks for
+ * @caps_lost: some are no longer kept
+ */
+struct flow_half {
+	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending;
+	uint32_t next, beyond, answered, begun, base;
+	uint64_t gap_packet;
+	struct flow_msg *msg;
+	uint32_t head, nr, room;
+	struct flow_mark mark[FLOW_RECENT];
+	struct flow_cap *cap;
+	uint16_t caps;
+	uint64_t packets, bytes, retransmitted, duplicates, gaps, rnr, naks;
+	uint64_t ops[FLOW_OPS], op_bytes[FLOW_OPS];
+	/* the list of an EXTENTS reply, which may reach over several packets */
+	struct {
+		uint32_t skip, left, access;
+		uint16_t region;
+		uint8_t part[20], have;
+	} list;
+};
+
+struct flow_end {
+	uint8_t ip_version, addr[16];
+	uint32_t qpn, comm_id;
+};
+
+/* Of an end, in a table: by its QP, by its communication ID */
+struct flow_key {
+	struct flow_key *next;
+	struct flow_conn *conn;		/* NULL: it is not in the table */
+	uint8_t end;
+};
+
+/**
+ * struct flow_conn - a connection, or who talks to whom by UD
+ * @transport: enum pkt_transport
+ * @mtu: path MTU in bytes, 0 while unknown
+ * @guessed: its beginning is not in the capture
+ * @rtgt: both ends speak rtgt (REQ), what the REP said is below
+ * @ended: DREP or REJ was seen, at @last_ns
+ * @forgotten: it was let go for another
+ */
+struct flow_conn {
+	uint64_t id;
+	uint8_t transport;
+	uint32_t mtu;
+	bool guessed, has_qps, rtgt, hello, is_private, ended, forgotten, replaced;
+	bool req, rep, rtu, rej, dreq, drep, data;
+	uint16_t responder_resources[2], reject;
+	uint64_t service_id;
+	struct flow_end end[2];
+	struct flow_half half[2];
+	struct { enum flow_step step; uint8_t from; uint64_t packet, ns; } step[FLOW_STEPS];
+	unsigned int steps, repeated_steps;
+	uint64_t early_data;	/* packet of the client's before the RTU */
+	uint64_t packets, bytes, first_packet, first_ns, last_ns, last_packet;
+	uint32_t recv_size, conn_id;
+	struct { uint32_t tag; uint16_t region; uint8_t op; bool used; } pending[FLOW_PENDING];
+	unsigned int pendings;
+	struct flow_key qp[2], comm[2];
+	struct flow_conn *newer, *older;		/* by their last packet */
+};
+
+/**
+ * struct flow_seen - what a packet is to its connection
+ * @conn: NULL if it has none.  It and @msg are valid until the next packet
+ * @from: the end that sent it
+ * @answer: it goes with a request of the other end: @msg is that one's
+ * @payload: bytes that it carries, padding left out
+ */
+struct flow_seen {
+	enum flow_class class;
+	struct flow_conn *conn;
+	struct flow_msg *msg;
+	uint8_t from;
+	bool answer;
+	uint32_t payload;
+};
+
+struct flow;
+
+/**
+ * struct flow_ops - who is told what
+ * @message: a message has ended
+ * @connection: a connection has, or the capture
+ * @broken: a rule is broken: its name, the packet, what is wrong
+ */
+struct flow_ops {
+	void (*message)(void *arg, const struct flow_conn *conn, const struct flow_msg *msg);
+	void (*connection)(void *arg, const struct flow_conn *conn);
+	void (*broken)(void *arg, const char *rule, uint64_t packet, const char *words);
+};
+
+struct flow_totals {
+	uint64_t connections, guessed, messages, broken, deviations;
+	uint64_t forgotten_connections, forgotten_messages;
+	uint64_t retransmitted, duplicates, gaps, rnr, naks, corrupt;
+};
+
+struct flow *flow_new(const struct flow_ops *ops, void *arg, unsigned int max_conns, unsigned int max_msgs);
+void flow_packet(struct flow *f, const struct pkt *p, struct flow_seen *seen);
+void flow_end(struct flow *f);
+void flow_free(struct flow *f);
+const struct flow_totals *flow_totals(const struct flow *f);
+bool flow_ignore(struct flow *f, const char *rule);
+
+const char *flow_op_name(const struct flow_msg *m);
+const char *flow_status_name(const struct flow_msg *m, char *buf, size_t size);
+const char *flow_step_name(enum flow_step step);
+const char *flow_class_name(enum flow_class class);
+const char *flow_grant_words(enum flow_grant grant);
+
+/* Signed distance of two PSNs, from -2^23 to 2^23 - 1 */
+static inline int32_t flow_psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+/* Packets that so many bytes take */
+static inline uint32_t flow_packets(uint64_t bytes, uint32_t mtu)
+{
+	return bytes && mtu ? (bytes + mtu - 1) / mtu : 1;
+}
+
+#endif /* RTGT_FLOW_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What flow*.c and rules.c share among themselves. */
+#ifndef RTGT_FLOW_PRIV_H
+#define RTGT_FLOW_PRIV_H
+
+#include "flow.h"
+#include "rules.h"
+
+#define FLOW_BUCKETS	4096
+#define FLOW_SHARED	256	/* capabilities that a port's connections share */
+#define FLOW_KILLED	64	/* keys that died lately, of whatever connection */
+#define FLOW_LINGER_NS	2000000000ull	/* so long late packets find their ended connection */
+
+/* Of a host: the address is as in struct pkt */
+struct flow_shared {
+	uint8_t addr[16];
+	struct flow_cap cap;
+};
+
+struct flow_killed {
+	uint8_t addr[16];
+	uint32_t rkey;
+	uint64_t ns;
+};
+
+struct flow {
+	const struct flow_ops *ops;
+	void *arg;
+	unsigned int max_conns, max_msgs, conns;
+	struct flow_key *by_qp[FLOW_BUCKETS], *by_comm[FLOW_BUCKETS];
+	struct flow_conn *newest, *oldest;
+	struct flow_shared shared[FLOW_SHARED];
+	struct flow_killed killed[FLOW_KILLED];
+	unsigned int shareds, killeds;
+	uint64_t first_ns, next_conn, next_msg;
+	uint64_t ignored;	/* rules, a bit each */
+	struct flow_totals totals;
+};
+
+/* flow.c: the tables */
+struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn, uint8_t *end);
+struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id, uint8_t *end);
+struct flow_conn *flow_conn_new(struct flow *f, const struct pkt *p);
+void flow_bind(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t qpn);
+void flow_name(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t comm_id);
+void flow_conn_end(struct flow *f, struct flow_conn *c);
+void flow_touch(struct flow *f, struct flow_conn *c, const struct pkt *p);
+
+/* flow_cm.c */
+void flow_cm(struct flow *f, const struct pkt *p, struct flow_seen *seen);
+
+/* flow_req.c, flow_ack.c: what is asked, what is answered */
+void flow_request(struct flow *f, const struct pkt *p, struct flow_seen *seen);
+void flow_answer(struct flow *f, const struct pkt *p, struct flow_seen *seen);
+struct flow_msg *flow_msg_of(struct flow_half *h, uint32_t psn);
+struct flow_msg *flow_msg_at(struct flow_half *h, uint32_t i);
+void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum flow_status status,
+		   const struct pkt *p);
+void flow_msgs_shrink(struct flow_half *h);
+bool flow_is_copy(struct flow_half *h, const struct pkt *p);
+void flow_lost_track(struct flow *f, struct flow_conn *c, struct flow_half *h, uint32_t next);
+
+/* flow_cap.c */
+void flow_cap_rep(struct flow *f, struct flow_conn *c, const struct pkt *p);
+void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m, const struct pkt *p, bool first);
+void flow_cap_inv(struct flow *f, struct flow_conn *c, const struct flow_msg *m, bool done);
+enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct flow_msg *m, const struct pkt *p);
+
+static inline bool flow_same_addr(const uint8_t *a, const uint8_t *b)
+{
+	return !__builtin_memcmp(a, b, 16);
+}
+
+#endif /* RTGT_FLOW_PRIV_H */

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Names of what flow.h knows.
+ */
+#include <stdio.h>
+
+#include "flow.h"
+
+/**
+ * flow_op_name() - what a message does, as "rtgt ping" calls it
+ * @m: message
+ */
+const char *flow_op_name(const struct flow_msg *m)
+{
+	static const char *const names[] = {
+		[FLOW_SEND] = "SEND", [FLOW_WRITE] = "WRITE", [FLOW_READ] = "READ", [FLOW_CAS] = "CAS",
+		[FLOW_FAA] = "FAA", [FLOW_FLUSH] = "FLUSH", [FLOW_ATOMIC_WRITE] = "ATOMIC_WRITE",
+	};
+
+	if (m->op == FLOW_SEND && m->has_inv)
+		return "SEND_WITH_INV";
+	if (m->has_imm)
+		return m->op == FLOW_SEND ? "SEND_WITH_IMM" : "WRITE_WITH_IMM";
+	return names[m->op];
+}
+
+/**
+ * flow_status_name() - how a message ended
+ * @m: message
+ * @buf: room for the words
+ * @size: bytes of it
+ */
+const char *flow_status_name(const struct flow_msg *m, char *buf, size_t size)
+{
+	static const char *const names[] = {
+		[FLOW_OPEN] = "open", [FLOW_OK] = "ok", [FLOW_UNANSWERED] = "unanswered", [FLOW_SENT] = "sent",
+		[FLOW_INCOMPLETE] = "incomplete",
+	};
+
+	if (m->status != FLOW_NAK)
+		return names[m->status];
+	snprintf(buf, size, "nak %s", pkt_nak_name(m->syndrome));
+	return buf;
+}
+
+const char *flow_step_name(enum flow_step step)
+{
+	static const char *const names[] = {
+		[FLOW_STEP_REQ] = "REQ", [FLOW_STEP_MRA] = "MRA", [FLOW_STEP_REJ] = "REJ",
+		[FLOW_STEP_REP] = "REP", [FLOW_STEP_RTU] = "RTU", [FLOW_STEP_DREQ] = "DREQ",
+		[FLOW_STEP_DREP] = "DREP", [FLOW_STEP_SIDR_REQ] = "SIDR_REQ",
+		[FLOW_STEP_SIDR_REP] = "SIDR_REP", [FLOW_STEP_OTHER] = "other",
+	};
+
+	return names[step];
+}
+
+const char *flow_class_name(enum flow_class class)
+{
+	static const char *const names[] = {
+		[FLOW_ALIEN] = "alien", [FLOW_NEW] = "new", [FLOW_DUPLICATE] = "duplicate",
+		[FLOW_RETRANSMITTED] = "retransmitted", [FLOW_BEYOND] = "beyond a gap",
+		[FLOW_CORRUPT] = "corrupt",
+	};
+
+	return names[class];
+}
+
+const char *flow_grant_words(enum flow_grant grant)
+{
+	static const char *const words[] = {
+		[FLOW_GRANT_NONE_NEEDED] = "nothing is touched",
+		[FLOW_GRANT_UNKNOWN] = "what was advertised is not known",
+		[FLOW_GRANT_INSIDE] = "inside what was advertised",
+		[FLOW_GRANT_CLAIMED] = "inside what the client says it has",
+		[FLOW_GRANT_UNCERTAIN] = "the key is another connection's, or is being revoked",
+		[FLOW_GRANT_KEY] = "no such key was advertised",
+		[FLOW_GRANT_DEAD] = "the key was revoked",
+		[FLOW_GRANT_RANGE] = "that is not all inside the memory of this key",
+		[FLOW_GRANT_RIGHT] = "the key does not allow this operation",
+	};
+
+	return words[grant];
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The rules: what has to be, who says so, and what devices do that is let pass.
+ *
+ * A rule says what is wrong on the wire, not what went wrong: a refusal that was
+ * provoked, a packet that was lost and sent again, a duplicate are as they should be.
+ * So a rule asks whether the answer is right, for instance not whether an rkey is one
+ * that was advertised but whether one that was not is served.
+ *
+ * IBA is the InfiniBand Architecture Specification, volume 1, release 1.4 or later.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "flow_priv.h"
+
+#define NAK_INVALID	1
+#define NAK_ACCESS	2
+
+__attribute__((format(printf, 4, 5)))
+static uint64_t say(uint64_t packet, char *words, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(words, size, fmt, ap);
+	va_end(ap);
+	return packet;
+}
+
+static uint64_t icrc(const struct rule_case *c, char *words, size_t size)
+{
+	const uint8_t *has = pkt_bytes(c->p, PKT_ICRC);
+
+	if (c->p->icrc != PKT_ICRC_BAD || !has)
+		return 0;
+	return say(c->p->number, words, size,
+		   "the ICRC is 0x%02x%02x%02x%02x, of these bytes it is 0x%08x: the packet was changed on its way",
+		   has[0], has[1], has[2], has[3], c->p->icrc_want);
+}
+
+static uint64_t continuity(const struct rule_case *c, char *words, size_t size)
+{
+	if (c->half->gap)
+		return say(c->half->gap_packet, words, size,
+			   "PSN %u is missing in front of this packet and was never sent again, but packet %" PRIu64
+			   " answers PSN %u", c->missing, c->p->number, c->p->psn);
+	return say(c->p->number, words, size, "this answers PSN %u, but the last request that was sent has PSN %u",
+		   c->p->psn, (c->missing - 1) & FLOW_PSN_MASK);
+}
+
+static uint64_t read_gap(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_msg *m = c->msg;
+
+	if (m->op != FLOW_READ || !m->answer_gap || m->asked_again || m->status == FLOW_OK)
+		return 0;
+	return say(m->answer_gap, words, size,
+		   "PSN %u of the data that packet %" PRIu64
+		   " asked for is missing in front of this packet, and nobody asked for it again",
+		   m->answer_psn, m->first_packet);
+}
+
+static uint64_t sequence(const struct rule_case *c, char *words, size_t size)
+{
+	if (c->first == c->first_op)
+		return 0;
+	return say(c->p->number, words, size, c->first_op ?
+		   "%s begins a message, but the one before has not ended" :
+		   "%s goes on with a message that has no beginning", pkt_opcode_name(c->p->opcode));
+}
+
+static uint64_t ackreq(const struct rule_case *c, char *words, size_t size)
+{
+	if (!c->last_op || c->p->ackreq || c->conn->transport != PKT_RC || !c->msg ||
+	    (c->msg->op != FLOW_SEND && c->msg->op != FLOW_WRITE))
+		return 0;
+	return say(c->p->number, words, size, "the last packet of a message does not ask for an acknowledge");
+}
+
+static uint64_t length(const struct rule_case *c, char *words, size_t size)
+{
+	uint32_t has = c->seen->payload;
+
+	if (c->conn->transport == PKT_UD || !c->msg)
+		return 0;
+	if (c->want >= 0 && has != c->want)
+		return say(c->p->number, words, size,
+			   "%u bytes, but here it has to be %" PRIi64 ", with a path MTU of %u and a message of %" PRIu64,
+			   has, c->want, c->conn->mtu, c->msg->bytes);
+	if (c->conn->mtu && has > c->conn->mtu)
+		return say(c->p->number, words, size, "%u bytes, more than the path MTU of %u", has, c->conn->mtu);
+	if (c->want < 0 && c->last_op && !c->first_op && !has)
+		return say(c->p->number, words, size, "the last packet of a message is empty");
+	return 0;
+}
+
+static uint64_t count(const struct rule_case *c, char *words, size_t size)
+{
+	if (!c->msg || c->last == c->last_op || !c->conn->mtu)
+		return 0;
+	return say(c->p->number, words, size, c->last_op ?
+		   "this is the last packet of %" PRIu64 " bytes, but with a path MTU of %u there have to be %u packets" :
+		   "%" PRIu64 " bytes go on here, but with a path MTU of %u they take %u packets",
+		   c->msg->bytes, c->conn->mtu, flow_packets(c->msg->bytes, c->conn->mtu));
+}
+
+static uint64_t pad(const struct rule_case *c, char *words, size_t size)
+{
+	if (c->p->pad == (-c->seen->payload & 3) || c->p->fault)
+		return 0;
+	return say(c->p->number, words, size, "%u bytes of padding behind %u bytes, which take %u", c->p->pad,
+		   c->seen->payload, -c->seen->payload & 3);
+}
+
+static uint64_t answer_sequence(const struct rule_case *c, char *words, size_t size)
+{
+	if (c->first == c->first_op && c->last == c->last_op)
+		return 0;
+	return say(c->p->number, words, size, "%s, but it is packet %u of %u of the answer",
+		   pkt_opcode_name(c->p->opcode), (unsigned int)flow_psn_diff(c->p->psn, c->msg->first_psn) + 1,
+		   (unsigned int)flow_psn_diff(c->msg->last_psn, c->msg->first_psn) + 1);
+}
+
+static uint64_t answer_length(const struct rule_case *c, char *words, size_t size)
+{
+	if (c->want < 0 || c->seen->payload == c->want)
+		return 0;
+	return say(c->p->number, words, size,
+		   "%u bytes come back, but here it has to be %" PRIi64 ": packet %" PRIu64 " asked for %" PRIu64,
+		   c->seen->payload, c->want, c->msg->first_packet, c->msg->bytes);
+}
+
+static uint64_t msn(const struct rule_case *c, char *words, size_t size)
+{
+	uint32_t room = (c->high - c->low) & FLOW_PSN_MASK;
+
+	if (((c->p->msn - c->low) & FLOW_PSN_MASK) <= room)
+		return 0;
+	if (!room)
+		return say(c->p->number, words, size, "the MSN is %u, but %u messages are done with PSN %u",
+			   c->p->msn, c->low, c->p->psn);
+	return say(c->p->number, words, size, "the MSN is %u, but it has to be from %u to %u with PSN %u",
+		   c->p->msn, c->low, c->high, c->p->psn);
+}
+
+static uint64_t capability(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_msg *m = c->msg;
+
+	if (m->status != FLOW_OK || m->grant < FLOW_GRANT_KEY)
+		return 0;
+	return say(m->first_packet, words, size,
+		   "%s of %" PRIu64 " bytes at 0x%" PRIx64 " with rkey 0x%x: %s, but packet %" PRIu64 " says it was done",
+		   flow_op_name(m), m->bytes, m->va, m->rkey, flow_grant_words(m->grant), m->end_packet);
+}
+
+static bool is_atomic(const struct flow_msg *m)
+{
+	return m->op == FLOW_CAS || m->op == FLOW_FAA || m->op == FLOW_ATOMIC_WRITE;
+}
+
+static uint64_t alignment(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_msg *m = c->msg;
+
+	if (m->status != FLOW_OK || !is_atomic(m) || !(m->va & 7))
+		return 0;
+	return say(m->first_packet, words, size,
+		   "%s at 0x%" PRIx64 ", which is no multiple of 8, but packet %" PRIu64 " says it was done",
+		   flow_op_name(m), m->va, m->end_packet);
+}
+
+static uint64_t nak_reason(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_msg *m = c->msg;
+	uint8_t code = PKT_SYNDROME_VALUE(m->syndrome);
+	/* READ and atomics take a resource, which the end that answers may not have */
+	bool depth = m->op != FLOW_WRITE && !c->conn->responder_resources[!m->from];
+
+	if (m->status != FLOW_NAK || m->grant != FLOW_GRANT_INSIDE || c->conn->ended || depth)
+		return 0;
+	if (code != NAK_ACCESS && !(code == NAK_INVALID && !(is_atomic(m) && m->va & 7)))
+		return 0;
+	return say(m->end_packet, words, size,
+		   "%s of packet %" PRIu64 " is refused (%s), but %" PRIu64 " bytes at 0x%" PRIx64
+		   " are inside what was advertised with rkey 0x%x",
+		   flow_op_name(m), m->first_packet, pkt_nak_name(m->syndrome), m->bytes, m->va, m->rkey);
+}
+
+static uint64_t cm(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_conn *conn = c->conn;
+	const char *missing = NULL;
+
+	if (!conn)
+		return 0;
+	if (c->p->attr == PKT_CM_RTU && !conn->rep)
+		missing = "REP";
+	else if (c->p->attr == PKT_CM_DREP && !conn->dreq)
+		missing = "DREQ";
+	else if (c->p->attr == PKT_CM_REP && c->seen->from == 1 && conn->rej)
+		missing = "new REQ";
+	if (!missing)
+		return 0;
+	return say(c->p->number, words, size, "a %s, but there was no %s before it", pkt_cm_name(c->p->attr), missing);
+}
+
+/* A RTU may be lost; then the REP is sent again, which is seen */
+static uint64_t no_rtu(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_conn *conn = c->conn;
+
+	if (!conn->rep || conn->rtu || !conn->early_data || conn->repeated_steps || !(conn->dreq || conn->ended))
+		return 0;
+	return say(conn->early_data, words, size,
+		   "the client sends on a connection for which it never sent the RTU (REP: packet %" PRIu64 ")",
+		   conn->step[conn->steps > 1 ? 1 : 0].packet);
+}
+
+static const struct rule rules[] = {
+	{ "icrc", "the ICRC is that of the packet's bytes", "IBA 7.8.1; RoCE annex A17", AT_PACKET, icrc },
+	{ "psn-continuity", "what is answered was sent: a PSN that was left out is sent again before anything behind it is answered",
+	  "IBA 9.7.3.4, 9.7.5.1.2", AT_MISSING, continuity },
+	{ "read-continuity", "data of a READ that is missing is asked for again", "IBA 9.7.5.1.1", AT_DONE, read_gap },
+	{ "opcode-sequence", "First, Middle, Last follow one another; Only stands alone", "IBA 9.7.4.1.1", AT_REQUEST,
+	  sequence },
+	{ "ackreq", "the last packet of a SEND or WRITE asks for an acknowledge",
+	  "IBA 9.7.3.3 leaves it to the requester; rxe always asks and answers nothing that does not. Devices that collect acknowledges may not: --ignore ackreq",
+	  AT_REQUEST, ackreq },
+	{ "length", "First and Middle carry the path MTU, the others the rest", "IBA 9.7.4.1.5, 9.7.4.1.6",
+	  AT_REQUEST, length },
+	{ "segments", "a WRITE takes as many packets as its length says", "IBA 9.7.4.1.6", AT_REQUEST, count },
+	{ "pad", "zero to three bytes fill the last word", "IBA 9.2.2", AT_REQUEST, pad },
+	{ "read-sequence", "the answer to a READ is First, Middle, Last or Only, as its length says", "IBA 9.7.5.1.9",
+	  AT_DATA, answer_sequence },
+	{ "read-length", "the answer to a READ is as long as was asked for", "IBA 9.7.5.1.9", AT_DATA, answer_length },
+	{ "read-pad", "zero to three bytes fill the last word", "IBA 9.2.2", AT_DATA, pad },
+	{ "msn", "an answer counts the messages that are done", "IBA 9.7.5.1.6, 9.7.7.1", AT_ANSWER, msn },
+	{ "capability", "what is not inside an advertised capability is refused, never served", "IBA 9.7.4.1.3, 10.6.3",
+	  AT_DONE, capability },
+	{ "alignment", "an atomic that is not aligned is refused", "IBA 9.4.5", AT_DONE, alignment },
+	{ "nak-reason", "what is inside an advertised capability is not refused for access", "IBA 9.7.5.2.4",
+	  AT_DONE, nak_reason },
+	{ "cm-sequence", "REP follows REQ, RTU follows REP, DREP follows DREQ", "IBA 12.9", AT_CM, cm },
+	{ "rtu", "a client that sends has sent a RTU, or had to be asked again for it",
+	  "IBA 12.9.8.3. Requests may be seen before the RTU, since the QP is ready when it is sent", AT_END, no_rtu },
+	{ }
+};
+
+/* rxe (rxe_resp.c) goes on with Middle or Last where a READ is asked for again from its
+ * middle: rdatm_res_state_replay is not rdatm_res_state_new
+ */
+static bool resumed(const struct rule_case *c)
+{
+	return c->msg->asked_again && c->last == c->last_op && !c->first_op;
+}
+
+static bool invalidation(const struct rule_case *c)
+{
+	return c->msg && c->msg->has_inv && c->p->msn == ((c->low - 1) & FLOW_PSN_MASK);
+}
+
+static const struct {
+	struct deviation d;
+	bool (*is)(const struct rule_case *c);
+} deviations[] = {
+	{ { "read-sequence", "a READ asked for again from its middle is answered with Middle or Last at once",
+	    "rxe: a replayed answer goes on in the state it had (rxe_resp.c, read_reply). The requester takes it, and IBA 9.7.5.1.9 wants First or Only" },
+	  resumed },
+	{ { "msn", "the ACK of a SEND_WITH_INVALIDATE whose key is none does not count it",
+	    "rxe: acknowledges before it fails (rxe_resp.c, execute: the error comes before msn++; class J)" },
+	  invalidation },
+};
+
+const struct rule *rules_list(void)
+{
+	return rules;
+}
+
+const struct deviation *rules_deviations(void)
+{
+	static struct deviation all[sizeof(deviations) / sizeof(deviations[0]) + 1];
+
+	for (size_t i = 0; i < sizeof(deviations) / sizeof(deviations[0]); i++)
+		all[i] = deviations[i].d;
+	return all;
+}
+
+static bool is_deviation(const struct rule *r, const struct rule_case *c)
+{
+	for (size_t i = 0; i < sizeof(deviations) / sizeof(deviations[0]); i++)
+		if (!strcmp(deviations[i].d.name, r->name) && deviations[i].is(c))
+			return true;
+	return false;
+}
+
+/**
+ * rules_judge() - ask the rules of an occasion
+ * @f: flow, whose broken() is told
+ * @at: the occasion
+ * @c: what there is to look at
+ */
+void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c)
+{
+	char words[512];
+
+	for (const struct rule *r = rules; r->name; r++) {
+		uint64_t packet;
+
+		if (r->at != at || f->ignored >> (r - rules) & 1)
+			continue;
+		packet = r->judge(c, words, sizeof(words));
+		if (!packet)
+			continue;
+		if (is_deviation(r, c)) {
+			f->totals.deviations++;
+			continue;
+		}
+		f->totals.broken++;
+		if (f->ops->broken)
+			f->ops->broken(f->arg, r->name, packet, words);
+	}
+}
+
+/**
+ * flow_ignore() - leave a rule out
+ * @rule: its name
+ *
+ * Return: false if there is no such rule.
+ */
+bool flow_ignore(struct flow *f, const char *rule)
+{
+	for (const struct rule *r = rules; r->name; r++) {
+		if (!strcmp(r->name, rule)) {
+			f->ignored |= 1ull << (r - rules);
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The rules of the protocol, a table: rules.c.
+ *
+ * A rule looks at one occasion and at what flow.c knows by then, and says what is
+ * wrong, or nothing.
+ */
+#ifndef RTGT_RULES_H
+#define RTGT_RULES_H
+
+#include "flow.h"
+
+/* When a rule is asked */
+enum rule_at {
+	AT_PACKET,	/* any packet of RoCE's */
+	AT_REQUEST,	/* a new packet of a request, with its message */
+	AT_MISSING,	/* an answer to what nobody sent */
+	AT_ANSWER,	/* a packet that answers, before its messages are done */
+	AT_DATA,	/* a new packet of a READ's answer */
+	AT_DONE,	/* a message has ended */
+	AT_CM,		/* a message of the CM, before it is counted */
+	AT_END,		/* a connection has ended */
+};
+
+/**
+ * struct rule_case - what a rule may look at
+ * @p: the packet, NULL for what happened because the capture ended
+ * @conn: its connection, may be NULL where the rule is AT_PACKET
+ * @half: requests of the end that asked
+ * @msg: message that the packet belongs to, or NULL
+ * @seen: what flow.c made of the packet
+ * @want: bytes that a packet of data ought to have; -1: unknown
+ * @low: AT_ANSWER: lowest MSN that is right
+ * @high: highest one
+ * @first, @last: AT_REQUEST, AT_DATA: of its message by the length; @first_op, @last_op by its opcode
+ */
+struct rule_case {
+	const struct pkt *p;
+	const struct flow_conn *conn;
+	const struct flow_half *half;
+	const struct flow_msg *msg;
+	const struct flow_seen *seen;
+	int64_t want;
+	uint32_t low, high;
+	bool first, last, first_op, last_op;
+	uint32_t missing;
+};
+
+struct flow;
+
+void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c);
+
+/**
+ * struct rule - one of them, for who lists them
+ * @name: one word
+ * @says: what has to be
+ * @why: who says so, and what devices do
+ */
+struct rule {
+	const char *name, *says, *why;
+	enum rule_at at;
+	/* Returns the packet to name, 0 if all is well; writes what is wrong */
+	uint64_t (*judge)(const struct rule_case *c, char *words, size_t size);
+};
+
+/* What a device does that the rules call wrong, and is let pass */
+struct deviation {
+	const char *name, *says, *why;
+};
+
+const struct rule *rules_list(void);		/* ends with an entry without a name */
+const struct deviation *rules_deviations(void);
+
+#endif /* RTGT_RULES_H */
