@@ -91,6 +91,7 @@ struct flow_cap {
  * @needed: packets that it takes on this path, answers with data included, acknowledges not
  * @sent: those that were seen, copies included
  * @answer_psn: READ: what the next packet of the answer has
+ * @refused_packet: a NAK said that what this one was allowed is not (nobody is asked twice)
  * @answer_gap: READ: the packet of the answer behind the one that is missing; 0: none is
  * @sent_ns: when its last packet was sent first
  * @end_packet: the one that answered it
@@ -109,7 +110,7 @@ struct flow_msg {
 	uint32_t rkey, imm, inv_rkey;
 	uint32_t needed, sent, retransmitted, duplicates, rnr;
 	uint32_t answer_psn;
-	uint64_t answer_gap;
+	uint64_t answer_gap, refused_packet;
 	uint64_t first_packet, last_packet, end_packet;
 	uint64_t first_ns, sent_ns, end_ns;
 };
@@ -132,13 +133,16 @@ struct flow_mark {
  * @base: what is added to flow_msg.nth to give the MSN, valid with @msn_known
  * @answered: highest PSN that was answered, valid with @has_answered
  * @repeated: something was seen twice since all was answered
+ * @restarts: how often the other end began to count from 0 again
+ * @failed: message that was refused for good: its QP has failed with it
  * @msg: those that are open, a ring that begins at @head
  * @cap: the memory of *this* end, which the other asks for
  * @caps_lost: some are no longer kept
  */
 struct flow_half {
 	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending;
-	uint32_t next, beyond, answered, begun, base;
+	uint32_t next, beyond, answered, begun, base, restarts, failed;
+	uint64_t failed_packet;
 	uint64_t gap_packet;
 	struct flow_msg *msg;
 	uint32_t head, nr, room;

@@ -8,8 +8,6 @@
  */
 #include "flow_priv.h"
 
-enum { NAK_SEQUENCE };
-
 static bool is_data(const struct pkt *p)
 {
 	uint8_t op = p->opcode & 0x1f;
@@ -108,6 +106,11 @@ static void check_msn(struct flow *f, const struct pkt *p, struct flow_seen *see
 		if (!m)
 			rule.low = h->base & FLOW_PSN_MASK;
 	}
+	/* A QP that was taken down and up again counts from 0 */
+	if (p->msn == 1 && rule.low == rule.high && rule.low > 1) {
+		h->restarts++;
+		h->base = 1 - done;
+	}
 	rules_judge(f, AT_ANSWER, &rule);
 }
 
@@ -123,13 +126,17 @@ static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 	}
 	h->naks++;
 	f->totals.naks++;
-	if (PKT_SYNDROME(p->syndrome) != PKT_AETH_NAK || PKT_SYNDROME_VALUE(p->syndrome) == NAK_SEQUENCE ||
+	if (PKT_SYNDROME(p->syndrome) != PKT_AETH_NAK || PKT_SYNDROME_VALUE(p->syndrome) == PKT_NAK_SEQUENCE ||
 	    !m || m->status != FLOW_OPEN)
 		return;
 	m->syndrome = p->syndrome;
 	m->whole = true;
 	if (flow_psn_diff(m->last_psn, m->first_psn) < 0 || !m->sent_ns)
 		m->last_psn = p->psn;
+	if (!h->failed) {
+		h->failed = m->nth;
+		h->failed_packet = p->number;
+	}
 	flow_msg_done(f, seen->conn, m, FLOW_NAK, p);
 }
 
@@ -153,7 +160,7 @@ void flow_answer(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	struct flow_conn *c = seen->conn;
 	struct flow_half *h = &c->half[!seen->from], *mine = &c->half[seen->from];
 	bool negative = p->at[PKT_AETH].len && PKT_SYNDROME(p->syndrome) != PKT_AETH_ACK, news;
-	bool sequence = negative && (p->syndrome & 0x7f) == (PKT_AETH_NAK << 5 | NAK_SEQUENCE);
+	bool sequence = negative && (p->syndrome & 0x7f) == (PKT_AETH_NAK << 5 | PKT_NAK_SEQUENCE);
 	struct flow_msg *m;
 
 	seen->class = FLOW_NEW;

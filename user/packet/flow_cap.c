@@ -358,3 +358,32 @@ enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct
 		return FLOW_GRANT_UNCERTAIN;
 	return grant;
 }
+
+/*
+ * A refusal of what was advertised is no mistake by itself: the target may have taken
+ * the key away without telling anybody.  But then the key is dead.  Notes refusals, and
+ * finds the one that a later success belies.
+ */
+void flow_cap_refused(struct flow *f, const struct flow_conn *c, struct flow_msg *m)
+{
+	const uint8_t *addr = c->end[!m->from].addr;
+	struct flow_refused *r;
+
+	if (m->grant != FLOW_GRANT_INSIDE)
+		return;
+	if (m->status == FLOW_NAK) {
+		r = &f->refused[f->refuseds++ % FLOW_KILLED];
+		*r = (struct flow_refused) { .op = m->op, .va = m->va, .bytes = m->bytes,
+					     .packet = m->end_packet, .rkey = m->rkey };
+		memcpy(r->addr, addr, 16);
+		return;
+	}
+	for (r = f->refused; m->status == FLOW_OK && r < f->refused + FLOW_KILLED; r++) {
+		if (r->packet && r->op == m->op && r->rkey == m->rkey && r->packet < m->first_packet &&
+		    flow_same_addr(r->addr, addr)) {
+			m->refused_packet = r->packet;
+			r->packet = 0;
+			return;
+		}
+	}
+}

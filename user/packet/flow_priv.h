@@ -6,6 +6,9 @@
 #include "flow.h"
 #include "rules.h"
 
+/* Codes of a NAK */
+enum { PKT_NAK_SEQUENCE, PKT_NAK_INVALID, PKT_NAK_ACCESS, PKT_NAK_OPERATION };
+
 #define FLOW_BUCKETS	4096
 #define FLOW_SHARED	256	/* capabilities that a port's connections share */
 #define FLOW_KILLED	64	/* keys that died lately, of whatever connection */
@@ -23,6 +26,14 @@ struct flow_killed {
 	uint64_t ns;
 };
 
+/* Access that was refused though it was inside what had been advertised */
+struct flow_refused {
+	uint8_t addr[16];
+	enum flow_op op;
+	uint64_t va, bytes, packet;
+	uint32_t rkey;
+};
+
 struct flow {
 	const struct flow_ops *ops;
 	void *arg;
@@ -31,7 +42,8 @@ struct flow {
 	struct flow_conn *newest, *oldest;
 	struct flow_shared shared[FLOW_SHARED];
 	struct flow_killed killed[FLOW_KILLED];
-	unsigned int shareds, killeds;
+	struct flow_refused refused[FLOW_KILLED];
+	unsigned int shareds, killeds, refuseds;
 	uint64_t first_ns, next_conn, next_msg;
 	uint64_t ignored;	/* rules, a bit each */
 	struct flow_totals totals;
@@ -65,6 +77,8 @@ void flow_cap_rep(struct flow *f, struct flow_conn *c, const struct pkt *p);
 void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m, const struct pkt *p, bool first);
 void flow_cap_inv(struct flow *f, struct flow_conn *c, const struct flow_msg *m, bool done);
 enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct flow_msg *m, const struct pkt *p);
+
+void flow_cap_refused(struct flow *f, const struct flow_conn *c, struct flow_msg *m);
 
 static inline bool flow_same_addr(const uint8_t *a, const uint8_t *b)
 {

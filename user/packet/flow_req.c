@@ -58,6 +58,8 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
 		c->half[m->from].op_bytes[m->op] += m->bytes;
 	}
 	f->totals.messages++;
+	if (status == FLOW_OK || (status == FLOW_NAK && PKT_SYNDROME_VALUE(m->syndrome) == PKT_NAK_ACCESS))
+		flow_cap_refused(f, c, m);
 	rules_judge(f, AT_DONE, &done);
 	if (f->ops->message)
 		f->ops->message(f->arg, c, m);

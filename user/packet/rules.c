@@ -16,9 +16,6 @@
 
 #include "flow_priv.h"
 
-#define NAK_INVALID	1
-#define NAK_ACCESS	2
-
 __attribute__((format(printf, 4, 5)))
 static uint64_t say(uint64_t packet, char *words, size_t size, const char *fmt, ...)
 {
@@ -176,18 +173,37 @@ static uint64_t alignment(const struct rule_case *c, char *words, size_t size)
 static uint64_t nak_reason(const struct rule_case *c, char *words, size_t size)
 {
 	const struct flow_msg *m = c->msg;
-	uint8_t code = PKT_SYNDROME_VALUE(m->syndrome);
-	/* READ and atomics take a resource, which the end that answers may not have */
-	bool depth = m->op != FLOW_WRITE && !c->conn->responder_resources[!m->from];
 
-	if (m->status != FLOW_NAK || m->grant != FLOW_GRANT_INSIDE || c->conn->ended || depth)
+	if (!m->refused_packet)
 		return 0;
-	if (code != NAK_ACCESS && !(code == NAK_INVALID && !(is_atomic(m) && m->va & 7)))
+	return say(m->refused_packet, words, size,
+		   "%s with rkey 0x%x is refused, which was advertised and is good: packet %" PRIu64
+		   " is the same and is served later", flow_op_name(m), m->rkey, m->first_packet);
+}
+
+static uint64_t nak_invalid(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_msg *m = c->msg;
+	/* READ and atomics take a resource, which the end that answers may not have */
+	bool depth = m->op != FLOW_WRITE && !c->conn->responder_resources[1];
+
+	if (m->status != FLOW_NAK || PKT_SYNDROME_VALUE(m->syndrome) != PKT_NAK_INVALID || m->from ||
+	    m->grant != FLOW_GRANT_INSIDE || depth || (is_atomic(m) && m->va & 7))
 		return 0;
 	return say(m->end_packet, words, size,
-		   "%s of packet %" PRIu64 " is refused (%s), but %" PRIu64 " bytes at 0x%" PRIx64
-		   " are inside what was advertised with rkey 0x%x",
-		   flow_op_name(m), m->first_packet, pkt_nak_name(m->syndrome), m->bytes, m->va, m->rkey);
+		   "%s of packet %" PRIu64 " is called invalid, but it is whole, aligned and inside what was advertised",
+		   flow_op_name(m), m->first_packet);
+}
+
+static uint64_t after_nak(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_msg *m = c->msg;
+
+	if (m->status != FLOW_OK || !c->half->failed || m->nth <= c->half->failed)
+		return 0;
+	return say(m->end_packet, words, size,
+		   "this answers packet %" PRIu64 ", but packet %" PRIu64 " refused one before it, and the queue pair failed",
+		   m->first_packet, c->half->failed_packet);
 }
 
 static uint64_t cm(const struct rule_case *c, char *words, size_t size)
@@ -242,8 +258,11 @@ static const struct rule rules[] = {
 	{ "capability", "what is not inside an advertised capability is refused, never served", "IBA 9.7.4.1.3, 10.6.3",
 	  AT_DONE, capability },
 	{ "alignment", "an atomic that is not aligned is refused", "IBA 9.4.5", AT_DONE, alignment },
-	{ "nak-reason", "what is inside an advertised capability is not refused for access", "IBA 9.7.5.2.4",
-	  AT_DONE, nak_reason },
+	{ "nak-reason", "what is refused for access is not served later with the same key",
+	  "IBA 9.7.5.2.4. A target may take a key away unseen, so the refusal alone says nothing", AT_DONE, nak_reason },
+	{ "nak-invalid", "what is whole, aligned and inside an advertised capability is no invalid request",
+	  "IBA 9.7.5.2.3", AT_DONE, nak_invalid },
+	{ "after-nak", "behind a refusal nothing is served: the queue pair has failed", "IBA 9.9.3", AT_DONE, after_nak },
 	{ "cm-sequence", "REP follows REQ, RTU follows REP, DREP follows DREQ", "IBA 12.9", AT_CM, cm },
 	{ "rtu", "a client that sends has sent a RTU, or had to be asked again for it",
 	  "IBA 12.9.8.3. Requests may be seen before the RTU, since the QP is ready when it is sent", AT_END, no_rtu },
@@ -263,6 +282,11 @@ static bool invalidation(const struct rule_case *c)
 	return c->msg && c->msg->has_inv && c->p->msn == ((c->low - 1) & FLOW_PSN_MASK);
 }
 
+static bool restarted(const struct rule_case *c)
+{
+	return c->p->msn == 1 && c->half->restarts;
+}
+
 static const struct {
 	struct deviation d;
 	bool (*is)(const struct rule_case *c);
@@ -273,6 +297,9 @@ static const struct {
 	{ { "msn", "the ACK of a SEND_WITH_INVALIDATE whose key is none does not count it",
 	    "rxe: acknowledges before it fails (rxe_resp.c, execute: the error comes before msn++; class J)" },
 	  invalidation },
+	{ { "msn", "the MSN begins again with 1",
+	    "a queue pair that is reset and made ready again counts from 0, under a connection the CM knows nothing of it; the count has to go on from there" },
+	  restarted },
 };
 
 const struct rule *rules_list(void)
