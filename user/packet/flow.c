@@ -221,7 +221,7 @@ static uint32_t payload_of(const struct pkt *p)
 	if (p->fault != PKT_CUT)
 		return p->at[PKT_PAYLOAD].len;
 	for (int h = PKT_BTH; h <= PKT_IETH; h++)
-		if (p->at[h].len && p->at[h].off + p->at[h].len > (int)end)
+		if (p->at[h].len && (uint32_t)(p->at[h].off + p->at[h].len) > end)
 			end = p->at[h].off + p->at[h].len;
 	return p->len > end + p->pad + 4 ? p->len - end - p->pad - 4 : 0;
 }

@@ -31,13 +31,20 @@ static const char help[] =
 "  -G, --list-fields    what fields there are: name, header, first bit, bits, meaning\n"
 "  -j, --json           a JSON object a line: packets, then a summary\n"
 "      --headers        with --json: each field of each header, and the bytes\n"
+"  -v, --verbose        each packet in plain words: what is asked, what is answered, and why\n"
+"  -l, --ladder         an arrow a packet, the client left and the server right\n"
+"  -C, --check          hold the capture against the rules of the protocol; only what is\n"
+"                       broken is printed, and how much was looked at\n"
+"      --ignore RULE    leave this rule out; may be given many times\n"
+"      --list-rules     the rules: name, what has to be, who says so\n"
 "  -h, --help           this text\n"
 "\n"
 "Exit status: 0 done, 1 the capture is damaged or cannot be read, 2 the command line is\n"
-"wrong.  See rtgt-explain(1).\n";
+"wrong.  With --check: 0 no rule is broken, 1 one is, 2 the capture cannot be read.\n"
+"See rtgt-explain(1).\n";
 
 enum {
-	OPT_HEADERS = 256,
+	OPT_HEADERS = 256, OPT_IGNORE, OPT_RULES,
 };
 
 static const struct option options[] = {
@@ -48,14 +55,23 @@ static const struct option options[] = {
 	{ "list-fields", no_argument, NULL, 'G' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "headers", no_argument, NULL, OPT_HEADERS },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "ladder", no_argument, NULL, 'l' },
+	{ "check", no_argument, NULL, 'C' },
+	{ "ignore", required_argument, NULL, OPT_IGNORE },
+	{ "list-rules", no_argument, NULL, OPT_RULES },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
 
+#define IGNORED_MAX	32
+
 /* What the command line says of where the packets come from */
 struct source {
 	const char *file, *interface, *filter;
-	bool help, list, fields;
+	char *ignored[IGNORED_MAX];
+	unsigned int nr_ignored;
+	bool help, list, rules, fields;
 };
 
 /* For the signal handler */
@@ -95,6 +111,23 @@ static int set(struct explain *x, struct source *s, int opt, char *arg)
 	case OPT_HEADERS:
 		x->headers = true;
 		return EXIT_OK;
+	case 'v':
+		x->verbose = true;
+		return EXIT_OK;
+	case 'l':
+		x->ladder = true;
+		return EXIT_OK;
+	case 'C':
+		x->check = true;
+		return EXIT_OK;
+	case OPT_IGNORE:
+		if (s->nr_ignored == IGNORED_MAX)
+			return misused("explain: --ignore: not that many");
+		s->ignored[s->nr_ignored++] = arg;
+		return EXIT_OK;
+	case OPT_RULES:
+		s->rules = true;
+		return EXIT_OK;
 	case 'h':
 		s->help = true;
 		return EXIT_OK;
@@ -115,6 +148,12 @@ static int judge(const struct explain *x, const struct source *s)
 		return misused("explain: --json and -T fields do not go together");
 	if (x->headers && !x->json)
 		return misused("explain: --headers is for --json");
+	if (x->check + x->ladder + x->verbose + s->fields > 1)
+		return misused("explain: --check, --ladder, --verbose and -T fields are one or the other");
+	if (x->json && (x->ladder || x->verbose))
+		return misused("explain: --json tells all that --ladder and --verbose tell");
+	if (s->nr_ignored && !x->check)
+		return misused("explain: --ignore is for --check");
 	return EXIT_OK;
 }
 
@@ -123,7 +162,7 @@ static int parse(struct explain *x, struct source *s, int argc, char **argv)
 	int opt, rc;
 
 	optind = 0;
-	while ((opt = getopt_long(argc, argv, ":i:f:c:T:e:Gjh", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, ":i:f:c:T:e:GjvlCh", options, NULL)) != -1) {
 		if (opt == ':')
 			return misused("explain: %s needs a value", argv[optind - 1]);
 		if (opt == '?')
@@ -133,7 +172,7 @@ static int parse(struct explain *x, struct source *s, int argc, char **argv)
 		if (rc)
 			return rc;
 	}
-	if (s->help || s->list)
+	if (s->help || s->list || s->rules)
 		return EXIT_OK;
 	if (argc - optind > 1)
 		return misused("explain: one FILE, not \"%s\" as well", argv[optind + 1]);
@@ -170,8 +209,8 @@ static void explain_one(struct explain *x, const struct pkt *p)
 	for (unsigned int i = 0; i < u.nr; i++)
 		x->crc[u.inner[i].icrc]++;
 	x->fault[p->fault]++;
-	if (x->json)
-		explain_json(x, &u);
+	if (x->flow)
+		explain_flow_one(x, &u);
 	else if (x->nr_columns)
 		explain_columns(x, &u);
 	else
@@ -180,25 +219,34 @@ static void explain_one(struct explain *x, const struct pkt *p)
 		fflush(stdout);
 }
 
+/* With --check, 1 says that a rule is broken */
+static int unread(const struct explain *x)
+{
+	return x->check ? EXIT_USAGE : EXIT_FAILED;
+}
+
 static int explain_all(struct explain *x, struct capture *c)
 {
 	struct rtgt_err err = {};
 	struct pkt p;
-	int ret;
+	int ret, rc;
 
 	do {
 		ret = capture_next(c, &p, &err);
 		if (ret == 1)
 			explain_one(x, &p);
 	} while (ret == 1 && x->packets != x->limit && !ferror(stdout));
-	if (x->json)
-		explain_json_summary(x);
+	rc = x->flow ? explain_flow_close(x) : EXIT_OK;
 	if (fflush(stdout) || ferror(stdout))
 		return failed("explain: standard output does not take it");
-	return ret < 0 ? failed("%s; what was before it is explained", err.text) : EXIT_OK;
+	if (ret < 0) {
+		failed("%s; what was before it is explained", err.text);
+		return unread(x);
+	}
+	return rc;
 }
 
-static int explain(struct explain *x, const struct source *s)
+static int explain(struct explain *x, struct source *s)
 {
 	struct rtgt_err err = {};
 	struct capture *c;
@@ -209,11 +257,19 @@ static int explain(struct explain *x, const struct source *s)
 		ret = capture_open_live(&c, s->interface, &err);
 	else
 		ret = capture_open_file(&c, s->file, &err);
-	if (ret)
-		return failed("%s", err.text);
+	if (ret) {
+		failed("%s", err.text);
+		return unread(x);
+	}
 	if (s->filter && capture_filter(c, s->filter, &err)) {
 		capture_close(c);
-		return failed("%s", err.text);
+		failed("%s", err.text);
+		return unread(x);
+	}
+	rc = explain_flow_open(x, s->ignored, s->nr_ignored);
+	if (rc) {
+		capture_close(c);
+		return rc;
 	}
 	current = c;
 	if (x->live) {
@@ -253,10 +309,13 @@ int cmd_explain(const struct tool *tool, int argc, char **argv)
 			rc = print_help(help);
 		else if (s.list)
 			rc = explain_list_fields();
+		else if (s.rules)
+			rc = explain_list_rules();
 		else
 			rc = explain(x, &s);
 	}
 	iwarp_free(x->iwarp);
+	flow_free(x->flow);
 	free(x);
 	return rc;
 }

@@ -7,8 +7,11 @@
 
 #include "../packet/capture.h"
 #include "../packet/fields.h"
+#include "../packet/flow.h"
 #include "../packet/iwarp.h"
 #include "rtgt.h"
+
+struct json_object;
 
 #define EXPLAIN_FIELDS_MAX	512
 
@@ -30,6 +33,11 @@ struct column {
  * @tool: the options in front of the command
  * @json: a JSON object a line
  * @headers: with every field of every header
+ * @check: judge by the rules; nothing else is printed
+ * @verbose: explain causes, in plain words
+ * @ladder: draw connections
+ * @headlines: connections up to this one have a headline
+ * @flow: what follows connections, if any of this is asked for
  * @live: from an interface: every line is written at once
  * @limit: packets to look at; 0: all
  * @column: fields to print, with @nr_columns
@@ -43,12 +51,13 @@ struct column {
  */
 struct explain {
 	const struct tool *tool;
-	bool json, headers, live;
+	bool json, headers, live, check, verbose, ladder;
+	struct flow *flow;
 	uint64_t limit;
 	struct column column[EXPLAIN_FIELDS_MAX];
 	unsigned int nr_columns;
 	struct iwarp *iwarp;
-	uint64_t packets, bytes;
+	uint64_t packets, bytes, first_ns, headlines;
 	uint64_t seen[PKT_IWARP + 1], icrc[PKT_ICRC_CUT + 1], crc[PKT_ICRC_CUT + 1],
 		fault[PKT_FAULTS];
 };
@@ -67,7 +76,24 @@ struct unit {
 int explain_add_column(struct explain *x, const char *name);
 int explain_list_fields(void);
 void explain_columns(const struct explain *x, const struct unit *u);
-void explain_json(const struct explain *x, const struct unit *u);
+void explain_json(const struct explain *x, const struct unit *u, const struct flow_seen *seen);
 void explain_json_summary(const struct explain *x);
+struct json_object *explain_object(const char *type);
+void explain_print(struct json_object *o);
+
+/* explain_flow.c: what needs more than one packet */
+int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_ignored);
+void explain_flow_one(struct explain *x, const struct unit *u);
+int explain_flow_close(struct explain *x);
+int explain_list_rules(void);
+/* explain_flow_json.c */
+void explain_json_message(const struct explain *x, const struct flow_conn *c, const struct flow_msg *m);
+void explain_json_connection(const struct explain *x, const struct flow_conn *c);
+void explain_json_broken(const char *rule, uint64_t packet, const char *words);
+void explain_json_totals(struct json_object *to, const struct flow_totals *t);
+/* explain_ladder.c, explain_words.c */
+void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_seen *seen);
+void explain_message_name(const struct flow_msg *m, char *buf, size_t size);
+void explain_words(const struct pkt *p, const struct flow_seen *seen, char *buf, size_t size);
 
 #endif /* RTGT_EXPLAIN_H */

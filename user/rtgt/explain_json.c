@@ -9,7 +9,8 @@
 #include "../lib/json.h"
 #include "explain.h"
 
-static void print(struct json_object *o)
+/* Prints a line, and lets go of the object */
+void explain_print(struct json_object *o)
 {
 	fputs(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
 					     JSON_C_TO_STRING_NOSLASHESCAPE),
@@ -18,7 +19,8 @@ static void print(struct json_object *o)
 	json_object_put(o);
 }
 
-static struct json_object *new_line(const char *type)
+/* The object of a line */
+struct json_object *explain_object(const char *type)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -124,10 +126,11 @@ static struct json_object *json_inner(const struct explain *x, const struct unit
  * explain_json() - a packet's line
  * @x: what is asked for
  * @u: the packet
+ * @seen: what it is to its connection
  */
-void explain_json(const struct explain *x, const struct unit *u)
+void explain_json(const struct explain *x, const struct unit *u, const struct flow_seen *seen)
 {
-	struct json_object *o = new_line("packet");
+	struct json_object *o = explain_object("packet");
 	const struct pkt *p = u->p;
 	char text[512];
 
@@ -149,11 +152,20 @@ void explain_json(const struct explain *x, const struct unit *u)
 		rtgt_json_str(o, "fault", pkt_fault_name(p->fault));
 	pkt_line(p, text, sizeof(text));
 	rtgt_json_str(o, "line", text);
+	if (seen->conn) {
+		rtgt_json_int(o, "connection", (int64_t)seen->conn->id);
+		rtgt_json_str(o, "from", seen->from ? "server" : "client");
+		rtgt_json_str(o, "class", flow_class_name(seen->class));
+		if (seen->msg)
+			rtgt_json_int(o, "message", (int64_t)seen->msg->id);
+		explain_words(p, seen, text, sizeof(text));
+		rtgt_json_str(o, "words", text);
+	}
 	if (x->headers)
 		add_headers(o, p);
 	if (u->nr)
 		json_object_object_add(o, "iwarp", json_inner(x, u));
-	print(o);
+	explain_print(o);
 }
 
 /**
@@ -162,7 +174,7 @@ void explain_json(const struct explain *x, const struct unit *u)
  */
 void explain_json_summary(const struct explain *x)
 {
-	struct json_object *o = new_line("summary"), *by = json_object_new_object();
+	struct json_object *o = explain_object("summary"), *by = json_object_new_object();
 	struct json_object *icrc = json_object_new_object(), *fault = json_object_new_object();
 	struct json_object *crc = json_object_new_object();
 
@@ -182,5 +194,7 @@ void explain_json_summary(const struct explain *x)
 			rtgt_json_int(fault, pkt_fault_name((enum pkt_fault)i),
 				      (int64_t)x->fault[i]);
 	json_object_object_add(o, "faults", fault);
-	print(o);
+	if (x->flow)
+		explain_json_totals(o, flow_totals(x->flow));
+	explain_print(o);
 }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt explain --ladder: the client left, the server right, an arrow a packet.
+ */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "explain.h"
+
+#define WIDTH	62	/* of an arrow */
+
+static void headline(const struct flow_conn *c)
+{
+	char client[64], server[64];
+	int family = c->end[0].ip_version == 6 ? AF_INET6 : AF_INET;
+
+	inet_ntop(family, c->end[0].addr, client, sizeof(client));
+	inet_ntop(family, c->end[1].addr, server, sizeof(server));
+	printf("\nconnection %" PRIu64 ": client %s, server %s%s\n", c->id, client, server,
+	       c->guessed ? "; it began before the capture" : "");
+}
+
+/* What stands on the arrow, and what behind it */
+static void label(const struct pkt *p, const struct flow_seen *seen, char *on, size_t size, char *note, size_t room)
+{
+	char name[64] = "";
+
+	note[0] = '\0';
+	if (p->kind == PKT_ROCE_CM) {
+		snprintf(on, size, "CM %s", pkt_cm_name(p->attr) ? pkt_cm_name(p->attr) : "?");
+		return;
+	}
+	snprintf(on, size, "%s  PSN %u", pkt_opcode_name(p->opcode), p->psn);
+	if (seen->payload && strlen(on) + 16 < size)
+		snprintf(on + strlen(on), size - strlen(on), "  %u bytes", seen->payload);
+	if (seen->msg)
+		explain_message_name(seen->msg, name, sizeof(name));
+	if (p->at[PKT_AETH].len && PKT_SYNDROME(p->syndrome) == PKT_AETH_NAK)
+		snprintf(note, room, "NAK %s", pkt_nak_name(p->syndrome));
+	else if (p->at[PKT_AETH].len && PKT_SYNDROME(p->syndrome) == PKT_AETH_RNR)
+		snprintf(note, room, "not ready: wait %u us", pkt_rnr_us(p->syndrome));
+	else if (seen->msg)
+		snprintf(note, room, "%s %" PRIu64 "%s%s", flow_op_name(seen->msg), seen->msg->id,
+			 name[0] ? ": " : "", name);
+	if (seen->class != FLOW_NEW && strlen(note) + 24 < room)
+		snprintf(note + strlen(note), room - strlen(note), " (%s)", flow_class_name(seen->class));
+}
+
+/**
+ * explain_ladder() - a packet's rung
+ * @x: knows which connections have a headline
+ * @p: packet
+ * @seen: what it is to its connection; without one there is no rung
+ */
+void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_seen *seen)
+{
+	char on[96], note[160], dashes[WIDTH + 1];
+	const uint64_t ns = p->ns - p->first_ns;
+	int len, left;
+
+	if (!seen->conn)
+		return;
+	if (seen->conn->id > x->headlines) {
+		x->headlines = seen->conn->id;
+		headline(seen->conn);
+	}
+	label(p, seen, on, sizeof(on), note, sizeof(note));
+	len = (int)strlen(on);
+	left = len + 4 < WIDTH ? (WIDTH - len - 4) / 2 : 0;
+	memset(dashes, '-', WIDTH);
+	dashes[WIDTH] = '\0';
+	printf("%7" PRIu64 " %5" PRIu64 ".%06" PRIu64 "  %" PRIu64 "|%s%.*s %s %.*s%s|  %s\n", p->number,
+	       ns / 1000000000, ns % 1000000000 / 1000, seen->conn->id, seen->from ? "<" : "-", left, dashes, on,
+	       WIDTH - 4 - len - left > 0 ? WIDTH - 4 - len - left : 0, dashes, seen->from ? "-" : ">", note);
+}
