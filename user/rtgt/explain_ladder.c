@@ -71,7 +71,7 @@ void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_se
 	left = len + 4 < WIDTH ? (WIDTH - len - 4) / 2 : 0;
 	memset(dashes, '-', WIDTH);
 	dashes[WIDTH] = '\0';
-	printf("%7" PRIu64 " %5" PRIu64 ".%06" PRIu64 "  %" PRIu64 "|%s%.*s %s %.*s%s|  %s\n", p->number,
+	printf("%7" PRIu64 " %5" PRIu64 ".%06" PRIu64 "  %" PRIu64 "|%s%.*s %s %.*s%s|%s%s\n", p->number,
 	       ns / 1000000000, ns % 1000000000 / 1000, seen->conn->id, seen->from ? "<" : "-", left, dashes, on,
-	       WIDTH - 4 - len - left > 0 ? WIDTH - 4 - len - left : 0, dashes, seen->from ? "-" : ">", note);
+	       WIDTH - 4 - len - left > 0 ? WIDTH - 4 - len - left : 0, dashes, seen->from ? "-" : ">", note[0] ? "  " : "", note);
 }
