@@ -135,6 +135,7 @@ struct flow_mark {
  * @repeated: something was seen twice since all was answered
  * @restarts: how often the other end began to count from 0 again
  * @failed: message that was refused for good: its QP has failed with it
+ * @served_after: messages behind that one which were served all the same
  * @msg: those that are open, a ring that begins at @head
  * @cap: the memory of *this* end, which the other asks for
  * @caps_lost: some are no longer kept
@@ -142,7 +143,7 @@ struct flow_mark {
 struct flow_half {
 	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending;
 	uint32_t next, beyond, answered, begun, base, restarts, failed;
-	uint64_t failed_packet;
+	uint64_t failed_packet, served_after;
 	uint64_t gap_packet;
 	struct flow_msg *msg;
 	uint32_t head, nr, room;

@@ -94,10 +94,13 @@ static struct flow_conn *find(struct flow *f, const struct pkt *p, uint8_t *from
 	uint8_t to;
 
 	c = flow_find_comm(f, p->dst, p->remote_comm_id, &to);
-	if (c && !flow_same_addr(c->end[!to].addr, p->src))
-		c = NULL;
-	*from = c ? !to : 0;
-	return c;
+	if (c && flow_same_addr(c->end[!to].addr, p->src)) {
+		*from = !to;
+		return c;
+	}
+	/* The receiver's number is not known where the message that tells it is missing */
+	c = flow_find_comm(f, p->src, p->comm_id, from);
+	return c && flow_same_addr(c->end[!*from].addr, p->dst) ? c : NULL;
 }
 
 static void count(struct flow_conn *c, const struct pkt *p)

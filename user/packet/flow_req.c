@@ -60,6 +60,8 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
 	f->totals.messages++;
 	if (status == FLOW_OK || (status == FLOW_NAK && PKT_SYNDROME_VALUE(m->syndrome) == PKT_NAK_ACCESS))
 		flow_cap_refused(f, c, m);
+	if (status == FLOW_OK && done.half->failed && m->nth > done.half->failed)
+		c->half[m->from].served_after++;
 	rules_judge(f, AT_DONE, &done);
 	if (f->ops->message)
 		f->ops->message(f->arg, c, m);

@@ -199,7 +199,8 @@ static uint64_t after_nak(const struct rule_case *c, char *words, size_t size)
 {
 	const struct flow_msg *m = c->msg;
 
-	if (m->status != FLOW_OK || !c->half->failed || m->nth <= c->half->failed)
+	/* once is enough */
+	if (m->status != FLOW_OK || !c->half->failed || m->nth <= c->half->failed || c->half->served_after > 1)
 		return 0;
 	return say(m->end_packet, words, size,
 		   "this answers packet %" PRIu64 ", but packet %" PRIu64 " refused one before it, and the queue pair failed",

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * bend IN OUT ACTION...: changes a capture, so that a test knows what is wrong in it.
+ *
+ *	drop=N			leaves packet N out
+ *	dup=N			packet N is there twice
+ *	set=N:FIELD=VALUE	a field of packet N; FIELD as in "rtgt explain --list-fields"
+ *	grow=N:BYTES		BYTES more, a multiple of four, at the end of its payload
+ *	flip=N			a bit of its last byte in front of the ICRC is another
+ *	from=N			the capture begins with packet N
+ *
+ * Numbers are those of IN.  After a "set" or a "grow" lengths and the ICRC are right
+ * again, so that nothing is wrong but what was asked for; after a "flip" the ICRC is
+ * wrong.  Takes what tcpdump and QEMU write: pcap of this machine's byte order,
+ * Ethernet, IPv4.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fields.h"
+
+#define SIZE_MAX_FRAME	65536
+#define ACTIONS_MAX	32
+
+/* A capture's header and a packet's, as they are in the file */
+struct file_header {
+	uint32_t magic, version, zone, figures, size, linktype;
+};
+
+struct record {
+	uint32_t sec, frac, caplen, len;
+};
+
+enum verb { DROP, DUP, SET, GROW, FLIP, FROM, VERBS };
+
+static const char *const verbs[] = {
+	[DROP] = "drop", [DUP] = "dup", [SET] = "set", [GROW] = "grow", [FLIP] = "flip", [FROM] = "from",
+};
+
+struct action {
+	enum verb verb;
+	unsigned long packet;
+	char field[64];
+	unsigned long long value;
+	int done;
+};
+
+static int die(const char *what, const char *why)
+{
+	fprintf(stderr, "bend: %s: %s\n", what, why);
+	return 1;
+}
+
+static int parse(struct action *a, const char *word)
+{
+	char verb[8], rest[160] = "";
+	const char *equals;
+
+	memset(a, 0, sizeof(*a));
+	if (sscanf(word, "%7[a-z]=%lu%159s", verb, &a->packet, rest) < 2)
+		return -1;
+	while (strcmp(verb, verbs[a->verb]))
+		if (++a->verb == VERBS)
+			return -1;
+	if (a->verb != SET && a->verb != GROW)
+		return rest[0] ? -1 : 0;
+	if (rest[0] != ':')
+		return -1;
+	equals = strchr(rest, '=');
+	if (a->verb == SET) {
+		if (!equals || equals - rest - 1 >= (long)sizeof(a->field))
+			return -1;
+		memcpy(a->field, rest + 1, (size_t)(equals - rest - 1));
+	}
+	a->value = strtoull((a->verb == SET ? equals : rest) + 1, NULL, 0);
+	return 0;
+}
+
+static void take_apart(struct pkt *p, const uint8_t *data, const struct record *r)
+{
+	memset(p, 0, sizeof(*p));
+	p->data = data;
+	p->caplen = r->caplen;
+	p->len = r->len;
+	pkt_parse(p, 1);
+}
+
+static void put(uint8_t *to, unsigned int bits, unsigned int bit, unsigned long long value)
+{
+	for (unsigned int i = 0; i < bits; i++) {
+		unsigned int at = bit + bits - 1 - i;
+		uint8_t mask = (uint8_t)(0x80 >> at % 8);
+
+		to[at / 8] = (uint8_t)((to[at / 8] & ~mask) | (value >> i & 1 ? mask : 0));
+	}
+}
+
+static int set(const struct action *a, const struct pkt *p, uint8_t *data)
+{
+	for (const struct pkt_layout *l = pkt_layouts; l->nr; l++) {
+		if (!pkt_has_layout(p, l))
+			continue;
+		for (unsigned int i = 0; i < l->nr; i++) {
+			if (strcmp(l->field[i].name, a->field) || !pkt_has_field(p, l, &l->field[i]) ||
+			    l->field[i].bits > 64)
+				continue;
+			put(data + p->at[l->header].off, l->field[i].bits, l->field[i].bit, a->value);
+			return 0;
+		}
+	}
+	return die(a->field, "the packet has no such field");
+}
+
+/* IPv4 and UDP count what is behind them */
+static void lengthen(uint8_t *data, uint32_t off, unsigned int at, unsigned long long by)
+{
+	unsigned int len = (unsigned int)(data[off + at] << 8 | data[off + at + 1]) + (unsigned int)by;
+
+	data[off + at] = (uint8_t)(len >> 8);
+	data[off + at + 1] = (uint8_t)len;
+}
+
+static int grow(const struct action *a, const struct pkt *p, uint8_t *data, struct record *r)
+{
+	uint32_t icrc = p->at[PKT_ICRC].off;
+
+	if (!p->at[PKT_IP4].len || !icrc || a->value % 4 || r->caplen + a->value > SIZE_MAX_FRAME)
+		return die("grow", "not this packet, or not by so much");
+	memmove(data + icrc + a->value, data + icrc, r->caplen - icrc);
+	memset(data + icrc, 0x42, a->value);
+	r->caplen += (uint32_t)a->value;
+	r->len += (uint32_t)a->value;
+	lengthen(data, p->at[PKT_IP4].off, 2, a->value);
+	lengthen(data, p->at[PKT_UDP].off, 4, a->value);
+	return 0;
+}
+
+static void mend_ip(uint8_t *ip)
+{
+	unsigned long sum = 0;
+
+	ip[10] = 0;
+	ip[11] = 0;
+	for (int i = 0; i < (ip[0] & 0xf) * 4; i += 2)
+		sum += (unsigned long)(ip[i] << 8 | ip[i + 1]);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum += sum >> 16;
+	ip[10] = (uint8_t)(~sum >> 8);
+	ip[11] = (uint8_t)~sum;
+}
+
+/* Makes right again what a change of the bytes made wrong */
+static void mend(uint8_t *data, const struct record *r)
+{
+	struct pkt p;
+
+	take_apart(&p, data, r);
+	if (p.at[PKT_IP4].len)
+		mend_ip(data + p.at[PKT_IP4].off);
+	take_apart(&p, data, r);
+	for (int i = 0; i < 4 && p.icrc == PKT_ICRC_BAD; i++)
+		data[p.at[PKT_ICRC].off + i] = (uint8_t)(p.icrc_want >> 8 * i);
+}
+
+/* One packet; returns how often it is to be written, negative for an error */
+static int bend(struct action *all, int nr, unsigned long number, uint8_t *data, struct record *r)
+{
+	int times = 1;
+
+	for (struct action *a = all; a < all + nr; a++) {
+		struct pkt p;
+		int ret = 0;
+
+		if (a->verb == FROM && number < a->packet)
+			return 0;
+		if (a->packet != number)
+			continue;
+		take_apart(&p, data, r);
+		a->done = 1;
+		if (a->verb == DROP)
+			return 0;
+		if (a->verb == DUP)
+			times = 2;
+		else if (a->verb == SET)
+			ret = set(a, &p, data);
+		else if (a->verb == GROW)
+			ret = grow(a, &p, data, r);
+		else if (a->verb == FLIP && p.at[PKT_ICRC].len)
+			data[p.at[PKT_ICRC].off - 1] ^= 1;
+		if (ret)
+			return -1;
+		if (a->verb == SET || a->verb == GROW)
+			mend(data, r);
+	}
+	return times;
+}
+
+static int copy(FILE *in, FILE *out, struct action *all, int nr)
+{
+	static uint8_t data[2 * SIZE_MAX_FRAME];
+	struct file_header head;
+	struct record r;
+
+	if (fread(&head, sizeof(head), 1, in) != 1 || (head.magic != 0xa1b2c3d4 && head.magic != 0xa1b23c4d) ||
+	    head.linktype != 1)
+		return die("input", "no pcap of Ethernet in this machine's byte order");
+	fwrite(&head, sizeof(head), 1, out);
+	for (unsigned long number = 1; fread(&r, sizeof(r), 1, in) == 1; number++) {
+		int times;
+
+		if (r.caplen > SIZE_MAX_FRAME || fread(data, 1, r.caplen, in) != r.caplen)
+			return die("input", "cut short");
+		times = bend(all, nr, number, data, &r);
+		if (times < 0)
+			return 1;
+		while (times--) {
+			fwrite(&r, sizeof(r), 1, out);
+			fwrite(data, 1, r.caplen, out);
+		}
+	}
+	for (int i = 0; i < nr; i++)
+		if (!all[i].done)
+			return die(verbs[all[i].verb], "there is no packet of that number");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct action all[ACTIONS_MAX];
+	FILE *in, *out;
+	int rc;
+
+	if (argc < 4 || argc > 3 + ACTIONS_MAX)
+		return die("usage", "bend IN OUT ACTION...");
+	for (int i = 3; i < argc; i++)
+		if (parse(&all[i - 3], argv[i]))
+			return die(argv[i], "not an action");
+	in = fopen(argv[1], "rb");
+	if (!in)
+		return die(argv[1], strerror(errno));
+	out = fopen(argv[2], "wb");
+	if (!out)
+		return die(argv[2], strerror(errno));
+	rc = copy(in, out, all, argc - 3);
+	if (fclose(out) && !rc)
+		rc = die(argv[2], strerror(errno));
+	fclose(in);
+	return rc;
+}
