@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * flow_test: user/packet/flow*.c and rules.c, under the address and the undefined
+ * behaviour sanitizer: conversations that captures of ours seldom hold.
+ *
+ * Packets are made as structures, as pkt_parse() would leave them; payloads have a
+ * length and no bytes.  The comment above a test is its description in run.sh --list.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../packet/flow_priv.h"
+
+#include "kselftest_harness.h"
+
+#define MTU	1024
+#define PSN_C	0xfffffeu	/* the client's first PSN: it wraps soon */
+#define PSN_S	77
+
+static const uint8_t icrc_bytes[64];
+
+FIXTURE(flow)
+{
+	struct flow *f;
+	struct flow_seen seen;
+	struct pkt p;
+	uint64_t number, ns;
+	unsigned int messages, ok, naks, unanswered, incomplete, sent, connections, broken;
+	char rules[256];
+	struct flow_msg last;
+	struct flow_conn conn;
+};
+
+static void on_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
+{
+	FIXTURE_DATA(flow) *self = arg;
+
+	(void)c;
+	self->messages++;
+	self->ok += m->status == FLOW_OK;
+	self->naks += m->status == FLOW_NAK;
+	self->unanswered += m->status == FLOW_UNANSWERED;
+	self->incomplete += m->status == FLOW_INCOMPLETE;
+	self->sent += m->status == FLOW_SENT;
+	self->last = *m;
+}
+
+static void on_connection(void *arg, const struct flow_conn *c)
+{
+	FIXTURE_DATA(flow) *self = arg;
+
+	self->connections++;
+	self->conn = *c;
+}
+
+static void on_broken(void *arg, const char *rule, uint64_t packet, const char *words)
+{
+	FIXTURE_DATA(flow) *self = arg;
+	size_t n = strlen(self->rules);
+
+	self->broken++;
+	snprintf(self->rules + n, sizeof(self->rules) - n, "%s@%llu ", rule, (unsigned long long)packet);
+	if (!words[0])
+		abort();
+}
+
+static const struct flow_ops ops = { on_message, on_connection, on_broken };
+
+FIXTURE_SETUP(flow)
+{
+	self->f = flow_new(&ops, self, 8, 16);
+	self->ns = 1000;
+}
+
+FIXTURE_TEARDOWN(flow)
+{
+	flow_free(self->f);
+}
+
+/* A packet of the client's (0) or the server's (1) */
+static struct pkt *begin(FIXTURE_DATA(flow) *self, unsigned int from)
+{
+	struct pkt *p = &self->p;
+
+	memset(p, 0, sizeof(*p));
+	p->kind = PKT_ROCE;
+	p->icrc = PKT_ICRC_OK;
+	p->ip_version = 4;
+	p->src[3] = from ? 1 : 2;
+	p->dst[3] = from ? 2 : 1;
+	p->data = icrc_bytes;
+	p->number = ++self->number;
+	self->ns += 1000000;
+	p->ns = self->ns;
+	p->len = 100;
+	p->caplen = 100;
+	return p;
+}
+
+static void give(FIXTURE_DATA(flow) *self)
+{
+	flow_packet(self->f, &self->p, &self->seen);
+}
+
+static void cm(FIXTURE_DATA(flow) *self, unsigned int from, uint16_t attr, uint32_t comm, uint32_t remote,
+	       uint32_t qpn, uint32_t psn)
+{
+	struct pkt *p = begin(self, from);
+
+	p->kind = PKT_ROCE_CM;
+	p->at[PKT_CM].len = 100;
+	p->attr = attr;
+	p->comm_id = comm;
+	p->remote_comm_id = remote;
+	p->cm_qpn = qpn;
+	p->cm_psn = psn;
+	p->path_mtu = 3;
+	p->responder_resources = 4;
+	p->initiator_depth = 4;
+	give(self);
+}
+
+/* Client: QP 17, communication ID 5; server: QP 18 and 6 */
+static void up(FIXTURE_DATA(flow) *self)
+{
+	cm(self, 0, PKT_CM_REQ, 5, 0, 17, PSN_S);
+	cm(self, 1, PKT_CM_REP, 6, 5, 18, PSN_C);
+	cm(self, 0, PKT_CM_RTU, 5, 6, 0, 0);
+}
+
+static void down(FIXTURE_DATA(flow) *self)
+{
+	cm(self, 0, PKT_CM_DREQ, 5, 6, 18, 0);
+	cm(self, 1, PKT_CM_DREP, 6, 5, 0, 0);
+}
+
+static struct pkt *bth(FIXTURE_DATA(flow) *self, unsigned int from, uint8_t opcode, uint32_t psn, uint32_t payload)
+{
+	struct pkt *p = begin(self, from);
+
+	p->opcode = opcode;
+	p->qpn = from ? 17 : 18;
+	p->psn = psn & FLOW_PSN_MASK;
+	p->at[PKT_PAYLOAD].len = payload;
+	p->pad = -payload & 3;
+	p->ackreq = true;
+	return p;
+}
+
+/* A WRITE's packet: i of n, of a message of @bytes */
+static void write_packet(FIXTURE_DATA(flow) *self, uint32_t psn, uint32_t bytes, unsigned int i)
+{
+	unsigned int n = flow_packets(bytes, MTU);
+	struct pkt *p = bth(self, 0, n == 1 ? PKT_WRITE_ONLY : !i ? PKT_WRITE_FIRST : i == n - 1 ? PKT_WRITE_LAST :
+			    PKT_WRITE_MIDDLE, psn, i == n - 1 ? bytes - i * MTU : MTU);
+
+	p->dma_len = bytes;
+	p->va = 0x1000;
+	p->rkey = 0x42;
+	give(self);
+}
+
+static void ack(FIXTURE_DATA(flow) *self, uint32_t psn, uint8_t syndrome, uint32_t msn)
+{
+	struct pkt *p = bth(self, 1, PKT_ACK, psn, 0);
+
+	p->at[PKT_AETH].len = 4;
+	p->ackreq = false;
+	p->syndrome = syndrome;
+	p->msn = msn;
+	give(self);
+}
+
+static void read_request(FIXTURE_DATA(flow) *self, uint32_t psn, uint32_t bytes)
+{
+	struct pkt *p = bth(self, 0, PKT_READ_REQUEST, psn, 0);
+
+	p->dma_len = bytes;
+	p->va = 0x1000;
+	give(self);
+}
+
+static void read_data(FIXTURE_DATA(flow) *self, uint8_t op, uint32_t psn, uint32_t payload, uint32_t msn)
+{
+	struct pkt *p = bth(self, 1, op, psn, payload);
+
+	p->at[PKT_AETH].len = op == PKT_READ_MIDDLE ? 0 : 4;
+	p->msn = msn;
+	give(self);
+}
+
+#define ACK_OK		0x1f
+#define RNR		0x21
+#define NAK_SEQ		0x60
+#define NAK_REM_ACCESS	0x62
+
+/* A connection from REQ to DREP, PSNs that wrap: all answered, nothing broken */
+TEST_F(flow, whole)
+{
+	up(self);
+	for (unsigned int i = 0; i < 3; i++)
+		write_packet(self, PSN_C + i, 2500, i);
+	ack(self, PSN_C + 2, ACK_OK, 1);
+	write_packet(self, PSN_C + 3, 5, 0);
+	ack(self, PSN_C + 3, ACK_OK, 2);
+	down(self);
+	flow_end(self->f);
+	EXPECT_STREQ("", self->rules);
+	EXPECT_EQ(2, self->ok);
+	EXPECT_EQ(1, self->connections);
+	EXPECT_FALSE(self->conn.guessed);
+	EXPECT_EQ(5, self->conn.steps);
+	EXPECT_EQ(2505, self->conn.half[0].op_bytes[FLOW_WRITE]);
+}
+
+/* One ACK answers all before it */
+TEST_F(flow, coalesced)
+{
+	up(self);
+	for (unsigned int i = 0; i < 5; i++)
+		write_packet(self, PSN_C + i, 8, 0);
+	ack(self, PSN_C + 4, ACK_OK, 5);
+	EXPECT_EQ(5, self->ok);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* A packet lost in front of the capture: gap, NAK, all sent again */
+TEST_F(flow, lost_before)
+{
+	up(self);
+	write_packet(self, PSN_C, 3000, 0);
+	write_packet(self, PSN_C + 2, 3000, 2);
+	EXPECT_EQ(FLOW_BEYOND, self->seen.class);
+	ack(self, PSN_C + 1, NAK_SEQ, 0);
+	write_packet(self, PSN_C + 1, 3000, 1);
+	write_packet(self, PSN_C + 2, 3000, 2);
+	EXPECT_EQ(FLOW_RETRANSMITTED, self->seen.class);
+	ack(self, PSN_C + 2, ACK_OK, 1);
+	EXPECT_EQ(1, self->ok);
+	EXPECT_EQ(3000, self->last.bytes);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* A packet lost behind the capture: no gap here, but a NAK, and sent again */
+TEST_F(flow, lost_behind)
+{
+	up(self);
+	for (unsigned int i = 0; i < 3; i++)
+		write_packet(self, PSN_C + i, 3000, i);
+	ack(self, PSN_C + 1, NAK_SEQ, 0);
+	for (unsigned int i = 1; i < 3; i++)
+		write_packet(self, PSN_C + i, 3000, i);
+	EXPECT_EQ(FLOW_RETRANSMITTED, self->seen.class);
+	ack(self, PSN_C + 2, ACK_OK, 1);
+	EXPECT_EQ(2, self->last.retransmitted);
+	EXPECT_EQ(3, self->last.needed);
+	EXPECT_EQ(5, self->last.sent);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* A missing packet that is answered is named by the one behind it */
+TEST_F(flow, never_sent)
+{
+	up(self);
+	write_packet(self, PSN_C, 3000, 0);
+	write_packet(self, PSN_C + 2, 3000, 2);
+	ack(self, PSN_C + 2, ACK_OK, 1);
+	EXPECT_STREQ("psn-continuity@5 ", self->rules);
+	/* and then it goes on */
+	write_packet(self, PSN_C + 3, 8, 0);
+	ack(self, PSN_C + 3, ACK_OK, 2);
+	EXPECT_EQ(1, self->broken);
+	EXPECT_EQ(1, self->ok);
+}
+
+/* Not ready, asked again, done */
+TEST_F(flow, not_ready)
+{
+	up(self);
+	write_packet(self, PSN_C, 8, 0);
+	ack(self, PSN_C, RNR, 0);
+	write_packet(self, PSN_C, 8, 0);
+	ack(self, PSN_C, ACK_OK, 1);
+	EXPECT_EQ(1, self->ok);
+	EXPECT_EQ(1, self->last.rnr);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* A refusal ends its message; what is answered behind it breaks a rule, once */
+TEST_F(flow, refused)
+{
+	up(self);
+	for (unsigned int i = 0; i < 4; i++)
+		write_packet(self, PSN_C + i, 8, 0);
+	ack(self, PSN_C, NAK_REM_ACCESS, 0);
+	EXPECT_EQ(1, self->naks);
+	EXPECT_STREQ("", self->rules);
+	ack(self, PSN_C + 1, ACK_OK, 2);
+	ack(self, PSN_C + 2, ACK_OK, 3);
+	EXPECT_STREQ("after-nak@9 ", self->rules);
+	flow_end(self->f);
+	EXPECT_EQ(1, self->unanswered);
+}
+
+/* The MSN: wrong once, then right; and a QP that began again from 0 */
+TEST_F(flow, msn)
+{
+	up(self);
+	write_packet(self, PSN_C, 8, 0);
+	ack(self, PSN_C, ACK_OK, 9);
+	EXPECT_STREQ("msn@5 ", self->rules);
+	write_packet(self, PSN_C + 1, 8, 0);
+	ack(self, PSN_C + 1, ACK_OK, 2);
+	write_packet(self, PSN_C + 2, 8, 0);
+	ack(self, PSN_C + 2, ACK_OK, 1);
+	write_packet(self, PSN_C + 3, 8, 0);
+	ack(self, PSN_C + 3, ACK_OK, 2);
+	EXPECT_EQ(1, self->broken);
+	EXPECT_EQ(1, flow_totals(self->f)->deviations);
+}
+
+/* READ: data in pieces, counted once; a WRITE behind it is answered only after */
+TEST_F(flow, read)
+{
+	up(self);
+	read_request(self, PSN_C, 2500);
+	write_packet(self, PSN_C + 3, 8, 0);
+	read_data(self, PKT_READ_FIRST, PSN_C, MTU, 1);
+	read_data(self, PKT_READ_MIDDLE, PSN_C + 1, MTU, 0);
+	read_data(self, PKT_READ_LAST, PSN_C + 2, 452, 1);
+	EXPECT_EQ(FLOW_READ, self->last.op);
+	EXPECT_EQ(4, self->last.needed);
+	EXPECT_EQ(4, self->last.sent);
+	ack(self, PSN_C + 3, ACK_OK, 2);
+	EXPECT_EQ(2, self->ok);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* READ: data lost and asked for again from the middle, as rxe does it */
+TEST_F(flow, read_again)
+{
+	up(self);
+	read_request(self, PSN_C, 2500);
+	read_data(self, PKT_READ_FIRST, PSN_C, MTU, 1);
+	read_data(self, PKT_READ_LAST, PSN_C + 2, 452, 1);
+	EXPECT_EQ(FLOW_BEYOND, self->seen.class);
+	read_request(self, PSN_C + 1, 1476);
+	EXPECT_EQ(FLOW_RETRANSMITTED, self->seen.class);
+	read_data(self, PKT_READ_MIDDLE, PSN_C + 1, MTU, 0);
+	read_data(self, PKT_READ_LAST, PSN_C + 2, 452, 1);
+	EXPECT_EQ(1, self->ok);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* READ: data missing and not asked for again, and too much of it */
+TEST_F(flow, read_wrong)
+{
+	up(self);
+	read_request(self, PSN_C, 2500);
+	read_data(self, PKT_READ_FIRST, PSN_C, MTU, 1);
+	read_data(self, PKT_READ_LAST, PSN_C + 2, 452, 1);
+	read_request(self, PSN_C + 3, 100);
+	read_data(self, PKT_READ_ONLY, PSN_C + 3, 104, 2);
+	EXPECT_STREQ("read-length@8 ", self->rules);
+	flow_end(self->f);
+	EXPECT_STREQ("read-length@8 read-continuity@6 ", self->rules);
+}
+
+/* The network's copy has the same identification, what is sent again a new one */
+TEST_F(flow, copies)
+{
+	static uint8_t frame[64];
+	struct pkt *p;
+
+	up(self);
+	for (unsigned int i = 0; i < 3; i++) {
+		p = bth(self, 0, PKT_WRITE_ONLY, PSN_C, 8);
+		p->dma_len = 8;
+		p->data = frame;
+		p->at[PKT_IP4].off = 4;
+		p->at[PKT_IP4].len = 20;
+		frame[9] = i < 2 ? 1 : 2;
+		give(self);
+		EXPECT_EQ(!i ? FLOW_NEW : i == 1 ? FLOW_DUPLICATE : FLOW_RETRANSMITTED, self->seen.class);
+	}
+	EXPECT_EQ(1, flow_totals(self->f)->duplicates);
+	EXPECT_EQ(1, flow_totals(self->f)->retransmitted);
+	ack(self, PSN_C, ACK_OK, 1);
+	ack(self, PSN_C, ACK_OK, 1);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* UC: a message that loses a packet is incomplete, the next one is not */
+TEST_F(flow, uc)
+{
+	up(self);
+	for (unsigned int i = 0; i < 7; i++) {
+		if (i == 1)
+			continue;
+		bth(self, 0, PKT_UC | (i % 3 == 0 ? PKT_SEND_FIRST : i % 3 == 1 ? PKT_SEND_MIDDLE : PKT_SEND_LAST),
+		    PSN_C + i, i % 3 == 2 ? 8 : MTU);
+		give(self);
+	}
+	EXPECT_EQ(1, self->incomplete);
+	EXPECT_EQ(1, self->sent);
+	EXPECT_EQ(2 * MTU + 8, self->last.bytes);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* A corrupt packet is named and believed by nobody */
+TEST_F(flow, corrupt)
+{
+	struct pkt *p;
+
+	up(self);
+	p = bth(self, 0, PKT_WRITE_ONLY, PSN_C, 8);
+	p->icrc = PKT_ICRC_BAD;
+	p->at[PKT_ICRC].len = 4;
+	give(self);
+	EXPECT_EQ(FLOW_CORRUPT, self->seen.class);
+	EXPECT_STREQ("icrc@4 ", self->rules);
+	write_packet(self, PSN_C, 8, 0);
+	ack(self, PSN_C, ACK_OK, 1);
+	EXPECT_EQ(1, self->broken);
+}
+
+/* A capture that begins in the middle: the connection is guessed, both directions found */
+TEST_F(flow, middle)
+{
+	write_packet(self, 500, 3000, 1);
+	write_packet(self, 501, 3000, 2);
+	ack(self, 501, ACK_OK, 40);
+	EXPECT_EQ(FLOW_NEW, self->seen.class);
+	write_packet(self, 502, 8, 0);
+	ack(self, 502, ACK_OK, 41);
+	write_packet(self, 503, 8, 0);
+	ack(self, 503, ACK_OK, 42);
+	EXPECT_STREQ("", self->rules);
+	EXPECT_EQ(2, self->ok);
+	flow_end(self->f);
+	EXPECT_TRUE(self->conn.guessed);
+	EXPECT_EQ(1, self->connections);
+}
+
+/* A QP number is used again: the old connection has ended, the new one is another */
+TEST_F(flow, used_again)
+{
+	up(self);
+	write_packet(self, PSN_C, 8, 0);
+	cm(self, 0, PKT_CM_REQ, 9, 0, 17, 1000);
+	EXPECT_EQ(1, self->connections);
+	EXPECT_EQ(1, self->unanswered);
+	cm(self, 1, PKT_CM_REP, 10, 9, 18, 2000);
+	cm(self, 0, PKT_CM_RTU, 9, 10, 0, 0);
+	write_packet(self, 2000, 8, 0);
+	ack(self, 2000, ACK_OK, 1);
+	EXPECT_EQ(1, self->ok);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* A client that sends and never sent its RTU; one whose REP had to be sent again is forgiven */
+TEST_F(flow, rtu)
+{
+	for (unsigned int again = 0; again < 2; again++) {
+		self->rules[0] = '\0';
+		cm(self, 0, PKT_CM_REQ, 5, 0, 17, PSN_S);
+		cm(self, 1, PKT_CM_REP, 6, 5, 18, PSN_C);
+		write_packet(self, PSN_C, 8, 0);
+		ack(self, PSN_C, ACK_OK, 1);
+		if (again)
+			cm(self, 1, PKT_CM_REP, 6, 5, 18, PSN_C);
+		down(self);
+		self->ns += 10000000000ull;
+		cm(self, 0, PKT_CM_REQ, 50, 0, 170, PSN_S);
+		EXPECT_STREQ(again ? "" : "rtu@3 ", self->rules);
+	}
+}
+
+/* More connections than there is room for: the silent ones go, and that is said */
+TEST_F(flow, too_many_connections)
+{
+	for (unsigned int i = 0; i < 1000; i++) {
+		cm(self, 0, PKT_CM_REQ, 1000 + i, 0, 2000 + i, PSN_S);
+		cm(self, 1, PKT_CM_REP, 5000 + i, 1000 + i, 3000 + i, PSN_C);
+	}
+	EXPECT_EQ(992, flow_totals(self->f)->forgotten_connections);
+	EXPECT_EQ(992, self->connections);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* More open messages than there is room for: the oldest go, and the MSN is right still */
+TEST_F(flow, too_many_messages)
+{
+	up(self);
+	for (unsigned int i = 0; i < 100; i++)
+		write_packet(self, PSN_C + i, 8, 0);
+	EXPECT_EQ(84, flow_totals(self->f)->forgotten_messages);
+	ack(self, PSN_C + 99, ACK_OK, 100);
+	EXPECT_EQ(16, self->ok);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* Any packets in any order end somewhere, and every connection is told of */
+TEST_F(flow, anything)
+{
+	uint32_t r = 12345;
+
+	for (unsigned int i = 0; i < 200000; i++) {
+		struct pkt *p;
+
+		r = r * 1103515245 + 12345;
+		if ((r >> 8) % 16 == 0) {
+			cm(self, r >> 12 & 1, 0x10 + (r >> 13) % 8, r >> 16 & 7, r >> 19 & 7, 17 + (r >> 22 & 3), r >> 4);
+			continue;
+		}
+		p = bth(self, r >> 12 & 1, (r >> 13 & 0x1f) | (r >> 18 & 7 ? 0 : r >> 21 & 0x60), r >> 9 & 0x3f, r >> 5 & 0x7ff);
+		p->qpn = 17 + (r >> 22 & 3);
+		p->at[PKT_AETH].len = r >> 24 & 1 ? 4 : 0;
+		p->syndrome = r >> 25;
+		p->msn = r & 3;
+		p->dma_len = r >> 3;
+		give(self);
+	}
+	flow_end(self->f);
+	EXPECT_EQ(flow_totals(self->f)->connections, self->connections);
+	EXPECT_EQ(flow_totals(self->f)->messages, self->messages);
+}
+
+TEST_HARNESS_MAIN
