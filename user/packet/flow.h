@@ -134,6 +134,7 @@ struct flow_mark {
  * @answered: highest PSN that was answered, valid with @has_answered
  * @repeated: something was seen twice since all was answered
  * @restarts: how often the other end began to count from 0 again
+ * @stale: requests that came when one with this PSN had been taken, whoever made them
  * @failed: message that was refused for good: its QP has failed with it
  * @served_after: messages behind that one which were served all the same
  * @msg: those that are open, a ring that begins at @head
@@ -150,7 +151,7 @@ struct flow_half {
 	struct flow_mark mark[FLOW_RECENT];
 	struct flow_cap *cap;
 	uint16_t caps;
-	uint64_t packets, bytes, retransmitted, duplicates, gaps, rnr, naks;
+	uint64_t packets, bytes, retransmitted, duplicates, stale, gaps, rnr, naks;
 	uint64_t ops[FLOW_OPS], op_bytes[FLOW_OPS];
 	/* the list of an EXTENTS reply, which may reach over several packets */
 	struct {

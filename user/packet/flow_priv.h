@@ -42,6 +42,7 @@ struct flow {
 	struct flow_conn *newest, *oldest;
 	struct flow_shared shared[FLOW_SHARED];
 	struct flow_killed killed[FLOW_KILLED];
+	struct flow_half gsi;	/* the CM's packets, of which copies are told */
 	struct flow_refused refused[FLOW_KILLED];
 	unsigned int shareds, killeds, refuseds;
 	uint64_t first_ns, next_conn, next_msg;

@@ -283,6 +283,7 @@ static void again(struct flow *f, const struct pkt *p, struct flow_seen *seen, b
 	seen->class = copy ? FLOW_DUPLICATE : FLOW_RETRANSMITTED;
 	*(copy ? &h->duplicates : &h->retransmitted) += 1;
 	*(copy ? &f->totals.duplicates : &f->totals.retransmitted) += 1;
+	h->stale++;
 	h->repeated = true;
 	seen->msg = m;
 	if (!m)

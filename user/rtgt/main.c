@@ -22,6 +22,7 @@ static const char help[] =
 "  bw        bandwidth and message rate, likewise\n"
 "  cost      what comes before: registrations, connections, connections held\n"
 "  explain   packets of a capture or an interface, taken apart\n"
+"  reconcile  do client, target, devices and wire tell the same story?\n"
 "  tcp-serve serve lat and bw over TCP, to compare with\n"
 "\n"
 "Options:\n"
@@ -41,6 +42,7 @@ static const struct command commands[] = {
 	{ "lat", cmd_lat },
 	{ "bw", cmd_bw },
 	{ "cost", cmd_cost },
+	{ "reconcile", cmd_reconcile },
 	{ "explain", cmd_explain },
 	{ "tcp-serve", cmd_tcp_serve },
 	{ }

@@ -45,6 +45,7 @@ struct command {
 int cmd_bw(const struct tool *tool, int argc, char **argv);
 int cmd_cost(const struct tool *tool, int argc, char **argv);
 int cmd_explain(const struct tool *tool, int argc, char **argv);
+int cmd_reconcile(const struct tool *tool, int argc, char **argv);
 int cmd_lat(const struct tool *tool, int argc, char **argv);
 int cmd_ping(const struct tool *tool, int argc, char **argv);
 int cmd_port(const struct tool *tool, int argc, char **argv);

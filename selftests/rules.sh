@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# rules.sh: what a case records of its own traffic, held against the rules of the
+# protocol (rtgt explain --check) and against what client, target and devices counted
+# (rtgt reconcile).  The capture is made at the target's end.
+
+. "${0%/*}/lib.sh"
+
+netdev_of() { # DEVICE
+	cat "/sys/class/infiniband/$1/ports/1/gid_attrs/ndevs/0"
+}
+
+# From here on all RoCE packets go to $WORK/wire.pcap.
+record() {
+	need_command tcpdump
+	background dump tcpdump -i "$(netdev_of "$RTGT_TARGET_DEV")" -B 32768 --immediate-mode -U -w "$WORK/wire.pcap" \
+		udp port 4791
+	wait_until 10 grep -q "listening on" "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
+}
+
+# Ends when the DREPs of so many connections are there.
+recorded() { # CONNECTIONS
+	wait_until 20 has_ended "$1" || fail "no $1 DREPs in the capture"
+	kill -INT "${BG_PID[dump]}"
+	finish dump || true
+	grep -q "^0 packets dropped by kernel" "$WORK/dump.err" || fail "tcpdump lost packets: $(<"$WORK/dump.err")"
+}
+
+has_ended() { # CONNECTIONS
+	local attributes
+	attributes=$(rtgt explain -T fields -e mad.attributeid "$WORK/wire.pcap" 2>/dev/null)
+	(($(grep -c 0x0016 <<<"$attributes") >= $1))
+}
+
+# The rules find this, or nothing at all.
+check() { # RULE-AND-PACKET|"" [FILE]
+	local text rc=0
+	text=$(rtgt explain --check "${2:-$WORK/wire.pcap}") || rc=$?
+	if [[ ! $1 ]]; then
+		((rc == 0)) || fail "rtgt explain --check exits $rc: $text"
+	else
+		((rc == 1)) && [[ $text == *"$1"* ]] || fail "exit $rc, and not \"$1\" but: $text"
+	fi
+	TEXT=$text
+}
+
+all_operations() {
+	rtgt -j ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -S "${1:-1,64,5000}" -C "${2:-2}" "$RTGT_TARGET_ADDR" >"$WORK/ping.json" ||
+		fail "rtgt ping: $(<"$WORK/ping.json")"
+}
+
+every_operation() {
+	target_port recv_size=8K recv_depth=4 region mem size=8K
+	record
+	all_operations
+	recorded 1
+	check ""
+	has "$TEXT" "no rule is broken"
+	[[ $TEXT == *" 0 gaps, "* ]] || fail "$TEXT"
+}
+
+# What is refused is as it should be.
+refusals() {
+	target_port region mem size=4096
+	record
+	has "$(probe access op=write len=64 rkey=0x12345)" wc=rem-access nak=access
+	has "$(probe access op=read len=64 offset=4090)" wc=rem-access nak=access
+	recorded 2
+	check ""
+	has "$TEXT" "2 NAK"
+}
+
+# A key nobody gave, made out of a good one: it is served, so a rule is broken.
+faults() {
+	local write ack
+	target_port region mem size=4096
+	record
+	ping_ok write 64 2
+	recorded 1
+	read -r write ack < <(rtgt explain --json "$WORK/wire.pcap" |
+		jq -r 'select(.type == "message" and .op == "WRITE") | "\(.first_packet) \(.answer_packet)"' | head -n 1)
+	"$HERE/bend" "$WORK/wire.pcap" "$WORK/bad.pcap" "set=$write:infiniband.reth.r_key=0x12345"
+	check "packet $write: capability: " "$WORK/bad.pcap"
+	"$HERE/bend" "$WORK/wire.pcap" "$WORK/bad.pcap" "flip=$write"
+	check "packet $write: icrc: " "$WORK/bad.pcap"
+	"$HERE/bend" "$WORK/wire.pcap" "$WORK/bad.pcap" "drop=$write"
+	check "packet $((ack - 1)): psn-continuity: " "$WORK/bad.pcap"
+	"$HERE/bend" "$WORK/wire.pcap" "$WORK/bad.pcap" "set=$ack:infiniband.aeth.msn=99"
+	check "packet $ack: msn: " "$WORK/bad.pcap"
+}
+
+tell_all() { # before|after
+	rdma -j statistic show link "$RTGT_CLIENT_DEV/1" >"$WORK/client-rdma-$1.json"
+	on_target rdma -j statistic show link "$RTGT_TARGET_DEV/1" >"$WORK/server-rdma-$1.json"
+	on_target rtgt -j show "$PORT" >"$WORK/target-$1.json"
+}
+
+one_story() { # [NETEM...]
+	local dev
+	target_port recv_size=8K recv_depth=4 region mem size=8K
+	if (($#)); then
+		need_command tc
+		dev=$(netdev_of "$RTGT_CLIENT_DEV")
+		defer tc qdisc del dev "$dev" root
+		tc qdisc add dev "$dev" root netem "$@" || skip "the kernel has no netem"
+	fi
+	record
+	tell_all before
+	all_operations "1,64,5000" 5
+	expect_counters conns_closed=1
+	recorded 1
+	tell_all after
+	check ""
+	rtgt reconcile "$WORK" >"$WORK/story" || fail "$(<"$WORK/story")"
+	tell_reader "$(tail -n 1 "$WORK/story")"
+}
+
+# Each of those who tell lies in its turn, by one.
+lies() {
+	local file
+	one_story
+	for file in target-after.json:recv_bytes server-rdma-after.json:rcvd_pkts client-rdma-after.json:sent_pkts \
+		client-rdma-after.json:rdma_sends; do
+		cp "$WORK/${file%:*}" "$WORK/truth"
+		jq --arg key "${file#*:}" '(.. | objects | select(has($key)) | .[$key]) += 1' "$WORK/truth" >"$WORK/${file%:*}"
+		same "exit status with a wrong $file" "$(status_of rtgt reconcile "$WORK")" 1
+		cp "$WORK/truth" "$WORK/${file%:*}"
+	done
+	jq '.results[0].iterations += 1' "$WORK/ping.json" >"$WORK/truth"
+	mv "$WORK/truth" "$WORK/ping.json"
+	rtgt -j reconcile "$WORK" >"$WORK/story" && fail "a client that counts wrong is believed"
+	same "numbers that do not agree" "$(jq '[.rows[] | select(.ok | not)] | length' "$WORK/story")" 2
+}
+
+status_of() { # CMD...
+	local rc=0
+	"$@" >/dev/null 2>&1 || rc=$?
+	echo "$rc"
+}
+
+limit 90
+tcase every-operation "every operation's packets keep the rules" every_operation
+tcase refusals "accesses that are refused break no rule" refusals
+tcase faults "a forged key, a corrupt, a missing packet and a wrong count are named" faults
+tcase one-story "client, target, devices and wire tell the same story" one_story
+tcase one-story-loss "the same with packets lost and copied" one_story loss 3% duplicate 10%
+tcase lies "whoever counts wrong is found out" lies
+tmain "$@"
