@@ -28,9 +28,9 @@ recorded() { # CONNECTIONS
 }
 
 has_ended() { # CONNECTIONS
-	local attributes
-	attributes=$(rtgt explain -T fields -e mad.attributeid "$WORK/wire.pcap" 2>/dev/null)
-	(($(grep -c 0x0016 <<<"$attributes") >= $1))
+	local dreps
+	dreps=$(rtgt explain -T fields -e infiniband.mad.attributeid "$WORK/wire.pcap" 2>&1 | grep -c 0x0016) || true
+	((dreps >= $1))
 }
 
 # The rules find this, or nothing at all.
@@ -139,6 +139,7 @@ status_of() { # CMD...
 	echo "$rc"
 }
 
+tier fast
 limit 90
 tcase every-operation "every operation's packets keep the rules" every_operation
 tcase refusals "accesses that are refused break no rule" refusals
