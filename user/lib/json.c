@@ -189,6 +189,25 @@ static struct json_object *json_region(const struct rtgt_client *c, uint32_t ind
 	return o;
 }
 
+/* Work requests that were posted, by what they do */
+static struct json_object *json_posted(const struct rtgt_qp *q)
+{
+	struct json_object *a = json_object_new_array();
+
+	for (int i = 0; i < RTGT_OPCODES; i++) {
+		struct json_object *o;
+
+		if (!q->posted[i].count)
+			continue;
+		o = json_object_new_object();
+		rtgt_json_str(o, "op", rtgt_wr_opcode_str((enum ibv_wr_opcode)i));
+		rtgt_json_int(o, "count", (int64_t)q->posted[i].count);
+		rtgt_json_int(o, "bytes", (int64_t)q->posted[i].bytes);
+		json_object_array_add(a, o);
+	}
+	return a;
+}
+
 /**
  * rtgt_json_client() - a connection and what its target offers
  * @c: open
@@ -215,6 +234,7 @@ struct json_object *rtgt_json_client(const struct rtgt_client *c)
 	for (uint32_t i = 0; i < p->nr_regions; i++)
 		json_object_array_add(regions, json_region(c, i));
 	json_object_object_add(o, "regions", regions);
+	json_object_object_add(o, "posted", json_posted(&c->qp));
 	rtgt_json_us(times, "address", c->cm.step_ns[RTGT_CM_ADDR]);
 	rtgt_json_us(times, "route", c->cm.step_ns[RTGT_CM_ROUTE]);
 	rtgt_json_us(times, "connect", c->cm.step_ns[RTGT_CM_CONNECT]);

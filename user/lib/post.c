@@ -12,7 +12,13 @@
 
 #include "qp.h"
 
-static const char *wr_opcode_str(enum ibv_wr_opcode opcode)
+/**
+ * rtgt_wr_opcode_str() - what a work request does
+ * @opcode: as in struct rtgt_wr
+ *
+ * Return: a constant string.
+ */
+const char *rtgt_wr_opcode_str(enum ibv_wr_opcode opcode)
 {
 	switch ((int)opcode) {
 	case IBV_WR_RDMA_WRITE:
@@ -80,7 +86,7 @@ static void log_wr(const struct rtgt_log *log, const struct rtgt_wr *wr, unsigne
 	else if (wr->opcode == IBV_WR_SEND_WITH_INV || wr->opcode == IBV_WR_LOCAL_INV)
 		snprintf(more, sizeof(more), " invalidates rkey 0x%x", wr->rkey);
 	rtgt_log(log, "wr", "id %llu %s sges %d%s%s%s%s%s", (unsigned long long)wr->id,
-		 wr_opcode_str(wr->opcode), nr, remote, more,
+		 rtgt_wr_opcode_str(wr->opcode), nr, remote, more,
 		 flags & IBV_SEND_SIGNALED ? "" : " unsignaled",
 		 flags & IBV_SEND_INLINE ? " inline" : "", flags & IBV_SEND_FENCE ? " fence" : "");
 }
@@ -269,7 +275,9 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 		ret = ex ? -post_ex(q, wr, flags) : post_plain(q, wr, flags, sge, nr);
 	if (ret)
 		return rtgt_fail(err, ret, "posting a %s of %u bytes failed: %s",
-				 wr_opcode_str(wr->opcode), wr->len, strerror(ret));
+				 rtgt_wr_opcode_str(wr->opcode), wr->len, strerror(ret));
+	q->posted[wr->opcode % RTGT_OPCODES].count++;
+	q->posted[wr->opcode % RTGT_OPCODES].bytes += wr->len;
 	return 0;
 }
 

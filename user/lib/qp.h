@@ -49,6 +49,8 @@ struct rtgt_qp_param {
 	bool poll;
 };
 
+#define RTGT_OPCODES	16
+
 /**
  * struct rtgt_qp - a connection's queue pair
  * @cm: the connection it belongs to
@@ -67,6 +69,7 @@ struct rtgt_qp_param {
  * @mtu: bytes of the largest packet of our own port
  * @events: completion events taken and not yet acknowledged
  * @made_ns: how long it took to make domain, queues and queue pair
+ * @posted: work requests by their opcode, which are all below RTGT_OPCODES
  */
 struct rtgt_qp {
 	struct rtgt_cm *cm;
@@ -85,6 +88,9 @@ struct rtgt_qp {
 	uint32_t mtu;
 	unsigned int events;
 	uint64_t made_ns;
+	struct {
+		uint64_t count, bytes;
+	} posted[RTGT_OPCODES];
 };
 
 /**
@@ -152,6 +158,7 @@ void rtgt_qp_destroy(struct rtgt_qp *q);
 int rtgt_qp_address(struct rtgt_qp *q, struct rtgt_err *err);
 void rtgt_wr_prepare(const struct rtgt_qp *q, const struct rtgt_wr *wr, struct ibv_sge *sge,
 		     struct ibv_send_wr *send);
+const char *rtgt_wr_opcode_str(enum ibv_wr_opcode opcode);
 int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *err);
 int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, uint32_t len,
 		      struct rtgt_err *err);

@@ -10,8 +10,6 @@
  * sent by the client and is not in it, which is why only there a difference is allowed,
  * and only where the client's device had to send again.
  */
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,14 +126,13 @@ static struct json_object *read_json(const char *dir, const char *name, bool *br
 {
 	struct json_object *doc;
 	char path[4096];
+	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	doc = json_object_from_file(path);
 	if (doc)
 		return doc;
-	errno = 0;
-	FILE *f = fopen(path, "r");
-
+	f = fopen(path, "r");
 	if (f) {
 		fclose(f);
 		failed("reconcile: %s is no JSON", path);
