@@ -4,7 +4,7 @@
  *
  * An answer's PSN is that of a request (of a READ one of those the request took), and
  * it answers all before that one as well, except what has an answer of its own and did
- * not get it: that will be asked for again (IBA 9.7.5.1).
+ * not get it: that will be asked for again (IBA 9.7).
  */
 #include "flow_priv.h"
 
