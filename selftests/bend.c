@@ -36,7 +36,8 @@ struct record {
 enum verb { DROP, DUP, SET, GROW, FLIP, FROM, VERBS };
 
 static const char *const verbs[] = {
-	[DROP] = "drop", [DUP] = "dup", [SET] = "set", [GROW] = "grow", [FLIP] = "flip", [FROM] = "from",
+	[DROP] = "drop", [DUP] = "dup", [SET] = "set", [GROW] = "grow", [FLIP] = "flip",
+	[FROM] = "from",
 };
 
 struct action {
@@ -103,10 +104,12 @@ static int set(const struct action *a, const struct pkt *p, uint8_t *data)
 		if (!pkt_has_layout(p, l))
 			continue;
 		for (unsigned int i = 0; i < l->nr; i++) {
-			if (strcmp(l->field[i].name, a->field) || !pkt_has_field(p, l, &l->field[i]) ||
+			if (strcmp(l->field[i].name, a->field) ||
+			    !pkt_has_field(p, l, &l->field[i]) ||
 			    l->field[i].bits > 64)
 				continue;
-			put(data + p->at[l->header].off, l->field[i].bits, l->field[i].bit, a->value);
+			put(data + p->at[l->header].off, l->field[i].bits, l->field[i].bit,
+			    a->value);
 			return 0;
 		}
 	}
@@ -116,7 +119,8 @@ static int set(const struct action *a, const struct pkt *p, uint8_t *data)
 /* IPv4 and UDP count what is behind them */
 static void lengthen(uint8_t *data, uint32_t off, unsigned int at, unsigned long long by)
 {
-	unsigned int len = (unsigned int)(data[off + at] << 8 | data[off + at + 1]) + (unsigned int)by;
+	unsigned int len = (unsigned int)(data[off + at] << 8 | data[off + at + 1]) +
+		(unsigned int)by;
 
 	data[off + at] = (uint8_t)(len >> 8);
 	data[off + at + 1] = (uint8_t)len;
@@ -203,7 +207,8 @@ static int copy(FILE *in, FILE *out, struct action *all, int nr)
 	struct file_header head;
 	struct record r;
 
-	if (fread(&head, sizeof(head), 1, in) != 1 || (head.magic != 0xa1b2c3d4 && head.magic != 0xa1b23c4d) ||
+	if (fread(&head, sizeof(head), 1, in) != 1 ||
+	    (head.magic != 0xa1b2c3d4 && head.magic != 0xa1b23c4d) ||
 	    head.linktype != 1)
 		return die("input", "no pcap of Ethernet in this machine's byte order");
 	fwrite(&head, sizeof(head), 1, out);

@@ -59,7 +59,8 @@ static void on_broken(void *arg, const char *rule, uint64_t packet, const char *
 	size_t n = strlen(self->rules);
 
 	self->broken++;
-	snprintf(self->rules + n, sizeof(self->rules) - n, "%s@%llu ", rule, (unsigned long long)packet);
+	snprintf(self->rules + n, sizeof(self->rules) - n, "%s@%llu ", rule,
+		 (unsigned long long)packet);
 	if (!words[0])
 		abort();
 }
@@ -102,7 +103,8 @@ static void give(FIXTURE_DATA(flow) *self)
 	flow_packet(self->f, &self->p, &self->seen);
 }
 
-static void cm(FIXTURE_DATA(flow) *self, unsigned int from, uint16_t attr, uint32_t comm, uint32_t remote,
+static void cm(FIXTURE_DATA(flow) *self, unsigned int from, uint16_t attr, uint32_t comm,
+	       uint32_t remote,
 	       uint32_t qpn, uint32_t psn)
 {
 	struct pkt *p = begin(self, from);
@@ -134,7 +136,8 @@ static void down(FIXTURE_DATA(flow) *self)
 	cm(self, 1, PKT_CM_DREP, 6, 5, 0, 0);
 }
 
-static struct pkt *bth(FIXTURE_DATA(flow) *self, unsigned int from, uint8_t opcode, uint32_t psn, uint32_t payload)
+static struct pkt *bth(FIXTURE_DATA(flow) *self, unsigned int from, uint8_t opcode, uint32_t psn,
+		       uint32_t payload)
 {
 	struct pkt *p = begin(self, from);
 
@@ -151,8 +154,9 @@ static struct pkt *bth(FIXTURE_DATA(flow) *self, unsigned int from, uint8_t opco
 static void write_packet(FIXTURE_DATA(flow) *self, uint32_t psn, uint32_t bytes, unsigned int i)
 {
 	unsigned int n = flow_packets(bytes, MTU);
-	struct pkt *p = bth(self, 0, n == 1 ? PKT_WRITE_ONLY : !i ? PKT_WRITE_FIRST : i == n - 1 ? PKT_WRITE_LAST :
-			    PKT_WRITE_MIDDLE, psn, i == n - 1 ? bytes - i * MTU : MTU);
+	const uint8_t op = n == 1 ? PKT_WRITE_ONLY : !i ? PKT_WRITE_FIRST :
+			   i == n - 1 ? PKT_WRITE_LAST : PKT_WRITE_MIDDLE;
+	struct pkt *p = bth(self, 0, op, psn, i == n - 1 ? bytes - i * MTU : MTU);
 
 	p->dma_len = bytes;
 	p->va = 0x1000;
@@ -180,7 +184,8 @@ static void read_request(FIXTURE_DATA(flow) *self, uint32_t psn, uint32_t bytes)
 	give(self);
 }
 
-static void read_data(FIXTURE_DATA(flow) *self, uint8_t op, uint32_t psn, uint32_t payload, uint32_t msn)
+static void read_data(FIXTURE_DATA(flow) *self, uint8_t op, uint32_t psn, uint32_t payload,
+		      uint32_t msn)
 {
 	struct pkt *p = bth(self, 1, op, psn, payload);
 
@@ -381,7 +386,8 @@ TEST_F(flow, copies)
 		p->at[PKT_IP4].len = 20;
 		frame[9] = i < 2 ? 1 : 2;
 		give(self);
-		EXPECT_EQ(!i ? FLOW_NEW : i == 1 ? FLOW_DUPLICATE : FLOW_RETRANSMITTED, self->seen.class);
+		EXPECT_EQ(!i ? FLOW_NEW : i == 1 ? FLOW_DUPLICATE : FLOW_RETRANSMITTED,
+			  self->seen.class);
 	}
 	EXPECT_EQ(1, flow_totals(self->f)->duplicates);
 	EXPECT_EQ(1, flow_totals(self->f)->retransmitted);
@@ -397,7 +403,8 @@ TEST_F(flow, uc)
 	for (unsigned int i = 0; i < 7; i++) {
 		if (i == 1)
 			continue;
-		bth(self, 0, PKT_UC | (i % 3 == 0 ? PKT_SEND_FIRST : i % 3 == 1 ? PKT_SEND_MIDDLE : PKT_SEND_LAST),
+		bth(self, 0, PKT_UC | (i % 3 == 0 ? PKT_SEND_FIRST : i % 3 == 1 ?
+				       PKT_SEND_MIDDLE : PKT_SEND_LAST),
 		    PSN_C + i, i % 3 == 2 ? 8 : MTU);
 		give(self);
 	}
@@ -510,10 +517,12 @@ TEST_F(flow, anything)
 
 		r = r * 1103515245 + 12345;
 		if ((r >> 8) % 16 == 0) {
-			cm(self, r >> 12 & 1, 0x10 + (r >> 13) % 8, r >> 16 & 7, r >> 19 & 7, 17 + (r >> 22 & 3), r >> 4);
+			cm(self, r >> 12 & 1, 0x10 + (r >> 13) % 8, r >> 16 & 7, r >> 19 & 7,
+			   17 + (r >> 22 & 3), r >> 4);
 			continue;
 		}
-		p = bth(self, r >> 12 & 1, (r >> 13 & 0x1f) | (r >> 18 & 7 ? 0 : r >> 21 & 0x60), r >> 9 & 0x3f, r >> 5 & 0x7ff);
+		p = bth(self, r >> 12 & 1, (r >> 13 & 0x1f) | (r >> 18 & 7 ? 0 : r >> 21 & 0x60),
+			r >> 9 & 0x3f, r >> 5 & 0x7ff);
 		p->qpn = 17 + (r >> 22 & 3);
 		p->at[PKT_AETH].len = r >> 24 & 1 ? 4 : 0;
 		p->syndrome = r >> 25;

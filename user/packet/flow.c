@@ -40,7 +40,8 @@ struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn
 	return NULL;
 }
 
-struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id, uint8_t *end)
+struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id,
+				 uint8_t *end)
 {
 	struct flow_key *k = *bucket(f->by_comm, addr, comm_id);
 
@@ -375,7 +376,8 @@ void flow_packet(struct flow *f, const struct pkt *p, struct flow_seen *seen)
  *
  * Return: the flow, to be freed with flow_free(); NULL without memory.
  */
-struct flow *flow_new(const struct flow_ops *ops, void *arg, unsigned int max_conns, unsigned int max_msgs)
+struct flow *flow_new(const struct flow_ops *ops, void *arg, unsigned int max_conns,
+		      unsigned int max_msgs)
 {
 	struct flow *f = calloc(1, sizeof(*f));
 

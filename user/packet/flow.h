@@ -239,7 +239,8 @@ struct flow_totals {
 	uint64_t retransmitted, duplicates, gaps, rnr, naks, corrupt;
 };
 
-struct flow *flow_new(const struct flow_ops *ops, void *arg, unsigned int max_conns, unsigned int max_msgs);
+struct flow *flow_new(const struct flow_ops *ops, void *arg, unsigned int max_conns,
+		      unsigned int max_msgs);
 void flow_packet(struct flow *f, const struct pkt *p, struct flow_seen *seen);
 void flow_end(struct flow *f);
 void flow_free(struct flow *f);

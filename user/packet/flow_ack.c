@@ -78,10 +78,12 @@ static void data(struct flow *f, const struct pkt *p, struct flow_seen *seen, st
 }
 
 /* The MSN: how many messages the answering end has done */
-static void check_msn(struct flow *f, const struct pkt *p, struct flow_seen *seen, struct flow_half *h,
+static void check_msn(struct flow *f, const struct pkt *p, struct flow_seen *seen,
+		      struct flow_half *h,
 		      const struct flow_msg *m, bool news)
 {
-	struct rule_case rule = { .p = p, .conn = seen->conn, .half = h, .msg = m, .seen = seen, .want = -1 };
+	struct rule_case rule = { .p = p, .conn = seen->conn, .half = h, .msg = m, .seen = seen,
+		.want = -1 };
 	bool refused = PKT_SYNDROME(p->syndrome) != PKT_AETH_ACK;
 	uint32_t whole = h->begun, done;
 
@@ -114,7 +116,8 @@ static void check_msn(struct flow *f, const struct pkt *p, struct flow_seen *see
 	rules_judge(f, AT_ANSWER, &rule);
 }
 
-static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen, struct flow_half *h,
+static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
+		    struct flow_half *h,
 		    struct flow_msg *m)
 {
 	if (PKT_SYNDROME(p->syndrome) == PKT_AETH_RNR) {
@@ -126,7 +129,8 @@ static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 	}
 	h->naks++;
 	f->totals.naks++;
-	if (PKT_SYNDROME(p->syndrome) != PKT_AETH_NAK || PKT_SYNDROME_VALUE(p->syndrome) == PKT_NAK_SEQUENCE ||
+	if (PKT_SYNDROME(p->syndrome) != PKT_AETH_NAK ||
+	    PKT_SYNDROME_VALUE(p->syndrome) == PKT_NAK_SEQUENCE ||
 	    !m || m->status != FLOW_OPEN)
 		return;
 	m->syndrome = p->syndrome;
@@ -141,7 +145,8 @@ static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 }
 
 /* An answer to what was not in the capture */
-static void missing(struct flow *f, const struct pkt *p, struct flow_seen *seen, struct flow_half *h)
+static void missing(struct flow *f, const struct pkt *p, struct flow_seen *seen,
+		    struct flow_half *h)
 {
 	struct rule_case rule = { .p = p, .conn = seen->conn, .half = h, .seen = seen, .want = -1,
 				  .missing = h->next };

@@ -109,7 +109,8 @@ static void pend(struct flow_conn *c, const struct rtgt_request *rq)
 static void request(struct flow *f, struct flow_conn *c, const struct rtgt_request *rq)
 {
 	struct flow_cap cap = {
-		.addr = rq->addr, .len = rq->count, .rkey = rq->rkey, .region = ANY_REGION, .source = 'c',
+		.addr = rq->addr, .len = rq->count, .rkey = rq->rkey, .region = ANY_REGION,
+		.source = 'c',
 		.access = rq->op == RTGT_MSG_PULL ? RTGT_ACCESS_READ : RTGT_ACCESS_WRITE,
 	};
 	struct flow_cap *had;
@@ -135,11 +136,13 @@ static void request(struct flow *f, struct flow_conn *c, const struct rtgt_reque
 }
 
 /* As many entries of an EXTENTS reply as have arrived; the rest comes with the next packet */
-static void list(struct flow *f, struct flow_conn *c, struct flow_half *h, const uint8_t *data, size_t len)
+static void list(struct flow *f, struct flow_conn *c, struct flow_half *h, const uint8_t *data,
+		 size_t len)
 {
 	while (len && h->list.left) {
 		size_t n = sizeof(h->list.part) - h->list.have;
-		struct flow_cap cap = { .region = h->list.region, .access = h->list.access, .source = 'm' };
+		struct flow_cap cap = { .region = h->list.region, .access = h->list.access,
+			.source = 'm' };
 		struct rtgt_cap wire;
 
 		n = n < len ? n : len;
@@ -159,7 +162,8 @@ static void list(struct flow *f, struct flow_conn *c, struct flow_half *h, const
 	}
 }
 
-static void extents(struct flow *f, struct flow_conn *c, uint16_t region, const uint8_t *body, size_t len)
+static void extents(struct flow *f, struct flow_conn *c, uint16_t region, const uint8_t *body,
+		    size_t len)
 {
 	struct flow_half *h = &c->half[1];
 	struct rtgt_extents head;
@@ -178,7 +182,8 @@ static void extents(struct flow *f, struct flow_conn *c, uint16_t region, const 
 	list(f, c, h, body + sizeof(head), len - sizeof(head));
 }
 
-static void revoked(struct flow *f, struct flow_conn *c, uint16_t region, const uint8_t *body, size_t len)
+static void revoked(struct flow *f, struct flow_conn *c, uint16_t region, const uint8_t *body,
+		    size_t len)
 {
 	struct rtgt_region wire;
 	struct flow_cap cap = { .region = region, .source = 'm' };
@@ -235,7 +240,8 @@ static void rping(struct flow *f, struct flow_conn *c, const uint8_t *data)
  * @m: the SEND; rtgt_op and rtgt_status are set with its first packet
  * @first: it is
  */
-void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m, const struct pkt *p, bool first)
+void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m,
+		      const struct pkt *p, bool first)
 {
 	const uint8_t *data = pkt_bytes(p, PKT_PAYLOAD);
 	size_t len = p->at[PKT_PAYLOAD].len;
@@ -250,7 +256,8 @@ void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m, c
 		return;
 	}
 	c->half[1].list.left = m->from == 1 ? 0 : c->half[1].list.left;
-	if (c->rep && !c->rtgt && !m->from && len == RPING_INFO && (p->opcode & 0x1f) == PKT_SEND_ONLY)
+	if (c->rep && !c->rtgt && !m->from && len == RPING_INFO &&
+	    (p->opcode & 0x1f) == PKT_SEND_ONLY)
 		rping(f, c, data);
 	/* A datagram's client says nothing before it asks */
 	if (len < sizeof(msg) || !(c->rtgt && c->hello))
@@ -263,7 +270,8 @@ void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m, c
 	if (m->from == 1 && msg.op & RTGT_MSG_REPLY)
 		reply(f, c, data, len);
 	/* Of a longer request the beginning decides: its body is short */
-	if (m->from == 0 && rtgt_decode_msg(data, len >= 64 ? sizeof(msg) + be32toh(msg.len) : len, &rq) == RTGT_OK)
+	if (m->from == 0 && rtgt_decode_msg(data, len >= 64 ? sizeof(msg) + be32toh(msg.len) :
+					    len, &rq) == RTGT_OK)
 		request(f, c, &rq);
 }
 
@@ -289,7 +297,8 @@ void flow_cap_inv(struct flow *f, struct flow_conn *c, const struct flow_msg *m,
 }
 
 /* Somebody killed this key since the connection was made */
-static bool was_killed(const struct flow *f, const struct flow_conn *c, const uint8_t *addr, uint32_t rkey)
+static bool was_killed(const struct flow *f, const struct flow_conn *c, const uint8_t *addr,
+		       uint32_t rkey)
 {
 	for (unsigned int i = 0; i < FLOW_KILLED; i++)
 		if (f->killed[i].rkey == rkey && f->killed[i].ns >= c->first_ns &&
@@ -328,7 +337,8 @@ static uint32_t right_of(const struct flow_msg *m)
  *
  * Return: how it stands to what is known of the other end's memory.
  */
-enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct flow_msg *m, const struct pkt *p)
+enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct flow_msg *m,
+			       const struct pkt *p)
 {
 	const struct flow_half *h = &c->half[!m->from];
 	const uint8_t *addr = c->end[!m->from].addr, *feth = pkt_bytes(p, PKT_FETH);
@@ -345,7 +355,8 @@ enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct
 			continue;
 		if (cap->dead)
 			grant = FLOW_GRANT_DEAD;
-		else if (!whole && (m->va < cap->addr || !rtgt_range_ok(m->va - cap->addr, m->bytes, cap->len)))
+		else if (!whole && (m->va < cap->addr || !rtgt_range_ok(m->va - cap->addr,
+									m->bytes, cap->len)))
 			grant = FLOW_GRANT_RANGE;
 		else if (!(cap->access & right_of(m)))
 			grant = FLOW_GRANT_RIGHT;
@@ -354,7 +365,8 @@ enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct
 		else
 			return cap->source == 'c' ? FLOW_GRANT_CLAIMED : FLOW_GRANT_INSIDE;
 	}
-	if (grant == FLOW_GRANT_KEY && (h->caps_lost || (!c->is_private && is_shared(f, addr, m->rkey))))
+	if (grant == FLOW_GRANT_KEY && (h->caps_lost || (!c->is_private && is_shared(f, addr,
+										     m->rkey))))
 		return FLOW_GRANT_UNCERTAIN;
 	return grant;
 }
@@ -379,7 +391,8 @@ void flow_cap_refused(struct flow *f, const struct flow_conn *c, struct flow_msg
 		return;
 	}
 	for (r = f->refused; m->status == FLOW_OK && r < f->refused + FLOW_KILLED; r++) {
-		if (r->packet && r->op == m->op && r->rkey == m->rkey && r->packet < m->first_packet &&
+		if (r->packet && r->op == m->op && r->rkey == m->rkey &&
+		    r->packet < m->first_packet &&
 		    flow_same_addr(r->addr, addr)) {
 			m->refused_packet = r->packet;
 			r->packet = 0;

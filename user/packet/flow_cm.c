@@ -15,11 +15,13 @@ static enum flow_step step_of(uint16_t attr)
 		[PKT_CM_REQ - 0x10] = FLOW_STEP_REQ, [PKT_CM_MRA - 0x10] = FLOW_STEP_MRA,
 		[PKT_CM_REJ - 0x10] = FLOW_STEP_REJ, [PKT_CM_REP - 0x10] = FLOW_STEP_REP,
 		[PKT_CM_RTU - 0x10] = FLOW_STEP_RTU, [PKT_CM_DREQ - 0x10] = FLOW_STEP_DREQ,
-		[PKT_CM_DREP - 0x10] = FLOW_STEP_DREP, [PKT_CM_SIDR_REQ - 0x10] = FLOW_STEP_SIDR_REQ,
+		[PKT_CM_DREP - 0x10] = FLOW_STEP_DREP, [PKT_CM_SIDR_REQ - 0x10] =
+			FLOW_STEP_SIDR_REQ,
 		[PKT_CM_SIDR_REP - 0x10] = FLOW_STEP_SIDR_REP,
 	};
 
-	return attr >= 0x10 && attr - 0x10u < sizeof(steps) / sizeof(steps[0]) ? steps[attr - 0x10] :
+	return attr >= 0x10 && attr - 0x10u < sizeof(steps) / sizeof(steps[0]) ?
+		steps[attr - 0x10] :
 		FLOW_STEP_OTHER;
 }
 

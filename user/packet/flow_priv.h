@@ -52,7 +52,8 @@ struct flow {
 
 /* flow.c: the tables */
 struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn, uint8_t *end);
-struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id, uint8_t *end);
+struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id,
+				 uint8_t *end);
 struct flow_conn *flow_conn_new(struct flow *f, const struct pkt *p);
 void flow_bind(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t qpn);
 void flow_name(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t comm_id);
@@ -75,9 +76,11 @@ void flow_lost_track(struct flow *f, struct flow_conn *c, struct flow_half *h, u
 
 /* flow_cap.c */
 void flow_cap_rep(struct flow *f, struct flow_conn *c, const struct pkt *p);
-void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m, const struct pkt *p, bool first);
+void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m,
+		      const struct pkt *p, bool first);
 void flow_cap_inv(struct flow *f, struct flow_conn *c, const struct flow_msg *m, bool done);
-enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct flow_msg *m, const struct pkt *p);
+enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct flow_msg *m,
+			       const struct pkt *p);
 
 void flow_cap_refused(struct flow *f, const struct flow_conn *c, struct flow_msg *m);
 

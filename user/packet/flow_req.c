@@ -48,7 +48,8 @@ void flow_msgs_shrink(struct flow_half *h)
 void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum flow_status status,
 		   const struct pkt *p)
 {
-	struct rule_case done = { .p = p, .conn = c, .half = &c->half[m->from], .msg = m, .want = -1 };
+	struct rule_case done = { .p = p, .conn = c, .half = &c->half[m->from], .msg = m,
+		.want = -1 };
 
 	m->status = status;
 	m->end_ns = p ? p->ns : m->sent_ns;
@@ -58,7 +59,8 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
 		c->half[m->from].op_bytes[m->op] += m->bytes;
 	}
 	f->totals.messages++;
-	if (status == FLOW_OK || (status == FLOW_NAK && PKT_SYNDROME_VALUE(m->syndrome) == PKT_NAK_ACCESS))
+	if (status == FLOW_OK ||
+	    (status == FLOW_NAK && PKT_SYNDROME_VALUE(m->syndrome) == PKT_NAK_ACCESS))
 		flow_cap_refused(f, c, m);
 	if (status == FLOW_OK && done.half->failed && m->nth > done.half->failed)
 		c->half[m->from].served_after++;
@@ -163,7 +165,8 @@ static void ended(struct flow_conn *c, struct flow_msg *m, const struct pkt *p)
 	}
 }
 
-static struct flow_msg *begin(struct flow *f, struct flow_conn *c, struct flow_half *h, const struct pkt *p,
+static struct flow_msg *begin(struct flow *f, struct flow_conn *c, struct flow_half *h,
+			      const struct pkt *p,
 			      uint8_t from)
 {
 	struct flow_msg *m = push(f, c, h);
@@ -209,7 +212,8 @@ static uint64_t left(const struct flow_conn *c, const struct flow_msg *m, const 
 }
 
 /* Bytes that this packet of a message ought to carry; -1: that is the sender's choice */
-static int64_t wanted(const struct flow_conn *c, const struct flow_msg *m, const struct pkt *p, bool last)
+static int64_t wanted(const struct flow_conn *c, const struct flow_msg *m, const struct pkt *p,
+		      bool last)
 {
 	if (m->op == FLOW_READ || m->op == FLOW_CAS || m->op == FLOW_FAA || m->op == FLOW_FLUSH)
 		return 0;
@@ -357,7 +361,8 @@ static void reliable(struct flow *f, const struct pkt *p, struct flow_seen *seen
 	if (diff > 0) {
 		bool seen_before = flow_psn_diff(p->psn, h->beyond) < 0;
 
-		seen->class = seen_before ? copy ? FLOW_DUPLICATE : FLOW_RETRANSMITTED : FLOW_BEYOND;
+		seen->class = seen_before ? copy ? FLOW_DUPLICATE : FLOW_RETRANSMITTED :
+			FLOW_BEYOND;
 		h->repeated = true;
 		if (!h->gap) {
 			h->gap = true;

@@ -13,7 +13,8 @@
 const char *flow_op_name(const struct flow_msg *m)
 {
 	static const char *const names[] = {
-		[FLOW_SEND] = "SEND", [FLOW_WRITE] = "WRITE", [FLOW_READ] = "READ", [FLOW_CAS] = "CAS",
+		[FLOW_SEND] = "SEND", [FLOW_WRITE] = "WRITE", [FLOW_READ] = "READ", [FLOW_CAS] =
+			"CAS",
 		[FLOW_FAA] = "FAA", [FLOW_FLUSH] = "FLUSH", [FLOW_ATOMIC_WRITE] = "ATOMIC_WRITE",
 	};
 
@@ -33,7 +34,8 @@ const char *flow_op_name(const struct flow_msg *m)
 const char *flow_status_name(const struct flow_msg *m, char *buf, size_t size)
 {
 	static const char *const names[] = {
-		[FLOW_OPEN] = "open", [FLOW_OK] = "ok", [FLOW_UNANSWERED] = "unanswered", [FLOW_SENT] = "sent",
+		[FLOW_OPEN] = "open", [FLOW_OK] = "ok", [FLOW_UNANSWERED] = "unanswered",
+		[FLOW_SENT] = "sent",
 		[FLOW_INCOMPLETE] = "incomplete",
 	};
 

@@ -44,7 +44,8 @@ static uint64_t continuity(const struct rule_case *c, char *words, size_t size)
 		return say(c->half->gap_packet, words, size,
 			   "PSN %u is missing in front of this packet and was never sent again, but packet %" PRIu64
 			   " answers PSN %u", c->missing, c->p->number, c->p->psn);
-	return say(c->p->number, words, size, "this answers PSN %u, but the last request that was sent has PSN %u",
+	return say(c->p->number, words, size,
+		   "this answers PSN %u, but the last request that was sent has PSN %u",
 		   c->p->psn, (c->missing - 1) & FLOW_PSN_MASK);
 }
 
@@ -66,7 +67,8 @@ static uint64_t sequence(const struct rule_case *c, char *words, size_t size)
 		return 0;
 	return say(c->p->number, words, size, c->first_op ?
 		   "%s begins a message, but the one before has not ended" :
-		   "%s goes on with a message that has no beginning", pkt_opcode_name(c->p->opcode));
+		   "%s goes on with a message that has no beginning",
+		   pkt_opcode_name(c->p->opcode));
 }
 
 static uint64_t ackreq(const struct rule_case *c, char *words, size_t size)
@@ -74,7 +76,8 @@ static uint64_t ackreq(const struct rule_case *c, char *words, size_t size)
 	if (!c->last_op || c->p->ackreq || c->conn->transport != PKT_RC || !c->msg ||
 	    (c->msg->op != FLOW_SEND && c->msg->op != FLOW_WRITE))
 		return 0;
-	return say(c->p->number, words, size, "the last packet of a message does not ask for an acknowledge");
+	return say(c->p->number, words, size,
+		   "the last packet of a message does not ask for an acknowledge");
 }
 
 static uint64_t length(const struct rule_case *c, char *words, size_t size)
@@ -85,10 +88,12 @@ static uint64_t length(const struct rule_case *c, char *words, size_t size)
 		return 0;
 	if (c->want >= 0 && has != c->want)
 		return say(c->p->number, words, size,
-			   "%u bytes, but here it has to be %" PRIi64 ", with a path MTU of %u and a message of %" PRIu64,
+			   "%u bytes, but here it has to be %"
+			   PRIi64 ", with a path MTU of %u and a message of %" PRIu64,
 			   has, c->want, c->conn->mtu, c->msg->bytes);
 	if (c->conn->mtu && has > c->conn->mtu)
-		return say(c->p->number, words, size, "%u bytes, more than the path MTU of %u", has, c->conn->mtu);
+		return say(c->p->number, words, size, "%u bytes, more than the path MTU of %u",
+			   has, c->conn->mtu);
 	if (c->want < 0 && c->last_op && !c->first_op && !has)
 		return say(c->p->number, words, size, "the last packet of a message is empty");
 	return 0;
@@ -99,7 +104,8 @@ static uint64_t count(const struct rule_case *c, char *words, size_t size)
 	if (!c->msg || c->last == c->last_op || !c->conn->mtu)
 		return 0;
 	return say(c->p->number, words, size, c->last_op ?
-		   "this is the last packet of %" PRIu64 " bytes, but with a path MTU of %u there have to be %u packets" :
+		   "this is the last packet of %"
+		   PRIu64 " bytes, but with a path MTU of %u there have to be %u packets" :
 		   "%" PRIu64 " bytes go on here, but with a path MTU of %u they take %u packets",
 		   c->msg->bytes, c->conn->mtu, flow_packets(c->msg->bytes, c->conn->mtu));
 }
@@ -108,7 +114,8 @@ static uint64_t pad(const struct rule_case *c, char *words, size_t size)
 {
 	if (c->p->pad == (-c->seen->payload & 3) || c->p->fault)
 		return 0;
-	return say(c->p->number, words, size, "%u bytes of padding behind %u bytes, which take %u", c->p->pad,
+	return say(c->p->number, words, size,
+		   "%u bytes of padding behind %u bytes, which take %u", c->p->pad,
 		   c->seen->payload, -c->seen->payload & 3);
 }
 
@@ -117,7 +124,8 @@ static uint64_t answer_sequence(const struct rule_case *c, char *words, size_t s
 	if (c->first == c->first_op && c->last == c->last_op)
 		return 0;
 	return say(c->p->number, words, size, "%s, but it is packet %u of %u of the answer",
-		   pkt_opcode_name(c->p->opcode), (unsigned int)flow_psn_diff(c->p->psn, c->msg->first_psn) + 1,
+		   pkt_opcode_name(c->p->opcode),
+		   (unsigned int)flow_psn_diff(c->p->psn, c->msg->first_psn) + 1,
 		   (unsigned int)flow_psn_diff(c->msg->last_psn, c->msg->first_psn) + 1);
 }
 
@@ -126,7 +134,8 @@ static uint64_t answer_length(const struct rule_case *c, char *words, size_t siz
 	if (c->want < 0 || c->seen->payload == c->want)
 		return 0;
 	return say(c->p->number, words, size,
-		   "%u bytes come back, but here it has to be %" PRIi64 ": packet %" PRIu64 " asked for %" PRIu64,
+		   "%u bytes come back, but here it has to be %" PRIi64 ": packet %"
+		   PRIu64 " asked for %" PRIu64,
 		   c->seen->payload, c->want, c->msg->first_packet, c->msg->bytes);
 }
 
@@ -137,9 +146,11 @@ static uint64_t msn(const struct rule_case *c, char *words, size_t size)
 	if (((c->p->msn - c->low) & FLOW_PSN_MASK) <= room)
 		return 0;
 	if (!room)
-		return say(c->p->number, words, size, "the MSN is %u, but %u messages are done with PSN %u",
+		return say(c->p->number, words, size,
+			   "the MSN is %u, but %u messages are done with PSN %u",
 			   c->p->msn, c->low, c->p->psn);
-	return say(c->p->number, words, size, "the MSN is %u, but it has to be from %u to %u with PSN %u",
+	return say(c->p->number, words, size,
+		   "the MSN is %u, but it has to be from %u to %u with PSN %u",
 		   c->p->msn, c->low, c->high, c->p->psn);
 }
 
@@ -150,8 +161,10 @@ static uint64_t capability(const struct rule_case *c, char *words, size_t size)
 	if (m->status != FLOW_OK || m->grant < FLOW_GRANT_KEY)
 		return 0;
 	return say(m->first_packet, words, size,
-		   "%s of %" PRIu64 " bytes at 0x%" PRIx64 " with rkey 0x%x: %s, but packet %" PRIu64 " says it was done",
-		   flow_op_name(m), m->bytes, m->va, m->rkey, flow_grant_words(m->grant), m->end_packet);
+		   "%s of %" PRIu64 " bytes at 0x%" PRIx64 " with rkey 0x%x: %s, but packet %"
+		   PRIu64 " says it was done",
+		   flow_op_name(m), m->bytes, m->va, m->rkey, flow_grant_words(m->grant),
+			   m->end_packet);
 }
 
 static bool is_atomic(const struct flow_msg *m)
@@ -166,7 +179,8 @@ static uint64_t alignment(const struct rule_case *c, char *words, size_t size)
 	if (m->status != FLOW_OK || !is_atomic(m) || !(m->va & 7))
 		return 0;
 	return say(m->first_packet, words, size,
-		   "%s at 0x%" PRIx64 ", which is no multiple of 8, but packet %" PRIu64 " says it was done",
+		   "%s at 0x%" PRIx64 ", which is no multiple of 8, but packet %"
+		   PRIu64 " says it was done",
 		   flow_op_name(m), m->va, m->end_packet);
 }
 
@@ -187,11 +201,13 @@ static uint64_t nak_invalid(const struct rule_case *c, char *words, size_t size)
 	/* READ and atomics take a resource, which the end that answers may not have */
 	bool depth = m->op != FLOW_WRITE && !c->conn->responder_resources[1];
 
-	if (m->status != FLOW_NAK || PKT_SYNDROME_VALUE(m->syndrome) != PKT_NAK_INVALID || m->from ||
+	if (m->status != FLOW_NAK || PKT_SYNDROME_VALUE(m->syndrome) != PKT_NAK_INVALID ||
+	    m->from ||
 	    m->grant != FLOW_GRANT_INSIDE || depth || (is_atomic(m) && m->va & 7))
 		return 0;
 	return say(m->end_packet, words, size,
-		   "%s of packet %" PRIu64 " is called invalid, but it is whole, aligned and inside what was advertised",
+		   "%s of packet %"
+		   PRIu64 " is called invalid, but it is whole, aligned and inside what was advertised",
 		   flow_op_name(m), m->first_packet);
 }
 
@@ -200,10 +216,12 @@ static uint64_t after_nak(const struct rule_case *c, char *words, size_t size)
 	const struct flow_msg *m = c->msg;
 
 	/* once is enough */
-	if (m->status != FLOW_OK || !c->half->failed || m->nth <= c->half->failed || c->half->served_after > 1)
+	if (m->status != FLOW_OK || !c->half->failed || m->nth <= c->half->failed ||
+	    c->half->served_after > 1)
 		return 0;
 	return say(m->end_packet, words, size,
-		   "this answers packet %" PRIu64 ", but packet %" PRIu64 " refused one before it, and the queue pair failed",
+		   "this answers packet %" PRIu64 ", but packet %"
+		   PRIu64 " refused one before it, and the queue pair failed",
 		   m->first_packet, c->half->failed_packet);
 }
 
@@ -222,7 +240,8 @@ static uint64_t cm(const struct rule_case *c, char *words, size_t size)
 		missing = "new REQ";
 	if (!missing)
 		return 0;
-	return say(c->p->number, words, size, "a %s, but there was no %s before it", pkt_cm_name(c->p->attr), missing);
+	return say(c->p->number, words, size, "a %s, but there was no %s before it",
+		   pkt_cm_name(c->p->attr), missing);
 }
 
 /* A RTU may be lost; then the REP is sent again, which is seen */
@@ -230,7 +249,8 @@ static uint64_t no_rtu(const struct rule_case *c, char *words, size_t size)
 {
 	const struct flow_conn *conn = c->conn;
 
-	if (!conn->rep || conn->rtu || !conn->early_data || conn->repeated_steps || !(conn->dreq || conn->ended))
+	if (!conn->rep || conn->rtu || !conn->early_data || conn->repeated_steps ||
+	    !(conn->dreq || conn->ended))
 		return 0;
 	return say(conn->early_data, words, size,
 		   "the client sends on a connection for which it never sent the RTU (REP: packet %" PRIu64 ")",
@@ -238,35 +258,49 @@ static uint64_t no_rtu(const struct rule_case *c, char *words, size_t size)
 }
 
 static const struct rule rules[] = {
-	{ "icrc", "the ICRC is that of the packet's bytes", "IBA 7.8, annex A17 (RoCE v2)", AT_PACKET, icrc },
-	{ "psn-continuity", "what is answered was sent: a PSN that was left out is sent again before anything behind it is answered",
+	{ "icrc", "the ICRC is that of the packet's bytes", "IBA 7.8, annex A17 (RoCE v2)",
+	  AT_PACKET, icrc },
+	{ "psn-continuity",
+	  "what is answered was sent: a PSN that was left out is sent again before anything behind it is answered",
 	  "IBA 9.7", AT_MISSING, continuity },
-	{ "read-continuity", "data of a READ that is missing is asked for again", "IBA 9.7", AT_DONE, read_gap },
-	{ "opcode-sequence", "First, Middle, Last follow one another; Only stands alone", "IBA 9.7", AT_REQUEST,
+	{ "read-continuity", "data of a READ that is missing is asked for again", "IBA 9.7",
+	  AT_DONE, read_gap },
+	{ "opcode-sequence", "First, Middle, Last follow one another; Only stands alone",
+	  "IBA 9.7", AT_REQUEST,
 	  sequence },
 	{ "ackreq", "the last packet of a SEND or WRITE asks for an acknowledge",
 	  "IBA 9.7 leaves it to the requester; rxe always asks and answers nothing that does not. Devices that collect acknowledges may not: --ignore ackreq",
 	  AT_REQUEST, ackreq },
 	{ "length", "First and Middle carry the path MTU, the others the rest", "IBA 9.7",
 	  AT_REQUEST, length },
-	{ "segments", "a WRITE takes as many packets as its length says", "IBA 9.7", AT_REQUEST, count },
+	{ "segments", "a WRITE takes as many packets as its length says", "IBA 9.7", AT_REQUEST,
+	  count },
 	{ "pad", "zero to three bytes fill the last word", "IBA 9.2", AT_REQUEST, pad },
-	{ "read-sequence", "the answer to a READ is First, Middle, Last or Only, as its length says", "IBA 9.7",
+	{ "read-sequence",
+	  "the answer to a READ is First, Middle, Last or Only, as its length says", "IBA 9.7",
 	  AT_DATA, answer_sequence },
-	{ "read-length", "the answer to a READ is as long as was asked for", "IBA 9.7", AT_DATA, answer_length },
+	{ "read-length", "the answer to a READ is as long as was asked for", "IBA 9.7", AT_DATA,
+	  answer_length },
 	{ "read-pad", "zero to three bytes fill the last word", "IBA 9.2", AT_DATA, pad },
 	{ "msn", "an answer counts the messages that are done", "IBA 9.7", AT_ANSWER, msn },
-	{ "capability", "what is not inside an advertised capability is refused, never served", "IBA 9.7, 10.6",
+	{ "capability", "what is not inside an advertised capability is refused, never served",
+	  "IBA 9.7, 10.6",
 	  AT_DONE, capability },
-	{ "alignment", "an atomic that is not aligned is refused", "IBA 9.4.5", AT_DONE, alignment },
+	{ "alignment", "an atomic that is not aligned is refused", "IBA 9.4.5", AT_DONE,
+	  alignment },
 	{ "nak-reason", "what is refused for access is not served later with the same key",
-	  "IBA 9.7. A target may take a key away unseen, so the refusal alone says nothing", AT_DONE, nak_reason },
-	{ "nak-invalid", "what is whole, aligned and inside an advertised capability is no invalid request",
+	  "IBA 9.7. A target may take a key away unseen, so the refusal alone says nothing",
+	  AT_DONE, nak_reason },
+	{ "nak-invalid",
+	  "what is whole, aligned and inside an advertised capability is no invalid request",
 	  "IBA 9.7", AT_DONE, nak_invalid },
-	{ "after-nak", "behind a refusal nothing is served: the queue pair has failed", "IBA 9.9.3", AT_DONE, after_nak },
-	{ "cm-sequence", "REP follows REQ, RTU follows REP, DREP follows DREQ", "IBA 12.9", AT_CM, cm },
+	{ "after-nak", "behind a refusal nothing is served: the queue pair has failed",
+	  "IBA 9.9.3", AT_DONE, after_nak },
+	{ "cm-sequence", "REP follows REQ, RTU follows REP, DREP follows DREQ", "IBA 12.9",
+	  AT_CM, cm },
 	{ "rtu", "a client that sends has sent a RTU, or had to be asked again for it",
-	  "IBA 12.9. Requests may be seen before the RTU, since the QP is ready when it is sent", AT_END, no_rtu },
+	  "IBA 12.9. Requests may be seen before the RTU, since the QP is ready when it is sent",
+	  AT_END, no_rtu },
 	{ }
 };
 
@@ -292,7 +326,8 @@ static const struct {
 	struct deviation d;
 	bool (*is)(const struct rule_case *c);
 } deviations[] = {
-	{ { "read-sequence", "a READ asked for again from its middle is answered with Middle or Last at once",
+	{ { "read-sequence",
+	  "a READ asked for again from its middle is answered with Middle or Last at once",
 	    "rxe: a replayed answer goes on in the state it had (rxe_resp.c, read_reply). The requester takes it, and IBA 9.7 wants First or Only" },
 	  resumed },
 	{ { "msn", "the ACK of a SEND_WITH_INVALIDATE whose key is none does not count it",

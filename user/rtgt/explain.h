@@ -87,7 +87,8 @@ void explain_flow_one(struct explain *x, const struct unit *u);
 int explain_flow_close(struct explain *x);
 int explain_list_rules(void);
 /* explain_flow_json.c */
-void explain_json_message(const struct explain *x, const struct flow_conn *c, const struct flow_msg *m);
+void explain_json_message(const struct explain *x, const struct flow_conn *c,
+			  const struct flow_msg *m);
 void explain_json_connection(const struct explain *x, const struct flow_conn *c);
 void explain_json_broken(const char *rule, uint64_t packet, const char *words);
 void explain_json_totals(struct json_object *to, const struct flow_totals *t);

@@ -54,7 +54,8 @@ int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_i
 		return failed("no memory");
 	for (unsigned int i = 0; i < nr_ignored; i++)
 		if (!flow_ignore(x->flow, ignored[i]))
-			return misused("explain: no rule \"%s\" (rtgt explain --list-rules)", ignored[i]);
+			return misused("explain: no rule \"%s\" (rtgt explain --list-rules)",
+				       ignored[i]);
 	return EXIT_OK;
 }
 
@@ -64,8 +65,10 @@ static void print_words(const struct pkt *p, const struct flow_seen *seen)
 	char src[64], dst[64], line[512], words[1024];
 
 	pkt_line(p, line, sizeof(line));
-	printf("%" PRIu64 "  %" PRIu64 ".%06" PRIu64 " s  %s > %s  %s\n", p->number, ns / 1000000000,
-	       ns % 1000000000 / 1000, pkt_src(p, src, sizeof(src)), pkt_dst(p, dst, sizeof(dst)), line);
+	printf("%" PRIu64 "  %" PRIu64 ".%06" PRIu64 " s  %s > %s  %s\n", p->number,
+	       ns / 1000000000,
+	       ns % 1000000000 / 1000, pkt_src(p, src, sizeof(src)),
+		       pkt_dst(p, dst, sizeof(dst)), line);
 	explain_words(p, seen, words, sizeof(words));
 	if (words[0])
 		printf("    %s\n", words);
@@ -100,7 +103,8 @@ static void print_limits(const struct flow_totals *t)
 		       " messages were let go before they had ended, and are not judged to the end\n",
 		       t->forgotten_connections, t->forgotten_messages);
 	if (t->guessed)
-		printf("%" PRIu64 " connections began before the capture: what they advertised is not known\n",
+		printf("%"
+		       PRIu64 " connections began before the capture: what they advertised is not known\n",
 		       t->guessed);
 }
 
@@ -110,9 +114,11 @@ static void print_verdict(const struct explain *x, const struct flow_totals *t)
 	printf("%" PRIu64 " packets, %" PRIu64 " connections, %" PRIu64 " messages; ", x->packets,
 	       t->connections, t->messages);
 	printf("%" PRIu64 " packets sent again, %" PRIu64 " duplicates, %" PRIu64 " gaps, %" PRIu64
-	       " RNR, %" PRIu64 " NAK\n", t->retransmitted, t->duplicates, t->gaps, t->rnr, t->naks);
+	       " RNR, %" PRIu64 " NAK\n", t->retransmitted, t->duplicates, t->gaps, t->rnr,
+	       t->naks);
 	if (t->deviations)
-		printf("%" PRIu64 " times a device did what is known and let pass (rtgt explain --list-rules)\n",
+		printf("%"
+		       PRIu64 " times a device did what is known and let pass (rtgt explain --list-rules)\n",
 		       t->deviations);
 	if (t->broken)
 		printf("rules broken: %" PRIu64 "\n", t->broken);

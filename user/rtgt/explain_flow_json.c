@@ -29,7 +29,8 @@ static void add_time(struct json_object *to, const char *key, uint64_t ns, uint6
  * @c: its connection
  * @m: message
  */
-void explain_json_message(const struct explain *x, const struct flow_conn *c, const struct flow_msg *m)
+void explain_json_message(const struct explain *x, const struct flow_conn *c,
+			  const struct flow_msg *m)
 {
 	struct json_object *o = explain_object("message");
 	char text[96];
@@ -73,7 +74,8 @@ static struct json_object *json_end(const struct flow_conn *c, int end)
 	struct json_object *o = json_object_new_object();
 	char text[INET6_ADDRSTRLEN] = "";
 
-	inet_ntop(c->end[end].ip_version == 6 ? AF_INET6 : AF_INET, c->end[end].addr, text, sizeof(text));
+	inet_ntop(c->end[end].ip_version == 6 ? AF_INET6 : AF_INET, c->end[end].addr, text,
+		  sizeof(text));
 	rtgt_json_str(o, "addr", text);
 	rtgt_json_int(o, "qpn", c->end[end].qpn);
 	return o;
@@ -159,9 +161,11 @@ void explain_json_broken(const char *rule, uint64_t packet, const char *words)
 void explain_json_totals(struct json_object *to, const struct flow_totals *t)
 {
 	const struct { const char *name; uint64_t n; } all[] = {
-		{ "connections", t->connections }, { "guessed", t->guessed }, { "messages", t->messages },
+		{ "connections", t->connections }, { "guessed", t->guessed },
+		{ "messages", t->messages },
 		{ "broken", t->broken }, { "deviations", t->deviations },
-		{ "retransmitted", t->retransmitted }, { "duplicates", t->duplicates }, { "gaps", t->gaps },
+		{ "retransmitted", t->retransmitted }, { "duplicates", t->duplicates },
+		{ "gaps", t->gaps },
 		{ "rnr", t->rnr }, { "naks", t->naks },
 		{ "forgotten_connections", t->forgotten_connections },
 		{ "forgotten_messages", t->forgotten_messages },

@@ -23,7 +23,8 @@ static void headline(const struct flow_conn *c)
 }
 
 /* What stands on the arrow, and what behind it */
-static void label(const struct pkt *p, const struct flow_seen *seen, char *on, size_t size, char *note, size_t room)
+static void label(const struct pkt *p, const struct flow_seen *seen, char *on, size_t size,
+		  char *note, size_t room)
 {
 	char name[64] = "";
 
@@ -45,7 +46,8 @@ static void label(const struct pkt *p, const struct flow_seen *seen, char *on, s
 		snprintf(note, room, "%s %" PRIu64 "%s%s", flow_op_name(seen->msg), seen->msg->id,
 			 name[0] ? ": " : "", name);
 	if (seen->class != FLOW_NEW && strlen(note) + 24 < room)
-		snprintf(note + strlen(note), room - strlen(note), " (%s)", flow_class_name(seen->class));
+		snprintf(note + strlen(note), room - strlen(note), " (%s)",
+			 flow_class_name(seen->class));
 }
 
 /**
@@ -71,7 +73,10 @@ void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_se
 	left = len + 4 < WIDTH ? (WIDTH - len - 4) / 2 : 0;
 	memset(dashes, '-', WIDTH);
 	dashes[WIDTH] = '\0';
-	printf("%7" PRIu64 " %5" PRIu64 ".%06" PRIu64 "  %" PRIu64 "|%s%.*s %s %.*s%s|%s%s\n", p->number,
-	       ns / 1000000000, ns % 1000000000 / 1000, seen->conn->id, seen->from ? "<" : "-", left, dashes, on,
-	       WIDTH - 4 - len - left > 0 ? WIDTH - 4 - len - left : 0, dashes, seen->from ? "-" : ">", note[0] ? "  " : "", note);
+	printf("%7" PRIu64 " %5" PRIu64 ".%06" PRIu64 "  %" PRIu64 "|%s%.*s %s %.*s%s|%s%s\n",
+	       p->number,
+	       ns / 1000000000, ns % 1000000000 / 1000, seen->conn->id, seen->from ? "<" : "-",
+	       left, dashes, on,
+	       WIDTH - 4 - len - left > 0 ? WIDTH - 4 - len - left : 0, dashes, seen->from ?
+		       "-" : ">", note[0] ? "  " : "", note);
 }

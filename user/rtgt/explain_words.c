@@ -53,7 +53,8 @@ void explain_message_name(const struct flow_msg *m, char *buf, size_t size)
 
 	buf[0] = '\0';
 	if (op && op < sizeof(names) / sizeof(names[0]))
-		snprintf(buf, size, "%s %s", names[op], m->rtgt_op & RTGT_MSG_REPLY ? "reply" : "request");
+		snprintf(buf, size, "%s %s", names[op], m->rtgt_op & RTGT_MSG_REPLY ? "reply" :
+			 "request");
 }
 
 /* Where an access goes: seen from the capability it uses */
@@ -71,7 +72,8 @@ static void add_where(struct text *t, const struct flow_conn *c, const struct fl
 			add(t, ", which is %" PRIu64 " bytes behind the one", m->va - cap->addr);
 		add(t, " %s, and shows the key that came with it (rkey 0x%x)",
 		    cap->source == 'r' ? "it got in the ConnectReply" :
-		    cap->source == 'm' ? "it got in a reply" : "the client named in its request", m->rkey);
+		    cap->source == 'm' ? "it got in a reply" : "the client named in its request",
+			    m->rkey);
 		break;
 	}
 	if (m->grant >= FLOW_GRANT_KEY)
@@ -105,13 +107,15 @@ static void add_first(struct text *t, const struct flow_seen *seen)
 		add(t, " asks to read %" PRIu64 " bytes of the memory of %s", m->bytes, other);
 		break;
 	case FLOW_CAS:
-		add(t, " asks to compare eight bytes in the memory of %s and to swap them if they are equal", other);
+		add(t,
+		    " asks to compare eight bytes in the memory of %s and to swap them if they are equal", other);
 		break;
 	case FLOW_FAA:
 		add(t, " asks to add to eight bytes in the memory of %s", other);
 		break;
 	case FLOW_FLUSH:
-		add(t, " asks that %" PRIu64 " bytes written before can be seen by all, in the memory of %s",
+		add(t, " asks that %"
+		    PRIu64 " bytes written before can be seen by all, in the memory of %s",
 		    m->bytes, other);
 		break;
 	default:
@@ -145,9 +149,11 @@ static void request(struct text *t, const struct pkt *p, const struct flow_seen 
 			add(t, ", the last");
 	}
 	if (m->has_imm && m->whole && m->last_psn == p->psn)
-		add(t, ". The immediate value 0x%x takes a receive of %s and tells its program", m->imm, who(!m->from));
+		add(t, ". The immediate value 0x%x takes a receive of %s and tells its program",
+		    m->imm, who(!m->from));
 	if (m->has_inv && m->whole && m->last_psn == p->psn)
-		add(t, ". The key 0x%x of %s shall be good for nothing any more", m->inv_rkey, who(!m->from));
+		add(t, ". The key 0x%x of %s shall be good for nothing any more", m->inv_rkey,
+		    who(!m->from));
 	if (p->ackreq && seen->conn->transport == PKT_RC && m->op != FLOW_READ)
 		add(t, ". It wants to be told when that is done");
 }
@@ -186,16 +192,21 @@ static void answer(struct text *t, const struct pkt *p, const struct flow_seen *
 	if (m && m->op == FLOW_READ && seen->payload) {
 		add(t, " sends ");
 		add_part(t, p, seen);
-		add(t, " of the %" PRIu64 " that packet %" PRIu64 " asked for", m->bytes, m->first_packet);
+		add(t, " of the %" PRIu64 " that packet %" PRIu64 " asked for", m->bytes,
+		    m->first_packet);
 	} else if (m && (m->op == FLOW_CAS || m->op == FLOW_FAA)) {
-		add(t, " has done what packet %" PRIu64 " asked for; before, 0x%" PRIx64 " was there",
+		add(t, " has done what packet %" PRIu64 " asked for; before, 0x%"
+		    PRIx64 " was there",
 		    m->first_packet, p->orig);
 	} else if (m && m->whole && m->last_psn == p->psn) {
-		add(t, " has all of packet %" PRIu64 "%s and all before it: the %s of %" PRIu64 " bytes is done",
-		    m->first_packet, m->first_packet == m->last_packet ? "" : " and those that go on with it",
+		add(t, " has all of packet %" PRIu64 "%s and all before it: the %s of %"
+		    PRIu64 " bytes is done",
+		    m->first_packet, m->first_packet == m->last_packet ? "" :
+			    " and those that go on with it",
 		    flow_op_name(m), m->bytes);
 		if (m->end_packet == p->number)
-			add(t, ", %" PRIu64 " us after it was sent", (m->end_ns - m->sent_ns) / 1000);
+			add(t, ", %" PRIu64 " us after it was sent",
+			    (m->end_ns - m->sent_ns) / 1000);
 	} else {
 		add(t, " has all packets up to PSN %u", p->psn);
 	}
@@ -207,11 +218,13 @@ static void reply(struct text *t, const struct flow_conn *c)
 {
 	const struct flow_half *h = &c->half[1];
 
-	add(t, "the server agrees. It has queue pair %u, and the client shall begin with PSN %u", c->end[1].qpn,
+	add(t, "the server agrees. It has queue pair %u, and the client shall begin with PSN %u",
+	    c->end[1].qpn,
 	    c->half[0].next);
 	for (unsigned int i = 0; i < h->caps; i++)
 		add(t, "%s %" PRIu64 " bytes at address 0x%" PRIx64 " with the key 0x%x",
-		    i ? ", and" : ". It says which memory may be reached:", h->cap[i].len, h->cap[i].addr,
+		    i ? ", and" : ". It says which memory may be reached:", h->cap[i].len,
+		    h->cap[i].addr,
 		    h->cap[i].rkey);
 }
 
@@ -224,8 +237,10 @@ static void manage(struct text *t, const struct pkt *p, const struct flow_seen *
 		return;
 	switch (p->attr) {
 	case PKT_CM_REQ:
-		add(t, "the client asks for a connection to port %u. It has queue pair %u, and the server shall begin"
-		    " with PSN %u; packets carry up to %u bytes", (unsigned int)(c->service_id & 0xffff), p->cm_qpn,
+		add(t,
+		    "the client asks for a connection to port %u. It has queue pair %u, and the server shall begin"
+		    " with PSN %u; packets carry up to %u bytes",
+		    (unsigned int)(c->service_id & 0xffff), p->cm_qpn,
 		    p->cm_psn, c->mtu);
 		if (c->hello)
 			add(t, ". It says that it speaks the target's language");
@@ -234,7 +249,8 @@ static void manage(struct text *t, const struct pkt *p, const struct flow_seen *
 		reply(t, c);
 		break;
 	case PKT_CM_RTU:
-		add(t, "the client has got the ConnectReply: both ends know that the connection is up");
+		add(t,
+		    "the client has got the ConnectReply: both ends know that the connection is up");
 		break;
 	case PKT_CM_REJ:
 		add(t, "%s refuses the connection: %s", name, pkt_reject_name(p->reason));
@@ -267,7 +283,8 @@ void explain_words(const struct pkt *p, const struct flow_seen *seen, char *buf,
 	case FLOW_ALIEN:
 		return;
 	case FLOW_CORRUPT:
-		add(&t, "the checksum (ICRC) is wrong: the packet was changed on its way, and who gets it drops it");
+		add(&t,
+		    "the checksum (ICRC) is wrong: the packet was changed on its way, and who gets it drops it");
 		return;
 	case FLOW_DUPLICATE:
 		add(&t, "a copy that the network made of a packet seen before: ");
@@ -276,7 +293,8 @@ void explain_words(const struct pkt *p, const struct flow_seen *seen, char *buf,
 		add(&t, "sent again: ");
 		break;
 	case FLOW_BEYOND:
-		add(&t, "a packet in front of this one is missing, so this one counts for nothing and will be sent again: ");
+		add(&t,
+		    "a packet in front of this one is missing, so this one counts for nothing and will be sent again: ");
 		break;
 	case FLOW_NEW:
 		break;

@@ -147,8 +147,10 @@ static void read_all(struct reconcile *r, const char *dir, bool *broken)
 {
 	static const char *const names[] = {
 		[TARGET_BEFORE] = "target-before.json", [TARGET_AFTER] = "target-after.json",
-		[CLIENT_BEFORE] = "client-rdma-before.json", [CLIENT_AFTER] = "client-rdma-after.json",
-		[SERVER_BEFORE] = "server-rdma-before.json", [SERVER_AFTER] = "server-rdma-after.json",
+		[CLIENT_BEFORE] = "client-rdma-before.json", [CLIENT_AFTER] =
+			"client-rdma-after.json",
+		[SERVER_BEFORE] = "server-rdma-before.json", [SERVER_AFTER] =
+			"server-rdma-after.json",
 		[PING] = "ping.json",
 	};
 
@@ -158,7 +160,8 @@ static void read_all(struct reconcile *r, const char *dir, bool *broken)
 
 static void print_row(const struct row *row)
 {
-	printf("%-4s %-52s %12" PRIu64 " %12" PRIu64 "%s%s\n", row->ok ? "ok" : "NOT", row->what, row->a, row->b,
+	printf("%-4s %-52s %12" PRIu64 " %12" PRIu64 "%s%s\n", row->ok ? "ok" : "NOT", row->what,
+	       row->a, row->b,
 	       row->why[0] ? "  " : "", row->why);
 }
 
@@ -198,7 +201,8 @@ static int report(const struct reconcile *r)
 			printf("%u numbers agree\n", r->rows);
 	}
 	if (!r->rows)
-		return failed("reconcile: there is nothing to compare the capture with"), EXIT_USAGE;
+		return failed("reconcile: there is nothing to compare the capture with"),
+			EXIT_USAGE;
 	return r->wrong || fflush(stdout) ? EXIT_FAILED : EXIT_OK;
 }
 

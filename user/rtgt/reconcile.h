@@ -13,7 +13,8 @@
 
 #define ROWS_MAX	64
 
-enum { TARGET_BEFORE, TARGET_AFTER, CLIENT_BEFORE, CLIENT_AFTER, SERVER_BEFORE, SERVER_AFTER, PING, FILES };
+enum { TARGET_BEFORE, TARGET_AFTER, CLIENT_BEFORE, CLIENT_AFTER, SERVER_BEFORE, SERVER_AFTER,
+       PING, FILES };
 
 struct wire_op {
 	uint64_t count, bytes;
@@ -34,7 +35,8 @@ struct wire {
 	bool has_client;
 	uint8_t client[16];
 	struct wire_op op[2][FLOW_OPS][2], echo[2];
-	uint64_t packets[2], mads[2], mad_copies[2], copies[2], corrupt[2], rnr[2], again[2], connections;
+	uint64_t packets[2], mads[2], mad_copies[2], copies[2], corrupt[2], rnr[2], again[2],
+		connections;
 	struct flow_totals totals;
 };
 

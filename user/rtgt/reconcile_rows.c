@@ -54,8 +54,10 @@ uint16_t reconcile_port(const struct reconcile *r)
 static struct wire_op on_wire(const struct wire *w, const char *op)
 {
 	static const struct { const char *name; enum flow_op op; bool imm; } ops[] = {
-		{ "write", FLOW_WRITE, false }, { "write-imm", FLOW_WRITE, true }, { "read", FLOW_READ, false },
-		{ "cas", FLOW_CAS, false }, { "faa", FLOW_FAA, false }, { "flush", FLOW_FLUSH, false },
+		{ "write", FLOW_WRITE, false }, { "write-imm", FLOW_WRITE, true },
+		{ "read", FLOW_READ, false },
+		{ "cas", FLOW_CAS, false }, { "faa", FLOW_FAA, false },
+		{ "flush", FLOW_FLUSH, false },
 		{ "atomic-write", FLOW_ATOMIC_WRITE, false },
 	};
 
@@ -74,7 +76,8 @@ static void posted(struct reconcile *r)
 {
 	static const struct { const char *name; enum flow_op op; bool imm; } ops[] = {
 		{ "RDMA_WRITE", FLOW_WRITE, false }, { "RDMA_WRITE_WITH_IMM", FLOW_WRITE, true },
-		{ "RDMA_READ", FLOW_READ, false }, { "SEND", FLOW_SEND, false }, { "SEND_WITH_IMM", FLOW_SEND, true },
+		{ "RDMA_READ", FLOW_READ, false }, { "SEND", FLOW_SEND, false },
+		{ "SEND_WITH_IMM", FLOW_SEND, true },
 		{ "COMPARE_AND_SWAP", FLOW_CAS, false }, { "FETCH_AND_ADD", FLOW_FAA, false },
 		{ "FLUSH", FLOW_FLUSH, false }, { "ATOMIC_WRITE", FLOW_ATOMIC_WRITE, false },
 	};
@@ -157,10 +160,12 @@ void reconcile_target(struct reconcile *r)
 		{ "imm_bytes", write[1].bytes },
 		{ "replies", w->op[1][FLOW_SEND][0].count + w->op[1][FLOW_SEND][1].count },
 	};
-	struct json_object *before = counters(r->file[TARGET_BEFORE]), *after = counters(r->file[TARGET_AFTER]);
+	struct json_object *before = counters(r->file[TARGET_BEFORE]), *after =
+		counters(r->file[TARGET_AFTER]);
 
 	for (size_t i = 0; before && after && i < sizeof(all) / sizeof(all[0]); i++)
-		compare(r, number(after, all[i].name) - number(before, all[i].name), all[i].wire, "target: %s",
+		compare(r, number(after, all[i].name) - number(before, all[i].name), all[i].wire,
+			"target: %s",
 			all[i].name);
 }
 
@@ -184,21 +189,26 @@ static void device(struct reconcile *r, unsigned int end)
 	const struct wire *w = &r->wire;
 	const unsigned int file = end ? SERVER_BEFORE : CLIENT_BEFORE;
 	const char *name = end ? "target's device" : "client's device";
-	uint64_t retried = grew(r, CLIENT_BEFORE, "completer_retry_err") + grew(r, CLIENT_BEFORE, "rcvd_seq_err") +
+	uint64_t retried = grew(r, CLIENT_BEFORE, "completer_retry_err") +
+		grew(r, CLIENT_BEFORE, "rcvd_seq_err") +
 		w->totals.gaps + w->again[0];
 	struct row *row;
 
 	if (!r->file[file] || !r->file[file + 1])
 		return;
-	row = compare(r, grew(r, file, "sent_pkts"), w->packets[end] - w->copies[end], "%s: sent_pkts", name);
+	row = compare(r, grew(r, file, "sent_pkts"), w->packets[end] - w->copies[end],
+		      "%s: sent_pkts", name);
 	/* Behind the client's device packets may be lost before they come to the capture */
 	if (!end && row && row->a > row->b && retried)
 		allow(r, row, "lost on the way to the capture, and sent again");
-	compare(r, grew(r, file, "rcvd_pkts"), w->packets[!end] - w->corrupt[!end], "%s: rcvd_pkts", name);
+	compare(r, grew(r, file, "rcvd_pkts"), w->packets[!end] - w->corrupt[!end],
+		"%s: rcvd_pkts", name);
 	compare(r, grew(r, file, "rdma_sends"),
-		w->op[end][FLOW_SEND][0].count + w->op[end][FLOW_SEND][1].count + w->mads[end] - w->mad_copies[end],
+		w->op[end][FLOW_SEND][0].count + w->op[end][FLOW_SEND][1].count + w->mads[end] -
+			w->mad_copies[end],
 		"%s: rdma_sends", name);
-	compare(r, grew(r, file, "duplicate_request"), w->again[!end], "%s: duplicate_request", name);
+	compare(r, grew(r, file, "duplicate_request"), w->again[!end], "%s: duplicate_request",
+		name);
 	compare(r, grew(r, file, "send_rnr_err"), w->rnr[!end], "%s: send_rnr_err", name);
 }
 
