@@ -43,6 +43,8 @@ static void on_message(void *arg, const struct flow_conn *c, const struct flow_m
 
 	if (w->port && (c->service_id & 0xffff) != w->port)
 		return;
+	/* A client that has its reply may go before its acknowledge has arrived */
+	w->replies += m->from && m->op == FLOW_SEND && m->whole && m->status != FLOW_NAK;
 	if (m->status != FLOW_OK && m->status != FLOW_SENT)
 		return;
 	op->count++;

@@ -25,6 +25,7 @@ struct wire_op {
  * @port: only messages to this port of the target; 0: all
  * @op: messages that were answered, by who sent them, operation, with an immediate
  * @echo: of the client's SENDs the pings, without and with an immediate
+ * @replies: the server's SENDs that were all sent, answered or not
  * @packets: RoCE, the CM's (@mads) among them
  * @mad_copies: those of them the network copied
  * @copies: packets the network made a copy of
@@ -37,6 +38,7 @@ struct wire {
 	struct wire_op op[2][FLOW_OPS][2], echo[2];
 	uint64_t packets[2], mads[2], mad_copies[2], copies[2], corrupt[2], rnr[2], again[2],
 		connections;
+	uint64_t replies;
 	struct flow_totals totals;
 };
 

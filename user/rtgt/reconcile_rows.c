@@ -158,7 +158,7 @@ void reconcile_target(struct reconcile *r)
 		{ "recv_bytes", send[0].bytes + send[1].bytes },
 		{ "imms", send[1].count + write[1].count },
 		{ "imm_bytes", write[1].bytes },
-		{ "replies", w->op[1][FLOW_SEND][0].count + w->op[1][FLOW_SEND][1].count },
+		{ "replies", w->replies },
 	};
 	struct json_object *before = counters(r->file[TARGET_BEFORE]), *after =
 		counters(r->file[TARGET_AFTER]);
