@@ -23,6 +23,7 @@ static const char help[] =
 "  cost      what comes before: registrations, connections, connections held\n"
 "  explain   packets of a capture or an interface, taken apart\n"
 "  reconcile  do client, target, devices and wire tell the same story?\n"
+"  report    what a run left in a directory, as one page: packet by packet, figures\n"
 "  tcp-serve serve lat and bw over TCP, to compare with\n"
 "\n"
 "Options:\n"
@@ -44,6 +45,7 @@ static const struct command commands[] = {
 	{ "cost", cmd_cost },
 	{ "reconcile", cmd_reconcile },
 	{ "explain", cmd_explain },
+	{ "report", cmd_report },
 	{ "tcp-serve", cmd_tcp_serve },
 	{ }
 };

@@ -50,6 +50,7 @@ int cmd_lat(const struct tool *tool, int argc, char **argv);
 int cmd_ping(const struct tool *tool, int argc, char **argv);
 int cmd_port(const struct tool *tool, int argc, char **argv);
 int cmd_region(const struct tool *tool, int argc, char **argv);
+int cmd_report(const struct tool *tool, int argc, char **argv);
 int cmd_serve(const struct tool *tool, int argc, char **argv);
 int cmd_show(const struct tool *tool, int argc, char **argv);
 int cmd_tcp_serve(const struct tool *tool, int argc, char **argv);
