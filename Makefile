@@ -25,6 +25,11 @@ help:
 #: make bench-compare  what became slower than selftests/bench-baseline
 #: make bench-figures  draws what make bench found, for Documentation/performance.rst
 #: make shell        the same two guests, for you
+#: make capture      what goes over the wire of a running lab, as pcapng on standard
+#:                   output (make -s capture >FILE); make wireshark: there, as it happens
+#: make report-check the demo's report, used in a browser without a screen; the display
+#:                   filters of Documentation/capture.rst
+#: make report-picture  the README's picture of it
 #: make features     the table of Documentation/features.rst, from runs on all kernels
 #: make lint         the checks of the source; silent when fine
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
@@ -61,6 +66,18 @@ bench-figures:
 shell: build
 	@vm/shell
 
+capture:
+	@vm/capture
+
+wireshark:
+	@vm/wireshark
+
+report-check: build
+	@vm/report-check
+
+report-picture: build
+	@vm/report-check picture
+
 lint:
 	@vm/root run scripts/lint
 
@@ -80,4 +97,4 @@ distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/rtgt"
 
 .PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell lint features \
-	fuzz build clean distclean
+	capture wireshark report-check report-picture fuzz build clean distclean
