@@ -3,7 +3,8 @@
 #
 # rules.sh: what a case records of its own traffic, held against the rules of the
 # protocol (rtgt explain --check) and against what client, target and devices counted
-# (rtgt reconcile).  The capture is made at the target's end.
+# (rtgt reconcile), and made a page of (rtgt report).  The capture is made at the target's
+# end.
 
 . "${0%/*}/lib.sh"
 
@@ -133,6 +134,43 @@ lies() {
 	same "numbers that do not agree" "$(jq '[.rows[] | select(.ok | not)] | length' "$WORK/story")" 3
 }
 
+# The JSON in the page's script element
+page_data() {
+	sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' "$1"
+}
+
+page() {
+	target_port recv_size=8K region mem size=8K
+	record
+	all_operations
+	recorded 1
+	echo '{ "text": "</script><!--" }' >"$WORK/hostile.json"
+	echo '{ "text": ' >"$WORK/cut.json"
+	rtgt report "$WORK" 2>"$WORK/said" || fail "$(<"$WORK/said")"
+	[[ $(<"$WORK/said") == *"cut.json is no JSON, left out" ]] || fail "$(<"$WORK/said")"
+	page_data "$WORK/report.html" >"$WORK/data"
+	! grep -q "<" "$WORK/data" || fail "the data could end the element it is in"
+	same "text of a document" "$(jq -r '.docs["hostile.json"].text' "$WORK/data")" "</script><!--"
+	rtgt explain --json "$WORK/wire.pcap" | jq -cS 'select(.type == "packet") | [.number, .line, .words]' >"$WORK/want"
+	jq -cS '.steps.list[] | [.n, .x, .w]' "$WORK/data" | cmp - "$WORK/want" || fail "the page has other packets"
+	same "packets over time" "$(jq '[.wire.io[][2]] | add' "$WORK/data")" "$(wc -l <"$WORK/want")"
+	same "bytes of conversations" "$(jq '[.wire.conversations[].bytes[]] | add' "$WORK/data")" "$(jq .wire.bytes "$WORK/data")"
+	[[ $(jq '[.steps.list[].h[] | select(.[0] == "BTH")] | length' "$WORK/data") -ge 10 ]] || fail "no headers"
+}
+
+page_of_little() {
+	mkdir "$WORK/empty"
+	rtgt report "$WORK/empty"
+	same "what an empty directory holds" "$(page_data "$WORK/empty/report.html" | jq -c '[.docs, .steps, .wire]')" \
+		"[{},null,null]"
+	fails_with "is no directory" rtgt report "$WORK/nothing"
+	fails_with "one directory is wanted" rtgt report
+	fails_with "unknown option --x" rtgt report --x "$WORK"
+	fails_with "cannot" rtgt report -o "$WORK/nothing/x.html" "$WORK/empty"
+	echo "no capture" >"$WORK/empty/wire.pcap"
+	fails_with "wire.pcap" rtgt report "$WORK/empty"
+}
+
 status_of() { # CMD...
 	local rc=0
 	"$@" >/dev/null 2>&1 || rc=$?
@@ -147,4 +185,6 @@ tcase faults "a forged key, a corrupt, a missing packet and a wrong count are na
 tcase one-story "client, target, devices and wire tell the same story" one_story
 tcase one-story-loss "the same with packets lost and copied" one_story loss 3% duplicate 10%
 tcase lies "whoever counts wrong is found out" lies
+tcase page "the report holds what explain says of every packet" page
+tcase page-of-little "the report of a directory with nothing, and what is no directory" page_of_little
 tmain "$@"
