@@ -164,17 +164,6 @@ probe() { # COMMAND [KEY=VALUE...]
 	"$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$RTGT_CLIENT_ADDR" "$@"
 }
 
-# On a slow kernel, what takes its time is not a lost message.
-if ((SLOW > 1)); then
-	rtgt() {
-		if [[ ${1:-} == ping ]]; then
-			command rtgt ping --timeout $((10 * SLOW)) "${@:2}"
-		else
-			command rtgt "$@"
-		fi
-	}
-fi
-
 # One operation with "rtgt ping", all of it verified.
 ping_ok() { # OP BYTES ITERATIONS
 	rtgt ping -o "$1" -S "$2" -C "$3" -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/ping" 2>&1 ||

@@ -33,7 +33,7 @@ FIXTURE(flow)
 
 static void on_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
 {
-	FIXTURE_DATA(flow) *self = arg;
+	FIXTURE_DATA(flow) * self = arg;
 
 	(void)c;
 	self->messages++;
@@ -47,7 +47,7 @@ static void on_message(void *arg, const struct flow_conn *c, const struct flow_m
 
 static void on_connection(void *arg, const struct flow_conn *c)
 {
-	FIXTURE_DATA(flow) *self = arg;
+	FIXTURE_DATA(flow) * self = arg;
 
 	self->connections++;
 	self->conn = *c;
@@ -55,7 +55,7 @@ static void on_connection(void *arg, const struct flow_conn *c)
 
 static void on_broken(void *arg, const char *rule, uint64_t packet, const char *words)
 {
-	FIXTURE_DATA(flow) *self = arg;
+	FIXTURE_DATA(flow) * self = arg;
 	size_t n = strlen(self->rules);
 
 	self->broken++;
@@ -79,7 +79,7 @@ FIXTURE_TEARDOWN(flow)
 }
 
 /* A packet of the client's (0) or the server's (1) */
-static struct pkt *begin(FIXTURE_DATA(flow) *self, unsigned int from)
+static struct pkt *begin(FIXTURE_DATA(flow) * self, unsigned int from)
 {
 	struct pkt *p = &self->p;
 
@@ -98,12 +98,12 @@ static struct pkt *begin(FIXTURE_DATA(flow) *self, unsigned int from)
 	return p;
 }
 
-static void give(FIXTURE_DATA(flow) *self)
+static void give(FIXTURE_DATA(flow) * self)
 {
 	flow_packet(self->f, &self->p, &self->seen);
 }
 
-static void cm(FIXTURE_DATA(flow) *self, unsigned int from, uint16_t attr, uint32_t comm,
+static void cm(FIXTURE_DATA(flow) * self, unsigned int from, uint16_t attr, uint32_t comm,
 	       uint32_t remote,
 	       uint32_t qpn, uint32_t psn)
 {
@@ -123,20 +123,20 @@ static void cm(FIXTURE_DATA(flow) *self, unsigned int from, uint16_t attr, uint3
 }
 
 /* Client: QP 17, communication ID 5; server: QP 18 and 6 */
-static void up(FIXTURE_DATA(flow) *self)
+static void up(FIXTURE_DATA(flow) * self)
 {
 	cm(self, 0, PKT_CM_REQ, 5, 0, 17, PSN_S);
 	cm(self, 1, PKT_CM_REP, 6, 5, 18, PSN_C);
 	cm(self, 0, PKT_CM_RTU, 5, 6, 0, 0);
 }
 
-static void down(FIXTURE_DATA(flow) *self)
+static void down(FIXTURE_DATA(flow) * self)
 {
 	cm(self, 0, PKT_CM_DREQ, 5, 6, 18, 0);
 	cm(self, 1, PKT_CM_DREP, 6, 5, 0, 0);
 }
 
-static struct pkt *bth(FIXTURE_DATA(flow) *self, unsigned int from, uint8_t opcode, uint32_t psn,
+static struct pkt *bth(FIXTURE_DATA(flow) * self, unsigned int from, uint8_t opcode, uint32_t psn,
 		       uint32_t payload)
 {
 	struct pkt *p = begin(self, from);
@@ -151,7 +151,7 @@ static struct pkt *bth(FIXTURE_DATA(flow) *self, unsigned int from, uint8_t opco
 }
 
 /* A WRITE's packet: i of n, of a message of @bytes */
-static void write_packet(FIXTURE_DATA(flow) *self, uint32_t psn, uint32_t bytes, unsigned int i)
+static void write_packet(FIXTURE_DATA(flow) * self, uint32_t psn, uint32_t bytes, unsigned int i)
 {
 	unsigned int n = flow_packets(bytes, MTU);
 	const uint8_t op = n == 1 ? PKT_WRITE_ONLY : !i ? PKT_WRITE_FIRST :
@@ -164,7 +164,7 @@ static void write_packet(FIXTURE_DATA(flow) *self, uint32_t psn, uint32_t bytes,
 	give(self);
 }
 
-static void ack(FIXTURE_DATA(flow) *self, uint32_t psn, uint8_t syndrome, uint32_t msn)
+static void ack(FIXTURE_DATA(flow) * self, uint32_t psn, uint8_t syndrome, uint32_t msn)
 {
 	struct pkt *p = bth(self, 1, PKT_ACK, psn, 0);
 
@@ -175,7 +175,7 @@ static void ack(FIXTURE_DATA(flow) *self, uint32_t psn, uint8_t syndrome, uint32
 	give(self);
 }
 
-static void read_request(FIXTURE_DATA(flow) *self, uint32_t psn, uint32_t bytes)
+static void read_request(FIXTURE_DATA(flow) * self, uint32_t psn, uint32_t bytes)
 {
 	struct pkt *p = bth(self, 0, PKT_READ_REQUEST, psn, 0);
 
@@ -184,7 +184,7 @@ static void read_request(FIXTURE_DATA(flow) *self, uint32_t psn, uint32_t bytes)
 	give(self);
 }
 
-static void read_data(FIXTURE_DATA(flow) *self, uint8_t op, uint32_t psn, uint32_t payload,
+static void read_data(FIXTURE_DATA(flow) * self, uint8_t op, uint32_t psn, uint32_t payload,
 		      uint32_t msn)
 {
 	struct pkt *p = bth(self, 1, op, psn, payload);

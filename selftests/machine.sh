@@ -24,6 +24,8 @@ WAS_AT=/run/rtgt-selftest.at
 # What all limits in time are multiplied by, here and in lib.sh (bounded): how many
 # times slower than usual this kernel is.
 SLOW=${RTGT_SLOW:-1}
+# and what the tool waits for, where the command line does not say
+export RTGT_TIMEOUT=$((10 * SLOW))
 TESTDIR=${BASH_SOURCE[0]%/*}
 [[ $TESTDIR == /* ]] || TESTDIR=$PWD/$TESTDIR
 

@@ -41,7 +41,7 @@ check() { # RULE-AND-PACKET|"" [FILE]
 	if [[ ! $1 ]]; then
 		((rc == 0)) || fail "rtgt explain --check exits $rc: $text"
 	else
-		((rc == 1)) && [[ $text == *"$1"* ]] || fail "exit $rc, and not \"$1\" but: $text"
+		[[ $rc == 1 && $text == *"$1"* ]] || fail "exit $rc, and not \"$1\" but: $text"
 	fi
 	TEXT=$text
 }
@@ -97,10 +97,10 @@ tell_all() { # before|after
 	on_target rtgt -j show "$PORT" >"$WORK/target-$1.json"
 }
 
-one_story() { # [NETEM...]
+one_story() { # ""|NETEM...
 	local dev
 	target_port recv_size=8K recv_depth=4 region mem size=8K
-	if (($#)); then
+	if [[ $1 ]]; then
 		need_command tc
 		dev=$(netdev_of "$RTGT_CLIENT_DEV")
 		defer tc qdisc del dev "$dev" root
@@ -120,7 +120,7 @@ one_story() { # [NETEM...]
 # Each of those who tell lies in its turn, by one.
 lies() {
 	local file
-	one_story
+	one_story ""
 	for file in target-after.json:recv_bytes server-rdma-after.json:rcvd_pkts client-rdma-after.json:sent_pkts \
 		client-rdma-after.json:rdma_sends; do
 		cp "$WORK/${file%:*}" "$WORK/truth"
@@ -182,7 +182,7 @@ limit 90
 tcase every-operation "every operation's packets keep the rules" every_operation
 tcase refusals "accesses that are refused break no rule" refusals
 tcase faults "a forged key, a corrupt, a missing packet and a wrong count are named" faults
-tcase one-story "client, target, devices and wire tell the same story" one_story
+tcase one-story "client, target, devices and wire tell the same story" one_story ""
 tcase one-story-loss "the same with packets lost and copied" one_story loss 3% duplicate 10%
 tcase lies "whoever counts wrong is found out" lies
 tcase page "the report holds what explain says of every packet" page

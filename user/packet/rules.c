@@ -42,8 +42,9 @@ static uint64_t continuity(const struct rule_case *c, char *words, size_t size)
 {
 	if (c->half->gap)
 		return say(c->half->gap_packet, words, size,
-			   "PSN %u is missing in front of this packet and was never sent again, but packet %" PRIu64
-			   " answers PSN %u", c->missing, c->p->number, c->p->psn);
+			   "PSN %u is missing before this and was never sent again, but packet %"
+			   PRIu64 " answers PSN %u",
+			   c->missing, c->p->number, c->p->psn);
 	return say(c->p->number, words, size,
 		   "this answers PSN %u, but the last request that was sent has PSN %u",
 		   c->p->psn, (c->missing - 1) & FLOW_PSN_MASK);
@@ -253,7 +254,8 @@ static uint64_t no_rtu(const struct rule_case *c, char *words, size_t size)
 	    !(conn->dreq || conn->ended))
 		return 0;
 	return say(conn->early_data, words, size,
-		   "the client sends on a connection for which it never sent the RTU (REP: packet %" PRIu64 ")",
+		   "the client sends on a connection for which it never sent the RTU (REP: packet %"
+		   PRIu64 ")",
 		   conn->step[conn->steps > 1 ? 1 : 0].packet);
 }
 
@@ -326,16 +328,18 @@ static const struct {
 	struct deviation d;
 	bool (*is)(const struct rule_case *c);
 } deviations[] = {
-	{ { "read-sequence",
-	  "a READ asked for again from its middle is answered with Middle or Last at once",
-	    "rxe: a replayed answer goes on in the state it had (rxe_resp.c, read_reply). The requester takes it, and IBA 9.7 wants First or Only" },
-	  resumed },
-	{ { "msn", "the ACK of a SEND_WITH_INVALIDATE whose key is none does not count it",
-	    "rxe: acknowledges before it fails (rxe_resp.c, execute: the error comes before msn++; class J)" },
-	  invalidation },
-	{ { "msn", "the MSN begins again with 1",
-	    "a queue pair that is reset and made ready again counts from 0, under a connection the CM knows nothing of it; the count has to go on from there" },
-	  restarted },
+	{ { .name = "read-sequence",
+	    .says = "a READ asked for again from its middle is answered with Middle or Last at once",
+	    .why = "rxe: a replayed answer goes on in the state it had (rxe_resp.c)" },
+	  .is = resumed },
+	{ { .name = "msn",
+	    .says = "the ACK of a SEND_WITH_INVALIDATE whose key is none does not count it",
+	    .why = "rxe: acknowledges before it fails (rxe_resp.c, execute)" },
+	  .is = invalidation },
+	{ { .name = "msn",
+	    .says = "the MSN begins again with 1",
+	    .why = "a queue pair that is reset counts from 0, and the CM does not know of it" },
+	  .is = restarted },
 };
 
 const struct rule *rules_list(void)

@@ -32,7 +32,8 @@ enum rule_at {
  * @want: bytes that a packet of data ought to have; -1: unknown
  * @low: AT_ANSWER: lowest MSN that is right
  * @high: highest one
- * @first, @last: AT_REQUEST, AT_DATA: of its message by the length; @first_op, @last_op by its opcode
+ * @first, @last: AT_REQUEST, AT_DATA: of its message by the length; @first_op, @last_op by
+ *	its opcode
  */
 struct rule_case {
 	const struct pkt *p;

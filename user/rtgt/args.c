@@ -130,6 +130,18 @@ int parse_number(const char *text, uint64_t max, uint64_t *value)
 	return 0;
 }
 
+/*
+ * Seconds a step may take where --timeout does not say: RTGT_TIMEOUT of the environment,
+ * for a machine on which all takes longer, or 10
+ */
+unsigned int default_timeout(void)
+{
+	const char *text = getenv("RTGT_TIMEOUT");
+	uint64_t value;
+
+	return text && !parse_number(text, 3600, &value) && value ? (unsigned int)value : 10;
+}
+
 /* The value of an option, from @min to @max; an exit status */
 int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
 	      uint64_t *value)

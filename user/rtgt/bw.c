@@ -455,7 +455,7 @@ int cmd_bw(const struct tool *tool, int argc, char **argv)
 			.service = STRING(RTGT_PORT), .tcp_service = STRING(RTGT_TCP_PORT),
 			.from = 1u << FROM_USER, .over = 1u << OVER_RDMA, .ops = 1u << OP_WRITE,
 			.size = { 65536 }, .nr_sizes = 1, .count = 1000, .warmup = 100,
-			.timeout = 10, .completion = "softirq",
+			.timeout = default_timeout(), .completion = "softirq",
 		},
 		.depth = 16, .signal = 1, .qps = 1,
 	};

@@ -211,7 +211,7 @@ int cmd_cost(const struct tool *tool, int argc, char **argv)
 {
 	struct cost c = {
 		.tool = tool,
-		.cm = { .service = STRING(RTGT_PORT), .timeout_ms = 10000 },
+		.cm = { .service = STRING(RTGT_PORT), .timeout_ms = (int)default_timeout() * 1000 },
 		.what = DEFAULT_WHAT,
 		.size = { { 4096, 65536, 1 << 20, 16 << 20 }, 4 },
 		.held = { { 1, 16, 64 }, 3 },

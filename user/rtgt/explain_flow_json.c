@@ -97,8 +97,10 @@ static struct json_object *json_steps(const struct explain *x, const struct flow
 	return a;
 }
 
-/* Sums of both directions */
-#define SUM(c, field)	((int64_t)((c)->half[0].field + (c)->half[1].field))
+static void add_sum(struct json_object *o, const char *key, uint64_t a, uint64_t b)
+{
+	rtgt_json_int(o, key, (int64_t)(a + b));
+}
 
 static const char *transport(const struct flow_conn *c)
 {
@@ -135,11 +137,11 @@ void explain_json_connection(const struct explain *x, const struct flow_conn *c)
 	rtgt_json_int(o, "bytes", (int64_t)c->bytes);
 	add_time(o, "time", c->first_ns, x->first_ns);
 	add_us(o, "duration_us", c->last_ns - c->first_ns);
-	rtgt_json_int(o, "retransmitted", SUM(c, retransmitted));
-	rtgt_json_int(o, "duplicates", SUM(c, duplicates));
-	rtgt_json_int(o, "gaps", SUM(c, gaps));
-	rtgt_json_int(o, "rnr", SUM(c, rnr));
-	rtgt_json_int(o, "naks", SUM(c, naks));
+	add_sum(o, "retransmitted", c->half[0].retransmitted, c->half[1].retransmitted);
+	add_sum(o, "duplicates", c->half[0].duplicates, c->half[1].duplicates);
+	add_sum(o, "gaps", c->half[0].gaps, c->half[1].gaps);
+	add_sum(o, "rnr", c->half[0].rnr, c->half[1].rnr);
+	add_sum(o, "naks", c->half[0].naks, c->half[1].naks);
 	explain_print(o);
 }
 

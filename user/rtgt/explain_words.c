@@ -107,8 +107,8 @@ static void add_first(struct text *t, const struct flow_seen *seen)
 		add(t, " asks to read %" PRIu64 " bytes of the memory of %s", m->bytes, other);
 		break;
 	case FLOW_CAS:
-		add(t,
-		    " asks to compare eight bytes in the memory of %s and to swap them if they are equal", other);
+		add(t, " asks to compare eight bytes in the memory of %s and to swap them if equal",
+		    other);
 		break;
 	case FLOW_FAA:
 		add(t, " asks to add to eight bytes in the memory of %s", other);
@@ -237,10 +237,9 @@ static void manage(struct text *t, const struct pkt *p, const struct flow_seen *
 		return;
 	switch (p->attr) {
 	case PKT_CM_REQ:
-		add(t,
-		    "the client asks for a connection to port %u. It has queue pair %u, and the server shall begin"
-		    " with PSN %u; packets carry up to %u bytes",
-		    (unsigned int)(c->service_id & 0xffff), p->cm_qpn,
+		add(t, "the client asks for a connection to port %u. It has queue pair %u",
+		    (unsigned int)(c->service_id & 0xffff), p->cm_qpn);
+		add(t, ", and the server shall begin with PSN %u; packets carry up to %u bytes",
 		    p->cm_psn, c->mtu);
 		if (c->hello)
 			add(t, ". It says that it speaks the target's language");

@@ -122,8 +122,8 @@ int cmd_lat(const struct tool *tool, int argc, char **argv)
 			.nr_ops = sizeof(lat_ops) / sizeof(lat_ops[0]),
 			.service = STRING(RTGT_PORT), .tcp_service = STRING(RTGT_TCP_PORT),
 			.from = 1u << FROM_USER, .over = 1u << OVER_RDMA, .ops = DEFAULT_OPS,
-			.size = { 64 }, .nr_sizes = 1, .count = 1000, .warmup = 100, .timeout = 10,
-			.completion = "softirq",
+			.size = { 64 }, .nr_sizes = 1, .count = 1000, .warmup = 100,
+			.timeout = default_timeout(), .completion = "softirq",
 		},
 	};
 	struct rtgt_client_param param = { .chain = LAT_SIGNAL_EVERY + 2 };

@@ -253,7 +253,7 @@ static int set_option(struct ping *p, int opt, char **argv)
 static void set_defaults(struct ping *p)
 {
 	p->service = STRING(RTGT_PORT);
-	p->timeout = 10;
+	p->timeout = default_timeout();
 	p->verify = true;
 	p->sges = 1;
 	p->chain = 1;

@@ -65,6 +65,7 @@ int misused(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 bool is_prefix(const char *word, const char *of);
 int parse_number(const char *text, uint64_t max, uint64_t *value);
+unsigned int default_timeout(void);
 int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
 	      uint64_t *value);
 int parse_size(const char *text, const char **end, uint64_t *value);

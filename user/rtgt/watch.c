@@ -31,12 +31,12 @@
 /* How often the watcher looks, in milliseconds */
 #define TICK	100
 
-static volatile sig_atomic_t ticked;
+static atomic_bool ticked;
 
 static void on_tick(int sig)
 {
 	(void)sig;
-	ticked = 1;
+	atomic_store_explicit(&ticked, true, memory_order_relaxed);
 }
 
 /* 0 ends it */
@@ -48,7 +48,7 @@ static void set_ticks(unsigned int ms)
 	if (ms)
 		sigaction(SIGALRM, &act, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);
-	ticked = 0;
+	atomic_store_explicit(&ticked, false, memory_order_relaxed);
 }
 
 static int look(struct watch *w, struct watched *one)
@@ -200,10 +200,11 @@ int watch_end(struct watch *w, int ret, struct rtgt_err *err)
 int watch_tick(struct watched *w, int ret, struct rtgt_err *err)
 {
 	struct watch *all = w->alone;
+	bool due = atomic_load_explicit(&ticked, memory_order_relaxed);
 
-	if ((ret && ret != -EINTR) || !all || (!ret && !ticked))
+	if (!all || (ret != -EINTR && (ret || !due)))
 		return ret;
-	ticked = 0;
+	atomic_store_explicit(&ticked, false, memory_order_relaxed);
 	if (measure_interrupted)
 		return rtgt_fail(err, EINTR, "interrupted");
 	ret = look(all, w);
