@@ -370,7 +370,7 @@ tcase fill "a region's fill takes zero, counter and a byte" attribute fill count
 
 tcase read-only "state and index cannot be written" read_only_state
 tcase states "state and enable follow, and to write what is there already is no error" states
-tcase busy-attributes "every attribute refuses with EBUSY while the port is enabled" busy_attributes
+more tcase busy-attributes "every attribute refuses with EBUSY while the port is enabled" busy_attributes
 tcase busy-directories "no region comes or goes and no port goes while it is enabled" busy_directories
 tcase directories "a directory can be made only where one belongs, and not twice" impossible_directories
 tcase odd-names "a name may hold anything a file's may" odd_names

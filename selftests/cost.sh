@@ -83,6 +83,6 @@ tcase connect "the steps of a connection are timed, one after the other" connect
 more tcase held "many connections, of which one is in use" held
 more tcase full "more connections than the port allows: told, and nothing is left" full
 tcase setups "the target tells what a connection cost it" setups
-tcase why "rtgt cost says what is wrong with its command line" says_why
+more tcase why "rtgt cost says what is wrong with its command line" says_why
 
 tmain "$@"

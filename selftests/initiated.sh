@@ -230,7 +230,7 @@ tcase push-rkey "a PUSH with a wrong key of the client's ends this connection on
 
 tier fast
 tcase pull-large "a PULL of several work requests" large pull
-tcase push-large "a PUSH of several work requests" large push
+more tcase push-large "a PUSH of several work requests" large push
 tcase pull-many "sixteen PULLs at a time" many pull
 tcase push-many "sixteen PUSHes at a time" many push
 tcase pull-range "a PULL one byte beyond the region is a range error" answered range op=pull offset=4033
@@ -248,9 +248,9 @@ tcase push-before "a PUSH one byte before the client's memory ends this connecti
 tcase pull-right "a PULL of memory nobody may READ ends this connection only" refused op=pull rights=2
 tcase push-right "a PUSH to memory nobody may WRITE ends this connection only" refused op=push rights=1
 tcase push-elsewhere "a PUSH to memory of the client's other connection ends this one only" elsewhere op=push
-tcase window-pull "a PULL through a memory window" through_window pull
+more tcase window-pull "a PULL through a memory window" through_window pull
 tcase window-push "a PUSH through a memory window" through_window push
-tcase window-pull-right "a PULL through a window for writing is refused" window_refused op=pull window_rights=2
+more tcase window-pull-right "a PULL through a window for writing is refused" window_refused op=pull window_rights=2
 tcase window-push-right "a PUSH through a window for reading is refused" window_refused op=push window_rights=1
 tcase window-end "a PUSH beyond a window that ends with its registration is refused" window_refused op=push at=65
 tcase window-killed "a PUSH through a window that was invalidated is refused" window_refused op=push kill=1
@@ -260,6 +260,6 @@ tcase window-more "a window larger than its registration is not bound" unbound w
 tcase window-read-only "a window for writing over memory that is only read is not bound" unbound rights=1
 tcase window-unbindable "a window over memory that is not for windows is not bound" unbound bindable=0
 tcase leaves-push "a client that disconnects in the middle of a PUSH leaves nothing" leaves_push
-tcase killed-pull "a client that is killed in the middle of a PULL leaves nothing" killed_in_pull
+more tcase killed-pull "a client that is killed in the middle of a PULL leaves nothing" killed_in_pull
 
 tmain "$@"

@@ -292,7 +292,7 @@ tcase checksum-empty "the checksum of nothing, at the very end, is 0" summed $ME
 tcase bad-heads "each length below a head, wrong version, operation and length is refused with its status" bad_heads
 tcase bad-checksums "each body too short, missing region and range outside is refused to a checksum" bad_checksums
 tcase bad-pulls "likewise to a PULL, and a region that grants no write" bad_transfers 4 1
-tcase bad-pushes "likewise to a PUSH, and a region that grants no read" bad_transfers 5 2
+more tcase bad-pushes "likewise to a PUSH, and a region that grants no read" bad_transfers 5 2
 tcase bad-extents "a question for EXTENTS cut short, of no region, or beyond the last extent is refused" bad_extents
 tcase pull-depth "a PULL is refused where no READ towards the client was agreed on" pull_without_reads
 tcase bad-revokes-shared "a REVOKE without a region, of none, or of a shared one is refused" bad_revokes shared
@@ -301,7 +301,7 @@ tcase bad-withholds "a WITHHOLD or DISCONNECT that is cut short, too long or too
 tcase bad-datagrams "a datagram that is malformed or needs a connection is refused" bad_datagrams
 tcase bad-rpings "a message no rping client sends ends its connection, and another one goes on" bad_rpings
 tcase pull-not-granted "a PULL of what the client does not grant ends its connection only" not_granted 4
-tcase push-not-granted "a PUSH to what the client does not grant ends its connection only" not_granted 5
+more tcase push-not-granted "a PUSH to what the client does not grant ends its connection only" not_granted 5
 tcase notify "an immediate that asks for nothing gets nothing" notify
 tcase plain "a plain client's SEND is counted and not answered" plain
 

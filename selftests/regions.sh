@@ -411,13 +411,13 @@ tier fast
 tcase fill-zero "a region is zero where nothing else is said" filled zero 4096
 more tcase fill-byte "a region is filled with a byte" filled 0xa5 5000
 tcase one-byte "a region of one byte is one byte" odd_size 1
-tcase below-page "a region of 4095 bytes ends there" odd_size 4095
-tcase six "six regions are six memories with six keys" six
+more tcase below-page "a region of 4095 bytes ends there" odd_size 4095
+more tcase six "six regions are six memories with six keys" six
 more tcase refilled "a port that is enabled again has new memory" refilled
-tcase large "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
+more tcase large "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
 tcase extent-borders "an extent's key reaches it to the byte, and no other" extent_borders
 tcase extent-rest "the last extent ends with the region; extents are told one by one" extent_rest
-tcase extents-ping "operations across extents are verified at both ends" extents_ping
+more tcase extents-ping "operations across extents are verified at both ends" extents_ping
 more tcase extents-private "private copies have extents of their own, gone with them" extents_private
 tcase extent-invalidated "a client kills one extent's key: a new one takes its place, the others stay" extent_invalidated
 tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked

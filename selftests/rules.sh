@@ -183,8 +183,8 @@ tcase every-operation "every operation's packets keep the rules" every_operation
 tcase refusals "accesses that are refused break no rule" refusals
 tcase faults "a forged key, a corrupt, a missing packet and a wrong count are named" faults
 tcase one-story "client, target, devices and wire tell the same story" one_story ""
-tcase one-story-loss "the same with packets lost and copied" one_story loss 3% duplicate 10%
+more tcase one-story-loss "the same with packets lost and copied" one_story loss 3% duplicate 10%
 tcase lies "whoever counts wrong is found out" lies
-tcase page "the report holds what explain says of every packet" page
+more tcase page "the report holds what explain says of every packet" page
 tcase page-of-little "the report of a directory with nothing, and what is no directory" page_of_little
 tmain "$@"

@@ -6,8 +6,8 @@
 #
 # PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.  What
 # is listed as [long] takes minutes and runs only when PATTERN is its very name.
-# --set quick leaves out what is listed as [more] and, in the fast tier, what the wire
-# tier runs as well; --set more takes only that.
+# --set quick leaves out what is listed as [more] and, in the fast tier, what runs
+# elsewhere as well: on the wire, and the unit tests; --set more takes only that.
 # Of N parts, which have about as many cases each, --part takes the I-th.
 # Prints KTAP: a plan and a result per program, the program's own KTAP before it
 # behind "# ".  Exits 0 only when every program said so.
@@ -99,7 +99,7 @@ set_of() { # SET
 		END {
 			for (k = 1; k <= NR; k++) {
 				split(line[k], word)
-				again = more[k] || word[1] == "fast" && word[2] in wire
+				again = more[k] || word[1] == "fast" && (word[2] in wire || word[2] ~ /_test\./)
 				if (set == "" || again == (set == "more"))
 					print line[k]
 			}

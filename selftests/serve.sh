@@ -227,18 +227,18 @@ cannot_serve() {
 }
 
 tier fast
-borrow messages echo-largest checksum bad-heads burst too-long
-borrow connect rtgt-client plain bad-reqs killed
-borrow initiated pull push
+borrow messages checksum bad-heads burst too-long
+borrow connect rtgt-client plain killed
+borrow initiated push
 borrow revoke by-peer
 borrow ops write-imm-mtu+1 read-64K
 borrow verbs send-imm
 borrow refuse read-access write-stale
 borrow tools ping-all
-more borrow messages bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
+more borrow messages echo-largest bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
 	bad-revokes-private bad-withholds notify plain
-more borrow connect plain-listed size-longer full iova-shared two-ports race-wire-private
-more borrow initiated pull-large push-many no-depth push-right killed-pull
+more borrow connect bad-reqs plain-listed size-longer full iova-shared two-ports race-wire-private
+more borrow initiated pull pull-large push-many no-depth push-right killed-pull
 more borrow revoke unreachable by-peer-shared
 more borrow regions private extent-rest
 more borrow verbs flush

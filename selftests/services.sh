@@ -282,7 +282,7 @@ tcase cmtime "cmtime makes 201 connections to a port with service sink" cmtime_ 
 tier fast
 more tcase rping-23 "1,000 pings of 23 bytes by rping come back as they went" rping_sizes 1000 23
 limit 30
-tcase rping-powers "5 pings of each power of two by rping come back as they went" rping_sizes 5 128 256 512 1024 2048 4096 8192 16384 32768 65535
+more tcase rping-powers "5 pings of each power of two by rping come back as they went" rping_sizes 5 128 256 512 1024 2048 4096 8192 16384 32768 65535
 more tcase rping-odd "5 pings of each odd size by rping come back as they went" rping_sizes 5 24 65 127 1000 2047 4097 65534
 tcase rping-q "rping with a queue pair it made by itself" rping_self_made
 more tcase rping-two "two rpings at once" rping_two
@@ -292,12 +292,12 @@ tcase rping-lenient "an empty, a larger and the largest buffer are served" lenie
 tcase rping-short "a message of 15 bytes ends its rping's connection only" malformed 1 2 cut=15
 more tcase rping-long "a message of 17 bytes ends its rping's connection only" malformed 1 2 cut=17
 more tcase rping-empty "an empty message ends its rping's connection only" malformed 1 2 cut=0
-tcase rping-65537 "a buffer of 64 KiB and one byte ends its rping's connection only" malformed 1 2 len=65537
+more tcase rping-65537 "a buffer of 64 KiB and one byte ends its rping's connection only" malformed 1 2 len=65537
 more tcase rping-4G "a buffer of 4 GiB ends its rping's connection only" malformed 1 2 len=0xffffffff
-tcase rping-narrow "a sink that is smaller than the source ends its rping's connection only" malformed 1 3 sink=1 len=63
+more tcase rping-narrow "a sink that is smaller than the source ends its rping's connection only" malformed 1 3 sink=1 len=63
 tcase rping-no-reads "a client that lets nobody READ is not served by rping" malformed 0 0 holds=0
 tcase rping-rkey "a READ with a wrong key ends its rping's connection only" unreachable 1 2 rkey_xor=0x1000
-tcase rping-addr "a READ from nowhere ends its rping's connection only" unreachable 1 2 addr=4096
+more tcase rping-addr "a READ from nowhere ends its rping's connection only" unreachable 1 2 addr=4096
 tcase rping-sink-rkey "a WRITE with a wrong key ends its rping's connection only" unreachable 1 3 sink=1 rkey_xor=0x1000
 
 tcase sink "service sink takes all and answers nothing" sink_takes
@@ -305,7 +305,7 @@ more tcase udaddy "udaddy: three datagram clients" udaddy_ 3
 more tcase plain-12 "a client that reads 12 bytes of the REP WRITEs and READs" plain_bytes 12
 tcase plain-20 "a client that reads 20 bytes of the REP WRITEs and READs" plain_bytes 20
 tcase idle "idle_ms closes a connection without traffic, and no other" idle
-tcase idle-writes "idle_ms closes a connection that only WRITEs" idle_writes
+more tcase idle-writes "idle_ms closes a connection that only WRITEs" idle_writes
 
 # What rping-powers does, as often as the others.
 long

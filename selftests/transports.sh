@@ -418,7 +418,7 @@ tcase uc-write "UC: WRITEs of all classes of size, verified at both ends" uc_wri
 tcase uc-write-imm "UC: WRITE_WITH_IMMs of all classes of size: bytes and immediates" uc_write_imm
 more tcase uc-send "UC: SENDs of all classes of size come back" uc_send
 tcase uc-lost-imm "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
-tcase uc-lost-ping "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
+more tcase uc-lost-ping "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
 tcase uc-rkey "a WRITE over UC with a wrong key changes nothing, and nobody is told" uc_rkey
 tcase uc-too-long "a SEND over UC longer than its receive ends its connection only" uc_too_long
 tcase uc-no-such "READ, atomics and what needs them are not for UC, and the tool says so" uc_no_such
@@ -436,12 +436,12 @@ tcase ud-full "UD: max_conns is the number of endpoints" ud_full
 tcase ud-disabled "UD: a disabled port is not there, and its endpoint silent" ud_disabled
 tcase ud-version "UD: a request of version 2 is refused" ud_version
 tcase srq-rnr "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
-tcase srq-broken "clients that break take no receive of the SRQ with them" srq_broken
+more tcase srq-broken "clients that break take no receive of the SRQ with them" srq_broken
 more tcase srq-private "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
 more tcase srq-uc "an SRQ of UC connections" srq_with transport=uc write-imm,send
 more tcase srq-ud "an SRQ of a UD endpoint" srq_with transport=ud send
 more tcase device-srq "rdma link delete under connections with an SRQ" device_deleted rc srq=1
-tcase device-ud "rdma link delete under a UD endpoint" device_deleted ud srq=0
+more tcase device-ud "rdma link delete under a UD endpoint" device_deleted ud srq=0
 more tcase ipv6-uc "UC over IPv6" ipv6 uc write,write-imm,send 1 1024 4000
 more tcase ipv6-ud "UD over IPv6" ipv6 ud send 1 1000
 tcase ipv6-wildcard "a port on :: serves the device's IPv6 address" ipv6_wildcard
