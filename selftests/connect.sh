@@ -205,7 +205,7 @@ tcase disable-idle "disabling a port ends its connections" disabled_under_client
 tcase disable-traffic "disabling a port ends a client in full traffic" disabled_under_traffic
 limit 60
 tcase parallel-shared "64 connections at once, shared" parallel shared
-tcase parallel-private "64 connections at once, private" parallel private
+more tcase parallel-private "64 connections at once, private" parallel private
 
 tier fast
 tcase iova-shared "a shared region's address is not a kernel address" iova_tells_nothing shared
@@ -220,7 +220,7 @@ more tcase race-shared "1,000 clients WRITE at once after ESTABLISHED, none is r
 more tcase race-private "300 clients WRITE at once after ESTABLISHED, none is refused, private" race private 300 4
 
 tier wire
-tcase race-wire-shared "300 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 300 4
+more tcase race-wire-shared "300 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 300 4
 tcase race-wire-private "100 clients WRITE at once after ESTABLISHED, none is refused, private" race private 100 4
 
 tmain "$@"

@@ -223,7 +223,7 @@ killed_in_pull() {
 	left_in_the_middle
 }
 
-tcase pull "the target READs 0 bytes to 1 MiB of the client's memory" sizes pull
+more tcase pull "the target READs 0 bytes to 1 MiB of the client's memory" sizes pull
 tcase push "the target WRITEs 0 bytes to 1 MiB to the client's memory" sizes push
 tcase pull-rkey "a PULL with a wrong key of the client's ends this connection only" refused op=pull rkey_xor=0x1000
 tcase push-rkey "a PUSH with a wrong key of the client's ends this connection only" refused op=push rkey_xor=0x1000
