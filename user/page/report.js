@@ -394,7 +394,7 @@ function stepper() {
 	follow();
 }
 
-/* ---- What the founding documents got wrong ---- */
+/* ---- What walkthroughs of RoCE get wrong ---- */
 
 const has = (p, name) => (p.h || []).some(h => h[0] === name);
 const roce = p => p.k === "roce" || p.k === "cm";
