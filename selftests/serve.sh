@@ -172,14 +172,19 @@ sick_client() {
 
 # A long checksum is done in steps: others are served between them.
 long_checksum() {
-	target_port region mem size=64M fill=counter
-	background summer probe send msg_op=2 body=24 count=67108864 timeout=60
-	wait_until 10 counters_are recv_msgs=1 || fail "$COUNTERS"
-	has "$(probe send)" wc=success status=ok alive=1
+	local bytes=$((SLOW << 26))
+	target_port region mem "size=$bytes" fill=counter
+	background other probe hold
+	said other ready=1
+	background summer probe send msg_op=2 body=24 "count=$bytes" timeout=60
+	wait_until 30 counters_are recv_msgs=1 || fail "$COUNTERS"
+	tell other echo
+	said other alive=1
+	expect_counters recv_msgs=2 replies=1
 	wait_until 60 grep -q "crc=" "$WORK/summer.out" || fail "$(cat "$WORK/summer.out" "$WORK/summer.err")"
 	has "$(<"$WORK/summer.out")" status=ok "crc=$(target look crc "$(data_of mem)")"
 	finish summer
-	expect_counters replies=2
+	finish other
 }
 
 # Bad words are told before anything is made, with what would be taken.
