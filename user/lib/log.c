@@ -6,8 +6,14 @@
  * leaves a sentence in the caller's struct rtgt_err; it prints nothing.  Facts
  * (queue pairs, work requests, completions) go to the struct rtgt_log the
  * caller gave, one line each; without one they cost a comparison.
+ *
+ * They may go to the kernel's trace instead or as well.  There the kernel stamps them with
+ * the clock of its own events, so that both can be put in one order (rtgt timeline).
  */
+#include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "log.h"
@@ -47,6 +53,29 @@ int rtgt_fail(struct rtgt_err *err, int code, const char *fmt, ...)
 }
 
 /**
+ * rtgt_log_marker() - tell facts to the kernel's trace, if the environment asks for it
+ * @log: @log->marker is set; NULL if RTGT_TRACE_MARKER is not in the environment.  Ends
+ *	with the process
+ * @err: filled in when not 0 is returned
+ *
+ * Return: 0 or a negative errno.
+ */
+int rtgt_log_marker(struct rtgt_log *log, struct rtgt_err *err)
+{
+	const char *path = getenv(RTGT_TRACE_MARKER);
+
+	log->marker = NULL;
+	if (!path || !*path)
+		return 0;
+	log->marker = fopen(path, "we");
+	if (!log->marker)
+		return rtgt_fail(err, errno, RTGT_TRACE_MARKER "=%s: %s", path, strerror(errno));
+	/* a line is one write and so one event */
+	setvbuf(log->marker, NULL, _IOLBF, BUFSIZ);
+	return 0;
+}
+
+/**
  * rtgt_log() - tell a fact
  * @log: where to; NULL for nowhere
  * @topic: a word: cm, qp, mr, sge, wr, wc, ...
@@ -64,6 +93,10 @@ void rtgt_log(const struct rtgt_log *log, const char *topic, const char *fmt, ..
 	va_start(ap, fmt);
 	vsnprintf(fact, sizeof(fact), fmt, ap);
 	va_end(ap);
+	if (log->marker)
+		fprintf(log->marker, "rtgt %s %s\n", topic, fact);
+	if (!log->to)
+		return;
 	/* In one piece: others may write to the same place */
 	fprintf(log->to, "%10.3f ms  %-4s %s\n", (double)(rtgt_now_ns() - log->start) / 1e6,
 		topic, fact);

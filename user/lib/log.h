@@ -25,15 +25,21 @@ struct rtgt_err {
 
 /**
  * struct rtgt_log - where facts go
- * @to: stream; the caller owns it
+ * @to: stream; the caller owns it; NULL for none
+ * @marker: the kernel's trace, from rtgt_log_marker(); NULL for none
  * @start: rtgt_now_ns() of the zero of the printed times
  */
 struct rtgt_log {
 	FILE *to;
+	FILE *marker;
 	uint64_t start;
 };
 
+/* Names a trace_marker of tracefs: who finds it set tells its facts there as well */
+#define RTGT_TRACE_MARKER	"RTGT_TRACE_MARKER"
+
 uint64_t rtgt_now_ns(void);
+int rtgt_log_marker(struct rtgt_log *log, struct rtgt_err *err);
 
 int rtgt_fail(struct rtgt_err *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -67,8 +67,8 @@ static bool has_imm(enum ibv_wr_opcode opcode)
 	return opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_IMM;
 }
 
-static void log_wr(const struct rtgt_log *log, const struct rtgt_wr *wr, unsigned int flags,
-		   const struct ibv_sge *sge, int nr)
+static void log_wr(const struct rtgt_log *log, uint32_t qpn, const struct rtgt_wr *wr,
+		   unsigned int flags, const struct ibv_sge *sge, int nr)
 {
 	char remote[64] = "", more[32] = "";
 
@@ -85,10 +85,11 @@ static void log_wr(const struct rtgt_log *log, const struct rtgt_wr *wr, unsigne
 		snprintf(more, sizeof(more), " imm 0x%08x", wr->imm);
 	else if (wr->opcode == IBV_WR_SEND_WITH_INV || wr->opcode == IBV_WR_LOCAL_INV)
 		snprintf(more, sizeof(more), " invalidates rkey 0x%x", wr->rkey);
-	rtgt_log(log, "wr", "id %llu %s sges %d%s%s%s%s%s", (unsigned long long)wr->id,
+	rtgt_log(log, "wr", "id %llu %s sges %d%s%s%s%s%s qp %u", (unsigned long long)wr->id,
 		 rtgt_wr_opcode_str(wr->opcode), nr, remote, more,
 		 flags & IBV_SEND_SIGNALED ? "" : " unsignaled",
-		 flags & IBV_SEND_INLINE ? " inline" : "", flags & IBV_SEND_FENCE ? " fence" : "");
+		 flags & IBV_SEND_INLINE ? " inline" : "", flags & IBV_SEND_FENCE ? " fence" : "",
+		 qpn);
 }
 
 /* Of inline data the post makes a copy: it must do without a key */
@@ -268,7 +269,7 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 	if (!ex && !is_local(wr->opcode))
 		nr = fill_sges(wr, flags & IBV_SEND_INLINE, sge);
 	if (q->cm->param.log)
-		log_wr(q->cm->param.log, wr, flags, sge, nr);
+		log_wr(q->cm->param.log, q->qp->qp_num, wr, flags, sge, nr);
 	if (wr->opcode == IBV_WR_BIND_MW)
 		ret = post_bind(q, wr, flags);
 	else

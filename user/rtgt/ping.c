@@ -229,12 +229,12 @@ static int run_connected(struct ping *p, struct rtgt_facts *facts, struct rtgt_e
 
 static int run(struct ping *p)
 {
-	struct rtgt_log log = { .to = stderr, .start = rtgt_now_ns() };
-	const struct rtgt_client_param param = {
+	struct rtgt_log log = { .to = p->debug ? stderr : NULL, .start = rtgt_now_ns() };
+	struct rtgt_client_param param = {
 		.cm = {
 			.host = p->host, .service = p->service, .source = p->source,
 			.transport = p->transport,
-			.timeout_ms = (int)p->timeout * 1000, .log = p->debug ? &log : NULL,
+			.timeout_ms = (int)p->timeout * 1000,
 		},
 		.poll = p->poll,
 		.payload = ping_largest(p),
@@ -248,6 +248,10 @@ static int run(struct ping *p)
 	bool connected;
 	int ret;
 
+	if (rtgt_log_marker(&log, &err))
+		return failed("%s", err.text);
+	if (log.to || log.marker)
+		param.cm.log = &log;
 	/* Beside the facts of -d each result is to stand where it belongs */
 	if (p->debug)
 		setlinebuf(stdout);
