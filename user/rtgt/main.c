@@ -24,6 +24,7 @@ static const char help[] =
 "  explain   packets of a capture or an interface, taken apart\n"
 "  reconcile  do client, target, devices and wire tell the same story?\n"
 "  report    what a run left in a directory, as one page: packet by packet, figures\n"
+"  timeline  when did what happen, at both ends and on the wire\n"
 "  tcp-serve serve lat and bw over TCP, to compare with\n"
 "\n"
 "Options:\n"
@@ -46,6 +47,7 @@ static const struct command commands[] = {
 	{ "reconcile", cmd_reconcile },
 	{ "explain", cmd_explain },
 	{ "report", cmd_report },
+	{ "timeline", cmd_timeline },
 	{ "tcp-serve", cmd_tcp_serve },
 	{ }
 };

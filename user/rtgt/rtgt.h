@@ -53,6 +53,7 @@ int cmd_region(const struct tool *tool, int argc, char **argv);
 int cmd_report(const struct tool *tool, int argc, char **argv);
 int cmd_serve(const struct tool *tool, int argc, char **argv);
 int cmd_show(const struct tool *tool, int argc, char **argv);
+int cmd_timeline(const struct tool *tool, int argc, char **argv);
 int cmd_tcp_serve(const struct tool *tool, int argc, char **argv);
 
 int dispatch(const struct tool *tool, const struct command *table, const char *what,

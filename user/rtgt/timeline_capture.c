@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets of an interface into a file, beside whatever else goes on: a process of its own.
+ *
+ * The parent opens the interface, so that every packet from its return on is in the file.
+ * At the end the child is told to stop, takes what is still waiting, and says how much was
+ * lost.
+ *
+ * A packet that one device of this machine handed to another, as on a veth, may come with
+ * the time it was sent at, and that is on the monotonic clock: as a date it lies in 1970.
+ * It is put right before it is written.
+ */
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "timeline.h"
+
+#define SNAPLEN		4608	/* 4096 bytes and all headers */
+#define BUFFER		(32 << 20)
+
+/* Of the child: where packets go to, and what is added to the monotonic clock */
+struct sink {
+	pcap_dumper_t *dump;
+	int64_t offset_ns;
+};
+
+/* For the signal handler of the child */
+static pcap_t *current;
+
+static void stop(int sig)
+{
+	(void)sig;
+	pcap_breakloop(current);
+}
+
+static pcap_t *open_interface(const char *interface, struct rtgt_err *err)
+{
+	char text[PCAP_ERRBUF_SIZE] = "";
+	pcap_t *p = pcap_create(interface, text);
+	struct bpf_program program;
+	int ret;
+
+	if (!p) {
+		rtgt_fail(err, ENODEV, "%s: %s", interface, text);
+		return NULL;
+	}
+	pcap_set_snaplen(p, SNAPLEN);
+	pcap_set_buffer_size(p, BUFFER);
+	pcap_set_immediate_mode(p, 1);
+	pcap_set_tstamp_precision(p, PCAP_TSTAMP_PRECISION_NANO);
+	ret = pcap_activate(p);
+	if (ret >= 0 && !pcap_compile(p, &program, "udp port 4791", 1, PCAP_NETMASK_UNKNOWN)) {
+		ret = pcap_setfilter(p, &program);
+		pcap_freecode(&program);
+		if (!ret)
+			return p;
+	}
+	rtgt_fail(err, ret == PCAP_ERROR_PERM_DENIED ? EPERM : ENODEV, "%s: %s", interface,
+		  *pcap_geterr(p) ? pcap_geterr(p) : pcap_statustostr(ret));
+	pcap_close(p);
+	return NULL;
+}
+
+/* libpcap calls microseconds what are nanoseconds here */
+static void keep(u_char *arg, const struct pcap_pkthdr *header, const u_char *data)
+{
+	const struct sink *sink = (const struct sink *)arg;
+	struct pcap_pkthdr h = *header;
+	int64_t ns = h.ts.tv_sec * 1000000000 + h.ts.tv_usec;
+
+	if (ns < sink->offset_ns) {
+		ns += sink->offset_ns;
+		h.ts.tv_sec = ns / 1000000000;
+		h.ts.tv_usec = ns % 1000000000;
+	}
+	pcap_dump((u_char *)sink->dump, &h, data);
+}
+
+/* The child.  Its status is that of the file, what it says what the kernel dropped */
+static int collect(pcap_t *p, struct sink sink, int said)
+{
+	struct sigaction sa = { .sa_handler = stop };
+	char text[PCAP_ERRBUF_SIZE];
+	struct pcap_stat stat = {};
+	uint64_t dropped;
+	int n;
+
+	current = p;
+	sigaction(SIGTERM, &sa, NULL);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	do
+		n = pcap_dispatch(p, -1, keep, (u_char *)&sink);
+	while (n >= 0);
+	if (n != PCAP_ERROR_BREAK)
+		return 1;
+	pcap_setnonblock(p, 1, text);
+	while (pcap_dispatch(p, -1, keep, (u_char *)&sink) > 0)
+		;
+	pcap_stats(p, &stat);
+	dropped = stat.ps_drop;
+	n = pcap_dump_flush(sink.dump);
+	if (write(said, &dropped, sizeof(dropped)) != sizeof(dropped))
+		return 1;
+	return n ? 1 : 0;
+}
+
+/**
+ * tl_capture_start() - write the RoCE packets of an interface to a file from now on
+ * @c: filled in
+ * @interface: its name
+ * @path: of the file
+ * @offset_ns: from the monotonic clock to the real time
+ * @err: filled in when not 0 is returned
+ *
+ * Return: 0 or a negative errno.
+ */
+int tl_capture_start(struct tl_capture *c, const char *interface, const char *path, int64_t offset_ns,
+		     struct rtgt_err *err)
+{
+	pcap_t *p = open_interface(interface, err);
+	pcap_dumper_t *dump;
+	int ret = 0, fds[2];
+
+	if (!p)
+		return -err->code;
+	dump = pcap_dump_open(p, path);
+	if (!dump) {
+		ret = rtgt_fail(err, EIO, "%s", pcap_geterr(p));
+	} else if (pipe(fds)) {
+		ret = rtgt_fail(err, errno, "no pipe: %s", strerror(errno));
+	} else {
+		/* what is in its buffer would be written by both */
+		pcap_dump_flush(dump);
+		c->pid = fork();
+		if (!c->pid)
+			_exit(collect(p, (struct sink){ dump, offset_ns }, fds[1]));
+		if (c->pid < 0) {
+			c->pid = 0;
+			ret = rtgt_fail(err, errno, "no process: %s", strerror(errno));
+		}
+		c->said = fds[0];
+		close(fds[1]);
+	}
+	if (dump)
+		pcap_dump_close(dump);
+	pcap_close(p);
+	return ret;
+}
+
+/**
+ * tl_capture_end() - end it; the file is whole then
+ * @c: started, or zero: then nothing happens
+ * @dropped: packets that are missing in it
+ * @err: filled in when not 0 is returned
+ *
+ * Return: 0 or a negative errno.
+ */
+int tl_capture_end(struct tl_capture *c, uint64_t *dropped, struct rtgt_err *err)
+{
+	int status = 0, ret = 0;
+	ssize_t n;
+
+	*dropped = 0;
+	if (!c->pid)
+		return 0;
+	kill(c->pid, SIGTERM);
+	n = read(c->said, dropped, sizeof(*dropped));
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (n != sizeof(*dropped) || status)
+		ret = rtgt_fail(err, EIO, "the packets could not be captured to the end");
+	close(c->said);
+	c->pid = 0;
+	return ret;
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The life of a connection: states of the queue pairs at both ends, what rdma_cm did,
+ * the CM's packets.
+ *
+ * Who is who: a packet names addresses and queue pair numbers.  A number belongs to a
+ * device and is used again and again, so what joins an event to a connection is device,
+ * number and time; the devices' addresses are in the trace.  rdma_cma's events name
+ * addresses with ports, and two of them a queue pair as well, by which the others follow.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "timeline.h"
+
+#define QP_STATE_BIT	1	/* IB_QP_STATE of a mask */
+
+/**
+ * tl_event() - one more
+ * @to: where
+ * @end: who
+ * @us: when
+ *
+ * Return: the event, to be filled in; without memory one that nobody reads, and
+ * @to->no_memory is set.
+ */
+struct tl_event *tl_event(struct tl_events *to, enum tl_end end, int64_t us)
+{
+	static struct tl_event nowhere;
+	struct tl_event *all = tl_grow(to->event, to->nr, &to->room, sizeof(*all));
+
+	if (!all) {
+		to->no_memory = true;
+		return &nowhere;
+	}
+	to->event = all;
+	all += to->nr;
+	*all = (struct tl_event) { .us = us, .end = end, .stage = TL_OTHER, .order = to->nr++ };
+	return all;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct tl_event *x = a, *y = b;
+
+	if (x->us != y->us)
+		return x->us < y->us ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void tl_sort(struct tl_events *e)
+{
+	if (e->nr)
+		qsort(e->event, e->nr, sizeof(*e->event), by_time);
+}
+
+static const char *state_name(int64_t state)
+{
+	static const char *const name[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
+
+	return state >= 0 && state <= 6 ? name[state] : "?";
+}
+
+/**
+ * tl_conn_at() - whose queue pair was this?
+ * @t: with its capture read
+ * @end: of the connection
+ * @qpn: number of the queue pair there
+ * @us: when
+ *
+ * Return: the latest connection that had begun by then; NULL if there is none.
+ */
+struct tl_conn *tl_conn_at(const struct timeline *t, unsigned int end, int64_t qpn, int64_t us)
+{
+	for (unsigned int i = t->conns; i--; )
+		if (t->conn[i].seen.end[end].qpn == qpn && t->conn[i].from_us <= us)
+			return &t->conn[i];
+	return NULL;
+}
+
+static bool is_qp_event(const struct tl_line *l, const char *what)
+{
+	const size_t len = strlen(what);
+
+	return !strncmp(l->event, what, len) && (!l->event[len] || !strcmp(l->event + len, "_user"));
+}
+
+/* The one of a number that lives */
+static struct tl_qp *living(const struct timeline *t, const char *device, int64_t qpn, int64_t us)
+{
+	for (unsigned int i = t->qps; i--; ) {
+		struct tl_qp *q = &t->qp[i];
+
+		if (q->qpn == qpn && !strcmp(q->device, device) && q->from_us <= us && q->to_us >= us)
+			return q;
+	}
+	return NULL;
+}
+
+static int note_qp(struct timeline *t, const struct tl_line *l, struct rtgt_err *err)
+{
+	char device[TL_NAME];
+	struct tl_qp *all;
+	int64_t qpn;
+
+	if (!tl_text(l->rest, "dev", device, sizeof(device)) || !tl_number(l->rest, "qpn", &qpn))
+		return 0;	/* "(fault)": it could not be made */
+	if (is_qp_event(l, "rtgt_qp_create")) {
+		all = tl_grow(t->qp, t->qps, &t->qp_room, sizeof(*all));
+		if (!all)
+			return rtgt_fail(err, ENOMEM, "no memory");
+		t->qp = all;
+		all += t->qps++;
+		*all = (struct tl_qp) { .qpn = (uint32_t)qpn, .pid = l->pid, .from_us = l->us, .to_us = INT64_MAX };
+		memcpy(all->device, device, sizeof(device));
+	} else if (is_qp_event(l, "rtgt_qp_destroy")) {
+		all = living(t, device, qpn, l->us);
+		if (all)
+			all->to_us = l->us;
+	}
+	return 0;
+}
+
+static const char *device_of(const struct tl_trace *t, const char *addr)
+{
+	for (unsigned int i = 0; i < t->devices; i++)
+		if (!strcmp(t->device[i].addr, addr))
+			return t->device[i].name;
+	return NULL;
+}
+
+/* The queue pair of an end: the last of that number which was there before the end of it */
+static void find_qps(const struct timeline *t, struct tl_conn *c)
+{
+	for (unsigned int end = 0; end < 2; end++) {
+		c->device[end] = device_of(&t->trace, c->addr[end]);
+		if (!c->device[end])
+			continue;
+		for (unsigned int i = 0; i < t->qps; i++)
+			if (t->qp[i].qpn == c->seen.end[end].qpn && !strcmp(t->qp[i].device, c->device[end]) &&
+			    t->qp[i].from_us <= c->to_us && t->qp[i].to_us >= c->from_us)
+				c->qp[end] = &t->qp[i];
+	}
+}
+
+static void add_packets(const struct timeline *t, struct tl_conn *c)
+{
+	for (unsigned int i = 0; i < c->seen.steps; i++) {
+		struct tl_event *e = tl_event(&c->events, TL_WIRE, tl_wire_us(t, c->seen.step[i].ns));
+
+		e->packet = c->seen.step[i].packet;
+		e->to_target = !c->seen.step[i].from;
+		snprintf(e->what, sizeof(e->what), "%s", flow_step_name(c->seen.step[i].step));
+	}
+}
+
+/* What was done to one queue pair */
+static void add_states(const struct timeline *t, struct tl_conn *c, unsigned int end)
+{
+	const struct tl_qp *q = c->qp[end];
+	int64_t qpn, state, mask, ret, old = 0;
+	char device[TL_NAME];
+
+	for (unsigned int i = 0; i < t->trace.lines; i++) {
+		const struct tl_line *l = &t->trace.line[i];
+		struct tl_event *e;
+
+		if (l->us < q->from_us || l->us > q->to_us || strncmp(l->event, "rtgt_qp_", 8) ||
+		    !tl_number(l->rest, "qpn", &qpn) || qpn != q->qpn ||
+		    !tl_text(l->rest, "dev", device, sizeof(device)) || strcmp(device, q->device))
+			continue;
+		if (is_qp_event(l, "rtgt_qp_modify")) {
+			if (!tl_number(l->rest, "state", &state) || !tl_number(l->rest, "mask", &mask) ||
+			    !tl_number(l->rest, "ret", &ret) || !(mask & QP_STATE_BIT))
+				continue;
+			e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
+			snprintf(e->what, sizeof(e->what), "QP %s->%s%s", state_name(old), state_name(state),
+				 ret ? " fails" : "");
+			old = ret ? old : state;
+		} else {
+			e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
+			snprintf(e->what, sizeof(e->what), "QP %s", is_qp_event(l, "rtgt_qp_destroy") ?
+				 "destroyed" : "created: RESET");
+		}
+	}
+}
+
+/* REQ and REP are sent for a queue pair: so the addresses with ports get known */
+static void learn_name(struct timeline *t, const struct tl_line *l)
+{
+	const bool req = !strcmp(l->event, "cm_send_req");
+	char src[TL_ADDR + 8], dst[TL_ADDR + 8];
+	int64_t qpn;
+
+	if ((!req && strcmp(l->event, "cm_send_rep")) || !tl_number(l->rest, "qp_num", &qpn) ||
+	    !tl_text(l->rest, "src", src, sizeof(src)) || !tl_text(l->rest, "dst", dst, sizeof(dst)))
+		return;
+	for (unsigned int i = 0; i < t->conns; i++) {
+		struct tl_conn *c = &t->conn[i];
+
+		if (c->name[0][0] || c->seen.end[!req].qpn != qpn || !strstr(src, c->addr[!req]) ||
+		    l->us > c->to_us)
+			continue;
+		strcpy(c->name[!req], src);
+		strcpy(c->name[req], dst);
+		return;
+	}
+}
+
+static struct tl_conn *by_name(const struct timeline *t, const char *src, const char *dst, unsigned int *end)
+{
+	for (unsigned int i = 0; i < t->conns; i++) {
+		struct tl_conn *c = &t->conn[i];
+
+		for (*end = 0; *end < 2; ++*end)
+			if (c->name[0][0] && !c->gone[*end] && !strcmp(c->name[*end], src) &&
+			    !strcmp(c->name[!*end], dst))
+				return c;
+	}
+	return NULL;
+}
+
+/* What rdma_cm tells whoever uses it; the word is behind "tos=N " */
+static bool cm_told(const struct tl_line *l, char *what, size_t size)
+{
+	const char *word = strstr(l->rest, "tos=");
+
+	word = word ? strchr(word, ' ') : NULL;
+	if (!word)
+		return false;
+	word++;
+	if (!strncmp(word, "ADDR_RESOLVED", 13))
+		snprintf(what, size, "address resolved");
+	else if (!strncmp(word, "ROUTE_RESOLVED", 14))
+		snprintf(what, size, "route resolved");
+	else
+		snprintf(what, size, "rdma_cm tells %.*s", (int)strcspn(word, " "), word);
+	return true;
+}
+
+static bool cm_words(const struct tl_line *l, char *what, size_t size)
+{
+	static const struct { const char *event, *words; } table[] = {
+		{ "cm_send_req", "rdma_cm sends REQ" }, { "cm_send_rep", "rdma_cm sends REP" },
+		{ "cm_send_rtu", "rdma_cm sends RTU" }, { "cm_send_rej", "rdma_cm sends REJ" },
+		{ "cm_disconnect", "rdma_cm is asked to disconnect" },
+		{ "cm_sent_dreq", "rdma_cm has sent DREQ" }, { "cm_sent_drep", "rdma_cm has sent DREP" },
+		{ "cm_id_destroy", "rdma_cm id destroyed" },
+	};
+
+	if (!strcmp(l->event, "cm_event_handler"))
+		return cm_told(l, what, size);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (!strcmp(l->event, table[i].event)) {
+			snprintf(what, size, "%s", table[i].words);
+			return true;
+		}
+	return false;
+}
+
+static void add_cm(struct timeline *t, const struct tl_line *l)
+{
+	char src[TL_ADDR + 8], dst[TL_ADDR + 8], what[TL_WHAT];
+	struct tl_event *e;
+	struct tl_conn *c;
+	unsigned int end;
+
+	if (strncmp(l->event, "cm_", 3) || !cm_words(l, what, sizeof(what)) ||
+	    !tl_text(l->rest, "src", src, sizeof(src)) || !tl_text(l->rest, "dst", dst, sizeof(dst)))
+		return;
+	c = by_name(t, src, dst, &end);
+	if (!c)
+		return;
+	e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
+	memcpy(e->what, what, sizeof(what));
+	if (!strcmp(l->event, "cm_id_destroy"))
+		c->gone[end] = true;
+}
+
+/* The module's own */
+static void add_target(struct timeline *t, const struct tl_line *l)
+{
+	struct tl_event *e;
+	struct tl_conn *c;
+	int64_t qpn;
+	const char *at;
+
+	if ((strcmp(l->event, "rtgt_conn_state") && strcmp(l->event, "rtgt_qp_event")) ||
+	    !tl_number(l->rest, "qpn", &qpn))
+		return;
+	c = tl_conn_at(t, 1, qpn, l->us);
+	at = strstr(l->rest, "qpn=");
+	at = at ? strchr(at, ' ') : NULL;
+	if (!c || !at)
+		return;
+	e = tl_event(&c->events, TL_TARGET, l->us);
+	snprintf(e->what, sizeof(e->what), "%s:%.80s", l->event[5] == 'c' ? "connection" : "queue pair", at);
+}
+
+/* What a client tells of itself beside its work requests, from before its queue pair on */
+static void add_client(const struct timeline *t, struct tl_conn *c)
+{
+	const struct tl_line *first = NULL;
+	const struct tl_qp *q = c->qp[0];
+	struct tl_event *e;
+
+	for (unsigned int i = 0; i < t->trace.lines; i++) {
+		const struct tl_line *l = &t->trace.line[i];
+
+		if (l->pid != q->pid || strcmp(l->event, "tracing_mark_write") || l->us > q->to_us)
+			continue;
+		if (l->us <= q->from_us && !strncmp(l->rest, "rtgt cm resolve ", 16))
+			first = l;
+		if (l->us >= q->from_us && (!strncmp(l->rest, "rtgt cm established", 19) ||
+					    !strncmp(l->rest, "rtgt cm disconnected", 20))) {
+			e = tl_event(&c->events, TL_CLIENT, l->us);
+			snprintf(e->what, sizeof(e->what), "the program is told: %s",
+				 l->rest[8] == 'e' ? "connected" : "disconnected");
+		}
+	}
+	if (!first)
+		return;
+	e = tl_event(&c->events, TL_CLIENT, first->us);
+	snprintf(e->what, sizeof(e->what), "asks to %.70s", first->rest + 8);
+}
+
+/**
+ * tl_join_conns() - fill in the events of all connections
+ * @t: trace and capture are read
+ * @err: filled in when not 0 is returned
+ *
+ * Return: 0 or a negative errno.
+ */
+int tl_join_conns(struct timeline *t, struct rtgt_err *err)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < t->trace.lines && !ret; i++) {
+		ret = note_qp(t, &t->trace.line[i], err);
+		learn_name(t, &t->trace.line[i]);
+	}
+	if (ret)
+		return ret;
+	for (unsigned int i = 0; i < t->conns; i++) {
+		struct tl_conn *c = &t->conn[i];
+
+		find_qps(t, c);
+		add_packets(t, c);
+		for (unsigned int end = 0; end < 2; end++)
+			if (c->qp[end])
+				add_states(t, c, end);
+		if (c->qp[0])
+			add_client(t, c);
+	}
+	for (unsigned int i = 0; i < t->trace.lines; i++) {
+		add_cm(t, &t->trace.line[i]);
+		add_target(t, &t->trace.line[i]);
+	}
+	for (unsigned int i = 0; i < t->conns && !ret; i++) {
+		tl_sort(&t->conn[i].events);
+		if (t->conn[i].events.no_memory)
+			ret = rtgt_fail(err, ENOMEM, "no memory");
+	}
+	return ret;
+}
