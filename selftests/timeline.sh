@@ -1,0 +1,197 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# timeline.sh: rtgt timeline: what the kernel traced, joined with the packets.
+#
+# No duration is asserted, only what comes before what: nothing can be on the wire
+# before it was posted.
+
+. "${0%/*}/lib.sh"
+
+TRACING=/sys/kernel/tracing
+
+# Records CMD into $WORK/tl.
+record() { # CMD...
+	[[ -d $TRACING/instances ]] || skip "there is no tracefs at $TRACING"
+	rtgt timeline record -i "$(netdev)" "$WORK/tl" -- "$@" >"$WORK/tl.out" 2>&1 || fail "$(<"$WORK/tl.out")"
+	same "what the schema says" "$(jq -r --slurpfile schemas <(cat "$HERE"/rtgt-*-1.json) -f "$HERE/schema.jq" \
+		"$WORK/tl/timeline.json")" ""
+	same "lost" "$(told '"\(.lost_events) \(.lost_packets)"')" "0 0"
+	nothing_left
+}
+
+netdev() {
+	cat "/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0"
+}
+
+nothing_left() {
+	same "instances left" "$(ls "$TRACING/instances")" ""
+	same "probes left" "$(grep rtgt_timeline "$TRACING/dynamic_events")" ""
+}
+
+ping_of() { # OPTION...
+	printf '%s\n' rtgt -j ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$@" "$RTGT_TARGET_ADDR"
+}
+
+record_ping() { # OPTION...
+	local -a cmd
+	mapfile -t cmd < <(ping_of "$@")
+	record "${cmd[@]}"
+}
+
+told() { # JQ-FILTER
+	jq -r "$1" "$WORK/tl/timeline.json"
+}
+
+# Each of these is there, and none is earlier than the one before it.
+ordered() { # JQ-FILTER-OF-EVENTS EVENT...
+	local text
+	text=$(jq -r --args "$1"' as $e |
+		[$ARGS.positional[] | . as $want | { $want, time: [$e[] | select(.stage == $want or "\(.end): \(.what)" == $want) | .time][0] }] |
+		(.[] | select(.time == null) | "no \(.want)"),
+		(range(1; length) as $i | select(.[$i].time < .[$i - 1].time) | "\(.[$i].want) before \(.[$i - 1].want)")' \
+		"$WORK/tl/timeline.json" "${@:2}" 2>&1) || fail "$text"
+	[[ -z $text ]] || fail "$text in $(jq -c "$1" "$WORK/tl/timeline.json")"
+}
+
+connection_order() { # EVENT...
+	ordered '.connections[0].events' "$@"
+}
+
+connection() {
+	target_port
+	record_ping -o write -S 64 -C 1
+	same "connections" "$(told '.connections | length')" 1
+	connection_order "client: address resolved" "client: route resolved" "client: rdma_cm sends REQ" "wire: REQ" \
+		"target: rdma_cm tells CONNECT_REQUEST" "target: rdma_cm sends REP" "wire: REP" \
+		"client: rdma_cm tells CONNECT_RESPONSE" "client: rdma_cm sends RTU" "wire: RTU" \
+		"target: rdma_cm tells ESTABLISHED" "target: connection: connecting -> live" \
+		"client: rdma_cm is asked to disconnect" "wire: DREQ" "target: rdma_cm tells DISCONNECTED" \
+		"target: connection: live -> closing" "wire: DREP" "client: rdma_cm tells DISCONNECTED"
+	same "packets are the right ones" \
+		"$(told '.connections[0].events[] | select(.packet) | "\(.packet) CM \(.what)"')" \
+		"$(rtgt explain "$WORK/tl/capture.pcap" | awk '$6 == "CM" { print $1, "CM", $7 }')"
+}
+
+states() {
+	target_port
+	record_ping -o write -S 64 -C 1
+	[[ $(told '.missing[]') != *rtgt_qp_* ]] || skip "$(told '.missing[0]')"
+	connection_order "client: QP created: RESET" "client: QP RESET->INIT" "wire: REQ" "target: QP created: RESET" \
+		"target: QP RESET->INIT" "target: QP INIT->RTR" "wire: REP" "client: QP INIT->RTR" "client: QP RTR->RTS" \
+		"wire: RTU" "client: the program is told: connected" "client: QP RTS->ERR" "wire: DREQ" "wire: DREP" \
+		"client: the program is told: disconnected" "client: QP destroyed"
+	connection_order "target: QP INIT->RTR" "target: QP RTR->RTS" "target: connection: connecting -> live" "wire: DREQ" \
+		"target: QP destroyed"
+	same "devices" "$(told '.connections[0] | "\(.client.device) \(.target.device)"')" "$RTGT_CLIENT_DEV $RTGT_TARGET_DEV"
+}
+
+# Its stages, and each packet's number, operation and PSN as rtgt explain has them.
+write_imm() {
+	local op='.operations[] | select(.op == "WRITE_WITH_IMM")'
+	target_port region mem size=8K
+	record_ping -o write-imm -S 5000 -C 1
+	ordered "($op).events" post first last target-completion target-takes reply-post reply-first reply-completion
+	ordered "($op).events" last ack completion
+	ordered "($op).events" reply-first reply-ack
+	same "stages" "$(told "[$op.stages[].us] | length >= 10 and all(. >= 0)")" true
+	same "packets needed, in the order of their PSNs" \
+		"$(told "$op"' | .first_psn as $p | .needed as $n |
+			[.events[] | select(.stage == "first" or .stage == "packet" or .stage == "last") | .psn] ==
+			[range($n) | ($p + .) % 16777216] and $n > 1')" true
+	same "packets" "$(told "$op"'.events[] | select(.packet) | [.packet, .psn, (.what | split(",")[0])] | @tsv' | sort -n)" \
+		"$(rtgt explain --json "$WORK/tl/capture.pcap" | jq -r --argjson n "$(told "[$op.events[].packet // empty]" | jq -c)" \
+			'select(.type == "packet" and (.number | IN($n[]))) | [.number, .psn, .opcode] | @tsv')"
+	same "the immediate the target took is the one that was sent" \
+		"$(told "$op"' | .imm as $i | .events[] | select(.stage == "target-takes") | .what')" \
+		"takes the immediate 0x$(printf %08x "$(told "$op.imm")")"
+}
+
+# Whatever a client posts has its packets, its completion and, if it asks, its answer.
+every_operation() {
+	target_port recv_size=8K recv_depth=4 region mem size=8K
+	record_ping -S 1,5000 -C 2
+	same "operations, and those that were posted" "$(told '[.operations[] | select(.from == "client")] | length')" \
+		"$(sed -n '/^{/p' "$WORK/tl.out" | jq '[.connection.posted[] | select(.op | IN("BIND_MW", "LOCAL_INV") | not) | .count] | add')"
+	same "those without a post, a completion or an answer" "$(told '[.operations[] | select(.from == "client") |
+		[.events[].stage] as $s | select($s | index("post") and index("first") and index("ack") and index("completion") | not)] | length')" 0
+	same "requests without a target" "$(told '[.operations[] | select(.from == "client" and (.op | startswith("SEND"))) |
+		[.events[].stage] as $s | select($s | index("target-completion") and index("reply-post") and index("reply-completion") | not)] | length')" 0
+	same "stages that take less than nothing" "$(told '[.operations[].stages[] | select(.us < 0)] | length')" 0
+	same "completions before their posts" "$(told '[.operations[].events | map(select(.stage == "post" or .stage == "completion")) |
+		select(length > 0 and .[0].stage != "post")] | length')" 0
+}
+
+# At the client alone: its posts, the packets, its completions.
+one_end() {
+	target_port
+	record_ping -o write-imm -S 64 -C 1
+	connection_order "client: address resolved" "wire: REQ" "wire: REP" "wire: RTU" "wire: DREQ" "wire: DREP"
+	ordered '.operations[] | select(.op == "WRITE_WITH_IMM").events' post first ack completion
+	same "events of the target's machine" "$(told '[.connections[].events[] | select(.end == "target")] | length')" 0
+}
+
+# What ends the recorder ends the command, and nothing stays.
+interrupted() {
+	[[ -d $TRACING/instances ]] || skip "there is no tracefs at $TRACING"
+	# shellcheck disable=SC2016 # that shell is to expand it
+	background tl rtgt timeline record -i "$(netdev)" "$WORK/tl" -- sh -c 'echo "rtgt hello" >"$RTGT_TRACE_MARKER"; echo here; exec sleep 1000'
+	said tl here
+	[[ $(ls "$TRACING/instances") == rtgt_timeline_* ]] || fail "no instance: $(ls "$TRACING/instances")"
+	kill -INT "${BG_PID[tl]}"
+	finish tl && fail "exit status 0"
+	nothing_left
+	grep -q "rtgt hello" "$WORK/tl/trace.txt" || fail "$(<"$WORK/tl/trace.txt")"
+	rtgt timeline "$WORK/tl" || fail "the files are not whole"
+}
+
+wrong() { # TEXT SED-SCRIPT
+	mkdir -p "$WORK/bad"
+	cp "$WORK/tl/capture.pcap" "$WORK/bad"
+	sed "$2" "$WORK/tl/trace.txt" >"$WORK/bad/trace.txt"
+	fails_with "$1" rtgt timeline "$WORK/bad"
+}
+
+refused() {
+	target_port
+	record_ping -o write -S 64 -C 1
+	wrong "line 20 is no event" '20s/: .*//'
+	wrong "line 13 is no event" '13s/.*/[[[[ - [/'
+	wrong "how its clock and the capture's go together" /offset_ns/d
+	head -c -5 "$WORK/tl/trace.txt" >"$WORK/bad/trace.txt"
+	fails_with "cut short" rtgt timeline "$WORK/bad"
+	printf '\0\n' >"$WORK/bad/trace.txt"
+	fails_with "no text" rtgt timeline "$WORK/bad"
+	fails_with "trace.txt: No such file" rtgt timeline "$WORK/none"
+	rm "$WORK/tl/capture.pcap"
+	fails_with "capture.pcap: No such file" rtgt timeline "$WORK/tl"
+	fails_with "give one DIR" rtgt timeline
+	fails_with "needs DIR -- COMMAND" rtgt timeline record "$WORK/x"
+	fails_with "rtgt-none" rtgt timeline record -i rtgt-none "$WORK/x" -- true
+	fails_with "No such file" rtgt timeline record -i "$(netdev)" "$WORK/x" -- "$WORK/none"
+	nothing_left
+}
+
+# Events that are missing could be anybody's: nobody is given another's.
+lost() {
+	target_port
+	record_ping -o write -S 64 -C 1
+	sed -i 's|^# entries-in-buffer/entries-written: \([0-9]*\)/[0-9]*|# entries-in-buffer/entries-written: \1/99999|' "$WORK/tl/trace.txt"
+	rtgt -j timeline "$WORK/tl" >"$WORK/json" || fail "it fails"
+	same "stages that were joined all the same" "$(jq '[.operations[].events[] | select(.end != "wire")] | length' "$WORK/json")" 0
+	((0 < $(jq .lost_events "$WORK/json"))) || fail "it is not told"
+}
+
+tier fast
+tcase connection "what rdma_cm does at both ends, between the packets it sends" connection
+tcase states "the states of both queue pairs, between REQ, REP, RTU, DREQ and DREP" states
+tcase write-imm "a WRITE_WITH_IMM from its post to both completions and the reply" write_imm
+tcase every-operation "every operation has its post, its packets, its completions" every_operation
+tcase interrupted "a signal ends the command, the files are whole, nothing is left" interrupted
+tcase refused "what is no trace, and what makes no sense: a line that says so" refused
+tcase lost "where events were lost nothing is made up" lost
+
+tier wire
+tcase one-end "at the client's machine: its end and the wire" one_end
+
+tmain "$@"
