@@ -5,8 +5,8 @@
  *
  * The states of a queue pair have no event, but all go through two functions of ib_core,
  * whoever asks: rdma_cm for the kernel's, uverbs for a program's.  The probes name
- * members of their arguments, which takes a kernel with BTF that knows how (6.6); what
- * cannot be made is noted in the trace as missing.
+ * members of their arguments, which takes a kernel with BTF that knows how (6.12 does);
+ * what cannot be made is noted in the trace as missing.
  *
  * Whatever is made is named after this process and removed by tl_tracefs_close().
  */
