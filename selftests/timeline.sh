@@ -111,7 +111,7 @@ write_imm() {
 every_operation() {
 	target_port recv_size=8K recv_depth=4 region mem size=8K
 	# with work requests among them that never reach the wire
-	record_ping -S 1,5000 -C 2 --window
+	record_ping -o all -S 1,5000 -C 2 --window
 	same "operations, and those that were posted" "$(told '[.operations[] | select(.from == "client")] | length')" \
 		"$(sed -n '/^{/p' "$WORK/tl.out" | jq '[.connection.posted[] | select(.op | IN("BIND_MW", "LOCAL_INV") | not) | .count] | add')"
 	same "those without a post, a completion or an answer" "$(told '[.operations[] | select(.from == "client") |
