@@ -6,6 +6,8 @@
 # No duration is asserted, only what comes before what: nothing can be on the wire
 # before it was posted.
 
+# $ is jq's
+# shellcheck disable=SC2016
 . "${0%/*}/lib.sh"
 
 TRACING=/sys/kernel/tracing
@@ -135,7 +137,6 @@ one_end() {
 # What ends the recorder ends the command, and nothing stays.
 interrupted() {
 	[[ -d $TRACING/instances ]] || skip "there is no tracefs at $TRACING"
-	# shellcheck disable=SC2016 # that shell is to expand it
 	background tl rtgt timeline record -i "$(netdev)" "$WORK/tl" -- sh -c 'echo "rtgt hello" >"$RTGT_TRACE_MARKER"; echo here; exec sleep 1000'
 	said tl here
 	[[ $(ls "$TRACING/instances") == rtgt_timeline_* ]] || fail "no instance: $(ls "$TRACING/instances")"

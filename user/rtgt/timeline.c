@@ -160,7 +160,8 @@ int cmd_timeline(const struct tool *tool, int argc, char **argv)
 		case ':':
 			return misused("timeline: %s needs a value", argv[optind - 2]);
 		default:
-			return misused("timeline: unknown option %s (rtgt timeline --help)", argv[optind - 2]);
+			return misused("timeline: unknown option %s (rtgt timeline --help)",
+				       argv[optind - 2]);
 		}
 	}
 	argc -= optind - 1;

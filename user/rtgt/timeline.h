@@ -245,8 +245,8 @@ int tl_tracefs_save(const struct tl_tracefs *f, const char *path, struct rtgt_er
 void tl_tracefs_clock(struct tl_tracefs *f);
 int tl_tracefs_close(struct tl_tracefs *f, struct rtgt_err *err);
 int tl_devices(FILE *marker, char *interface, size_t size);
-int tl_capture_start(struct tl_capture *c, const char *interface, const char *path, int64_t offset_ns,
-		     struct rtgt_err *err);
+int tl_capture_start(struct tl_capture *c, const char *interface, const char *path,
+		     int64_t offset_ns, struct rtgt_err *err);
 int tl_capture_end(struct tl_capture *c, uint64_t *dropped, struct rtgt_err *err);
 int tl_record(const char *dir, const char *interface, char **cmd, bool *recorded);
 

@@ -122,8 +122,8 @@ static int collect(pcap_t *p, struct sink sink, int said)
  *
  * Return: 0 or a negative errno.
  */
-int tl_capture_start(struct tl_capture *c, const char *interface, const char *path, int64_t offset_ns,
-		     struct rtgt_err *err)
+int tl_capture_start(struct tl_capture *c, const char *interface, const char *path,
+		     int64_t offset_ns, struct rtgt_err *err)
 {
 	pcap_t *p = open_interface(interface, err);
 	pcap_dumper_t *dump;

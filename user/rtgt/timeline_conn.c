@@ -85,7 +85,8 @@ static bool is_qp_event(const struct tl_line *l, const char *what)
 {
 	const size_t len = strlen(what);
 
-	return !strncmp(l->event, what, len) && (!l->event[len] || !strcmp(l->event + len, "_user"));
+	return !strncmp(l->event, what, len) &&
+	       (!l->event[len] || !strcmp(l->event + len, "_user"));
 }
 
 /* The one of a number that lives */
@@ -94,7 +95,8 @@ static struct tl_qp *living(const struct timeline *t, const char *device, int64_
 	for (unsigned int i = t->qps; i--; ) {
 		struct tl_qp *q = &t->qp[i];
 
-		if (q->qpn == qpn && !strcmp(q->device, device) && q->from_us <= us && q->to_us >= us)
+		if (q->qpn == qpn && !strcmp(q->device, device) && q->from_us <= us &&
+		    q->to_us >= us)
 			return q;
 	}
 	return NULL;
@@ -114,7 +116,9 @@ static int note_qp(struct timeline *t, const struct tl_line *l, struct rtgt_err 
 			return rtgt_fail(err, ENOMEM, "no memory");
 		t->qp = all;
 		all += t->qps++;
-		*all = (struct tl_qp) { .qpn = (uint32_t)qpn, .pid = l->pid, .from_us = l->us, .to_us = INT64_MAX };
+		*all = (struct tl_qp) {
+			.qpn = (uint32_t)qpn, .pid = l->pid, .from_us = l->us, .to_us = INT64_MAX,
+		};
 		memcpy(all->device, device, sizeof(device));
 	} else if (is_qp_event(l, "rtgt_qp_destroy")) {
 		all = living(t, device, qpn, l->us);
@@ -140,7 +144,8 @@ static void find_qps(const struct timeline *t, struct tl_conn *c)
 		if (!c->device[end])
 			continue;
 		for (unsigned int i = 0; i < t->qps; i++)
-			if (t->qp[i].qpn == c->seen.end[end].qpn && !strcmp(t->qp[i].device, c->device[end]) &&
+			if (t->qp[i].qpn == c->seen.end[end].qpn &&
+			    !strcmp(t->qp[i].device, c->device[end]) &&
 			    t->qp[i].from_us <= c->to_us && t->qp[i].to_us >= c->from_us)
 				c->qp[end] = &t->qp[i];
 	}
@@ -149,7 +154,8 @@ static void find_qps(const struct timeline *t, struct tl_conn *c)
 static void add_packets(const struct timeline *t, struct tl_conn *c)
 {
 	for (unsigned int i = 0; i < c->seen.steps; i++) {
-		struct tl_event *e = tl_event(&c->events, TL_WIRE, tl_wire_us(t, c->seen.step[i].ns));
+		const int64_t us = tl_wire_us(t, c->seen.step[i].ns);
+		struct tl_event *e = tl_event(&c->events, TL_WIRE, us);
 
 		e->packet = c->seen.step[i].packet;
 		e->to_target = !c->seen.step[i].from;
@@ -173,17 +179,18 @@ static void add_states(const struct timeline *t, struct tl_conn *c, unsigned int
 		    !tl_text(l->rest, "dev", device, sizeof(device)) || strcmp(device, q->device))
 			continue;
 		if (is_qp_event(l, "rtgt_qp_modify")) {
-			if (!tl_number(l->rest, "state", &state) || !tl_number(l->rest, "mask", &mask) ||
+			if (!tl_number(l->rest, "state", &state) ||
+			    !tl_number(l->rest, "mask", &mask) ||
 			    !tl_number(l->rest, "ret", &ret) || !(mask & QP_STATE_BIT))
 				continue;
 			e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
-			snprintf(e->what, sizeof(e->what), "QP %s->%s%s", state_name(old), state_name(state),
-				 ret ? " fails" : "");
+			snprintf(e->what, sizeof(e->what), "QP %s->%s%s", state_name(old),
+				 state_name(state), ret ? " fails" : "");
 			old = ret ? old : state;
 		} else {
 			e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
-			snprintf(e->what, sizeof(e->what), "QP %s", is_qp_event(l, "rtgt_qp_destroy") ?
-				 "destroyed" : "created: RESET");
+			snprintf(e->what, sizeof(e->what), "QP %s",
+				 is_qp_event(l, "rtgt_qp_destroy") ? "destroyed" : "created: RESET");
 		}
 	}
 }
@@ -196,7 +203,8 @@ static void learn_name(struct timeline *t, const struct tl_line *l)
 	int64_t qpn;
 
 	if ((!req && strcmp(l->event, "cm_send_rep")) || !tl_number(l->rest, "qp_num", &qpn) ||
-	    !tl_text(l->rest, "src", src, sizeof(src)) || !tl_text(l->rest, "dst", dst, sizeof(dst)))
+	    !tl_text(l->rest, "src", src, sizeof(src)) ||
+	    !tl_text(l->rest, "dst", dst, sizeof(dst)))
 		return;
 	for (unsigned int i = 0; i < t->conns; i++) {
 		struct tl_conn *c = &t->conn[i];
@@ -210,7 +218,8 @@ static void learn_name(struct timeline *t, const struct tl_line *l)
 	}
 }
 
-static struct tl_conn *by_name(const struct timeline *t, const char *src, const char *dst, unsigned int *end)
+static struct tl_conn *by_name(const struct timeline *t, const char *src, const char *dst,
+			       unsigned int *end)
 {
 	for (unsigned int i = 0; i < t->conns; i++) {
 		struct tl_conn *c = &t->conn[i];
@@ -247,7 +256,8 @@ static bool cm_words(const struct tl_line *l, char *what, size_t size)
 		{ "cm_send_req", "rdma_cm sends REQ" }, { "cm_send_rep", "rdma_cm sends REP" },
 		{ "cm_send_rtu", "rdma_cm sends RTU" }, { "cm_send_rej", "rdma_cm sends REJ" },
 		{ "cm_disconnect", "rdma_cm is asked to disconnect" },
-		{ "cm_sent_dreq", "rdma_cm has sent DREQ" }, { "cm_sent_drep", "rdma_cm has sent DREP" },
+		{ "cm_sent_dreq", "rdma_cm has sent DREQ" },
+		{ "cm_sent_drep", "rdma_cm has sent DREP" },
 		{ "cm_id_destroy", "rdma_cm id destroyed" },
 	};
 
@@ -269,7 +279,8 @@ static void add_cm(struct timeline *t, const struct tl_line *l)
 	unsigned int end;
 
 	if (strncmp(l->event, "cm_", 3) || !cm_words(l, what, sizeof(what)) ||
-	    !tl_text(l->rest, "src", src, sizeof(src)) || !tl_text(l->rest, "dst", dst, sizeof(dst)))
+	    !tl_text(l->rest, "src", src, sizeof(src)) ||
+	    !tl_text(l->rest, "dst", dst, sizeof(dst)))
 		return;
 	c = by_name(t, src, dst, &end);
 	if (!c)
@@ -297,7 +308,8 @@ static void add_target(struct timeline *t, const struct tl_line *l)
 	if (!c || !at)
 		return;
 	e = tl_event(&c->events, TL_TARGET, l->us);
-	snprintf(e->what, sizeof(e->what), "%s:%.80s", l->event[5] == 'c' ? "connection" : "queue pair", at);
+	snprintf(e->what, sizeof(e->what), "%s:%.80s",
+		 l->event[5] == 'c' ? "connection" : "queue pair", at);
 }
 
 /* What a client tells of itself beside its work requests, from before its queue pair on */

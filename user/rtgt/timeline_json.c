@@ -11,10 +11,14 @@
 static const char *stage_name(enum tl_stage stage)
 {
 	static const char *const name[] = {
-		[TL_POST] = "post", [TL_FIRST] = "first", [TL_PACKET] = "packet", [TL_LAST] = "last",
-		[TL_ACK] = "ack", [TL_TARGET_WC] = "target-completion", [TL_TARGET_TAKES] = "target-takes",
-		[TL_COMPLETION] = "completion", [TL_REPLY_POST] = "reply-post", [TL_REPLY_FIRST] = "reply-first",
-		[TL_REPLY_LAST] = "reply-last", [TL_REPLY_ACK] = "reply-ack", [TL_REPLY_WC] = "reply-completion",
+		[TL_POST] = "post", [TL_FIRST] = "first", [TL_PACKET] = "packet",
+		[TL_LAST] = "last",
+		[TL_ACK] = "ack", [TL_TARGET_WC] = "target-completion",
+		[TL_TARGET_TAKES] = "target-takes",
+		[TL_COMPLETION] = "completion", [TL_REPLY_POST] = "reply-post",
+		[TL_REPLY_FIRST] = "reply-first",
+		[TL_REPLY_LAST] = "reply-last", [TL_REPLY_ACK] = "reply-ack",
+		[TL_REPLY_WC] = "reply-completion",
 	};
 
 	return name[stage];

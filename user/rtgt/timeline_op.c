@@ -46,7 +46,8 @@ static bool same_op(const struct flow_msg *m, const char *op, size_t len)
 {
 	static const char *const name[FLOW_OPS] = {
 		[FLOW_SEND] = "SEND", [FLOW_WRITE] = "RDMA_WRITE", [FLOW_READ] = "RDMA_READ",
-		[FLOW_CAS] = "COMPARE_AND_SWAP", [FLOW_FAA] = "FETCH_AND_ADD", [FLOW_FLUSH] = "FLUSH",
+		[FLOW_CAS] = "COMPARE_AND_SWAP", [FLOW_FAA] = "FETCH_AND_ADD",
+		[FLOW_FLUSH] = "FLUSH",
 		[FLOW_ATOMIC_WRITE] = "ATOMIC_WRITE",
 	};
 	char want[32];
@@ -62,8 +63,8 @@ static bool takes_receive(const struct flow_msg *m)
 }
 
 /* The next message of an end behind @at, which moves; NULL if there is none */
-static struct tl_msg *next(struct timeline *t, const struct cursor *c, unsigned int *at, unsigned int from,
-			   bool (*fits)(const struct flow_msg *))
+static struct tl_msg *next(struct timeline *t, const struct cursor *c, unsigned int *at,
+			   unsigned int from, bool (*fits)(const struct flow_msg *))
 {
 	while (*at < c->end) {
 		struct tl_msg *m = &t->msg[(*at)++];
@@ -80,12 +81,14 @@ static bool is_send(const struct flow_msg *m)
 }
 
 /* "id 7 RDMA_WRITE sges 1 remote ... qp 17" */
-static void posted(struct timeline *t, struct cursor *c, const struct tl_line *l, int64_t id, const char *op)
+static void posted(struct timeline *t, struct cursor *c, const struct tl_line *l, int64_t id,
+		   const char *op)
 {
 	const size_t len = strcspn(op, " ");
 	struct tl_msg *m;
 
-	if (!strncmp(op, "RECV", len) || !strncmp(op, "BIND_MW", len) || !strncmp(op, "LOCAL_INV", len) ||
+	if (!strncmp(op, "RECV", len) || !strncmp(op, "BIND_MW", len) ||
+	    !strncmp(op, "LOCAL_INV", len) ||
 	    c->mismatch)
 		return;
 	m = next(t, c, &c->post, 0, NULL);
@@ -97,7 +100,8 @@ static void posted(struct timeline *t, struct cursor *c, const struct tl_line *l
 	m->wr_id = id;
 }
 
-static void completed(struct timeline *t, struct cursor *c, const struct tl_line *l, int64_t id, const char *op)
+static void completed(struct timeline *t, struct cursor *c, const struct tl_line *l, int64_t id,
+		      const char *op)
 {
 	struct tl_msg *m;
 
@@ -280,11 +284,15 @@ static void add_packet(struct tl_events *e, const struct tl_packet *p, enum tl_s
 }
 
 /* Packets of a message and its answer; what is a reply's has stages of its own */
-static void add_message(const struct timeline *t, const struct tl_msg *m, bool reply, struct tl_events *e)
+static void add_message(const struct timeline *t, const struct tl_msg *m, bool reply,
+			struct tl_events *e)
 {
-	const struct tl_packet *p = packet_at(t, m->seen.first_packet), *end = t->packet + t->packets;
-	const uint64_t last = m->seen.end_packet > m->seen.last_packet ? m->seen.end_packet : m->seen.last_packet;
+	const struct tl_packet *p = packet_at(t, m->seen.first_packet);
+	const struct tl_packet *end = t->packet + t->packets;
+	uint64_t last = m->seen.last_packet;
 
+	if (m->seen.end_packet > last)
+		last = m->seen.end_packet;
 	for (; p && p < end && p->number <= last; p++) {
 		/* one that acknowledges several is said to be of one of them */
 		if (p->msg != m->seen.id && p->number != m->seen.end_packet)
@@ -315,8 +323,8 @@ static void add_lines(const struct tl_msg *m, struct tl_events *e)
 
 	if (m->posted && !m->seen.from) {
 		ev = add_line(e, m->posted, TL_CLIENT, TL_POST);
-		snprintf(ev->what, sizeof(ev->what), "posts %s, work request %lld", flow_op_name(&m->seen),
-			 (long long)m->wr_id);
+		snprintf(ev->what, sizeof(ev->what), "posts %s, work request %lld",
+			 flow_op_name(&m->seen), (long long)m->wr_id);
 	}
 	if (m->received && !m->seen.from) {
 		ev = add_line(e, m->received, TL_TARGET, TL_TARGET_WC);
@@ -325,13 +333,16 @@ static void add_lines(const struct tl_msg *m, struct tl_events *e)
 	if (m->taken) {
 		ev = add_line(e, m->taken, TL_TARGET, TL_TARGET_TAKES);
 		if (m->seen.op == FLOW_SEND)
-			snprintf(ev->what, sizeof(ev->what), "takes the request, tag %lld", (long long)m->tag);
+			snprintf(ev->what, sizeof(ev->what), "takes the request, tag %lld",
+				 (long long)m->tag);
 		else
-			snprintf(ev->what, sizeof(ev->what), "takes the immediate 0x%08x", m->seen.imm);
+			snprintf(ev->what, sizeof(ev->what), "takes the immediate 0x%08x",
+				 m->seen.imm);
 	}
 	if (m->completed) {
 		ev = add_line(e, m->completed, TL_CLIENT, TL_COMPLETION);
-		snprintf(ev->what, sizeof(ev->what), "completion of work request %lld", (long long)m->wr_id);
+		snprintf(ev->what, sizeof(ev->what), "completion of work request %lld",
+			 (long long)m->wr_id);
 	}
 }
 

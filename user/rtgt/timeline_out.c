@@ -26,7 +26,8 @@ static void print_events(const struct timeline *t, const struct tl_events *e)
 		printf("%12" PRId64 " %10" PRId64 "  %-6s  ", ev->us - zero,
 		       i ? ev->us - e->event[i - 1].us : 0, tl_end_name(ev->end));
 		if (ev->packet)
-			printf("%s %s, packet %" PRIu64 "\n", ev->to_target ? "-->" : "<--", ev->what, ev->packet);
+			printf("%s %s, packet %" PRIu64 "\n", ev->to_target ? "-->" : "<--",
+			       ev->what, ev->packet);
 		else
 			puts(ev->what);
 	}
@@ -36,8 +37,9 @@ static void print_conn(const struct timeline *t, const struct tl_conn *c)
 {
 	printf("connection %" PRIu64 ":", c->seen.id);
 	for (unsigned int end = 0; end < 2; end++)
-		printf("%s %s %s%s%s, queue pair %u", end ? ";" : "", tl_end_name(end ? TL_TARGET : TL_CLIENT),
-		       c->addr[end], c->device[end] ? " on " : "", c->device[end] ? c->device[end] : "",
+		printf("%s %s %s%s%s, queue pair %u", end ? ";" : "",
+		       tl_end_name(end ? TL_TARGET : TL_CLIENT), c->addr[end],
+		       c->device[end] ? " on " : "", c->device[end] ? c->device[end] : "",
 		       c->seen.end[end].qpn);
 	puts("");
 	print_events(t, &c->events);
@@ -50,8 +52,9 @@ static void print_op(const struct timeline *t, const struct tl_msg *m)
 	int64_t us;
 
 	tl_op_events(t, m, &e);
-	printf("operation %" PRIu64 ": %s of %" PRIu64 " bytes, asked by the %s, connection %" PRIu64 "\n",
-	       m->seen.id, flow_op_name(&m->seen), m->seen.bytes,
+	printf("operation %" PRIu64 ": %s of %" PRIu64, m->seen.id, flow_op_name(&m->seen),
+	       m->seen.bytes);
+	printf(" bytes, asked by the %s, connection %" PRIu64 "\n",
 	       tl_end_name(m->seen.from ? TL_TARGET : TL_CLIENT), m->conn);
 	print_events(t, &e);
 	puts("");

@@ -24,8 +24,8 @@
 #define NOT_FOUND	127	/* status of a command that could not be run, as a shell has it */
 #define BY_SIGNAL	128	/* added to the number of what ended it */
 
-/* For the signal handler; 0 while there is none */
-static volatile sig_atomic_t command;
+/* For the signal handler, which may use what is atomic; 0 while there is none */
+static _Atomic int command;
 
 /* A terminal tells all of us, kill(1) only one */
 static void pass_on(int sig, siginfo_t *info, void *context)
@@ -87,7 +87,8 @@ static bool unsettled(const struct tl_tracefs *f, const char *path)
 }
 
 /* The end of it, in good order; @c and @f as far as they came */
-static int finish(struct tl_tracefs *f, struct tl_capture *c, const char *trace, struct rtgt_err *err)
+static int finish(struct tl_tracefs *f, struct tl_capture *c, const char *trace,
+		  struct rtgt_err *err)
 {
 	uint64_t dropped;
 	int ret;
@@ -101,8 +102,8 @@ static int finish(struct tl_tracefs *f, struct tl_capture *c, const char *trace,
 	return ret ? ret : tl_tracefs_save(f, trace, err);
 }
 
-static int start(struct tl_tracefs *f, struct tl_capture *c, const char *interface, const char *path,
-		 struct rtgt_err *err)
+static int start(struct tl_tracefs *f, struct tl_capture *c, const char *interface,
+		 const char *path, struct rtgt_err *err)
 {
 	int ret = tl_tracefs_open(f, err), interfaces;
 	char only[IF_NAMESIZE];
@@ -111,7 +112,8 @@ static int start(struct tl_tracefs *f, struct tl_capture *c, const char *interfa
 		return ret;
 	interfaces = tl_devices(f->marker, only, sizeof(only));
 	if (!interface && interfaces != 1)
-		return rtgt_fail(err, EINVAL, "%d network interfaces have RDMA devices: -i IF says which (rdma link)",
+		return rtgt_fail(err, EINVAL,
+				 "%d network interfaces have RDMA devices: -i IF says which (rdma link)",
 				 interfaces);
 	return tl_capture_start(c, interface ? interface : only, path, f->offset_ns, err);
 }

@@ -155,7 +155,8 @@ static void header(struct tl_trace *t, const char *line)
 {
 	unsigned long long in, written;
 
-	if (sscanf(line, "# entries-in-buffer/entries-written: %llu/%llu", &in, &written) == 2 && written > in)
+	if (sscanf(line, "# entries-in-buffer/entries-written: %llu/%llu", &in, &written) == 2 &&
+	    written > in)
 		t->lost += written - in;
 }
 
@@ -164,7 +165,8 @@ static void device(struct tl_trace *t, const char *text)
 	struct tl_device *d = &t->device[t->devices];
 
 	if (t->devices < sizeof(t->device) / sizeof(t->device[0]) &&
-	    tl_text(text, "device", d->name, sizeof(d->name)) && tl_text(text, "addr", d->addr, sizeof(d->addr)))
+	    tl_text(text, "device", d->name, sizeof(d->name)) &&
+	    tl_text(text, "addr", d->addr, sizeof(d->addr)))
 		t->devices++;
 }
 
@@ -181,14 +183,16 @@ static void mark(struct tl_trace *t, const char *text)
 		t->has_offset = true;
 	} else if (tl_number(text, "dropped", &n) && n > 0) {
 		t->dropped += (uint64_t)n;
-	} else if (find(text, "missing") && t->nr_missing < sizeof(t->missing) / sizeof(t->missing[0])) {
+	} else if (find(text, "missing") &&
+		   t->nr_missing < sizeof(t->missing) / sizeof(t->missing[0])) {
 		t->missing[t->nr_missing++] = find(text, "missing");
 	} else {
 		device(t, text);
 	}
 }
 
-static int add(struct tl_trace *t, char *text, unsigned int nr, const char *path, struct rtgt_err *err)
+static int add(struct tl_trace *t, char *text, unsigned int nr, const char *path,
+	       struct rtgt_err *err)
 {
 	struct tl_line l = { .nr = nr }, *line;
 	unsigned long long lost;
@@ -205,7 +209,8 @@ static int add(struct tl_trace *t, char *text, unsigned int nr, const char *path
 		return 0;
 	}
 	if (!parse(&l, text))
-		return rtgt_fail(err, EPROTO, "%s: line %u is no event of a trace: \"%.40s\"", path, nr, text);
+		return rtgt_fail(err, EPROTO, "%s: line %u is no event of a trace: \"%.40s\"", path,
+				 nr, text);
 	if (!strcmp(l.event, "tracing_mark_write") && !strncmp(l.rest, TL_MARK, strlen(TL_MARK))) {
 		mark(t, l.rest + strlen(TL_MARK));
 		return 0;
@@ -247,7 +252,8 @@ static int read_file(struct tl_trace *t, const char *path, size_t *len, struct r
 		if (*len < room)
 			break;
 		if (room >= TEXT_MAX)
-			ret = rtgt_fail(err, EFBIG, "%s: more than %u MiB: record less", path, TEXT_MAX >> 20);
+			ret = rtgt_fail(err, EFBIG, "%s: more than %u MiB: record less", path,
+					TEXT_MAX >> 20);
 	}
 	if (!ret && ferror(f))
 		ret = rtgt_fail(err, EIO, "%s: cannot be read", path);

@@ -30,16 +30,23 @@
 #define CLOCK_TRIES	32
 #define BUSY_TRIES	100
 
+/**
+ * struct probe - on the return from a function
+ * @name: of the event
+ * @function: where
+ * @qp: what the queue pair is called there
+ * @more: what else is told
+ */
 static const struct probe {
-	const char *name, *function, *args;
+	const char *name, *function, *qp, *more;
 } probes[TL_PROBES] = {
-	{ "rtgt_qp_create", "ib_create_qp_kernel", "qpn=$retval->qp_num dev=$retval->device->name:string" },
-	{ "rtgt_qp_create_user", "ib_create_qp_user", "qpn=$retval->qp_num dev=$retval->device->name:string" },
-	{ "rtgt_qp_modify", "ib_modify_qp", "qpn=qp->qp_num dev=qp->device->name:string "
+	{ "rtgt_qp_create", "ib_create_qp_kernel", "$retval", "" },
+	{ "rtgt_qp_create_user", "ib_create_qp_user", "$retval", "" },
+	{ "rtgt_qp_modify", "ib_modify_qp", "qp",
 	  "state=qp_attr->qp_state mask=qp_attr_mask ret=$retval:s32" },
-	{ "rtgt_qp_modify_user", "ib_modify_qp_with_udata", "qpn=ib_qp->qp_num dev=ib_qp->device->name:string "
+	{ "rtgt_qp_modify_user", "ib_modify_qp_with_udata", "ib_qp",
 	  "state=attr->qp_state mask=attr_mask ret=$retval:s32" },
-	{ "rtgt_qp_destroy", "ib_destroy_qp_user", "qpn=qp->qp_num dev=qp->device->name:string ret=$retval:s32" },
+	{ "rtgt_qp_destroy", "ib_destroy_qp_user", "qp", "ret=$retval:s32" },
 };
 
 /* Append @text to a file of tracefs */
@@ -64,12 +71,15 @@ static void make_probes(struct tl_tracefs *f)
 	char text[512];
 
 	for (unsigned int i = 0; i < TL_PROBES; i++) {
-		snprintf(text, sizeof(text), "r:%s/%s %s %s", f->group, probes[i].name, probes[i].function,
-			 probes[i].args);
+		const struct probe *p = &probes[i];
+
+		snprintf(text, sizeof(text),
+			 "r:%s/%s %s qpn=%s->qp_num dev=%s->device->name:string %s", f->group,
+			 p->name, p->function, p->qp, p->qp, p->more);
 		f->probe[i] = !put(f->root, "dynamic_events", text);
 		if (!f->probe[i])
-			fprintf(f->marker, TL_MARK "missing=%s: the kernel cannot probe %s\n", probes[i].name,
-				probes[i].function);
+			fprintf(f->marker, TL_MARK "missing=%s: the kernel cannot probe %s\n",
+				p->name, p->function);
 	}
 }
 
@@ -125,7 +135,8 @@ static int make_instance(struct tl_tracefs *f, struct rtgt_err *err)
 			snprintf(f->root, sizeof(f->root), "%s", roots[i]);
 	}
 	if (!f->root[0])
-		return rtgt_fail(err, errno, "%s cannot be used (%s): be root, and see that tracefs is mounted there",
+		return rtgt_fail(err, errno,
+				 "%s cannot be used (%s): be root, and see that tracefs is mounted there",
 				 roots[0], strerror(errno));
 	snprintf(f->group, sizeof(f->group), "rtgt_timeline_%d", (int)getpid());
 	snprintf(path, sizeof(path), "%s/instances/%s", f->root, f->group);
@@ -232,12 +243,13 @@ int tl_tracefs_close(struct tl_tracefs *f, struct rtgt_err *err)
 	if (f->marker)
 		fclose(f->marker);
 	if (remove_instance(f))
-		ret = rtgt_fail(err, errno, "%s cannot be removed: %s; does the command still run?", f->instance,
-				strerror(errno));
+		ret = rtgt_fail(err, errno, "%s cannot be removed: %s; does the command still run?",
+				f->instance, strerror(errno));
 	for (unsigned int i = 0; i < TL_PROBES; i++) {
 		snprintf(text, sizeof(text), "-:%s/%s", f->group, probes[i].name);
 		if (f->probe[i] && put(f->root, "dynamic_events", text))
-			ret = rtgt_fail(err, EBUSY, "the probe %s/%s cannot be removed from %s/dynamic_events",
+			ret = rtgt_fail(err, EBUSY,
+					"the probe %s/%s cannot be removed from %s/dynamic_events",
 					f->group, probes[i].name, f->root);
 	}
 	return ret;

@@ -76,9 +76,10 @@ static bool keep(struct timeline *t, const struct pkt *p, const struct flow_seen
 		return false;
 	t->packet = all;
 	t->packet[t->packets++] = (struct tl_packet) {
-		.number = p->number, .msg = seen->msg ? seen->msg->id : 0, .us = tl_wire_us(t, p->ns),
-		.psn = p->psn, .payload = seen->payload, .opcode = p->opcode, .answer = seen->answer,
-		.from_server = seen->from, .again = seen->class != FLOW_NEW,
+		.number = p->number, .us = tl_wire_us(t, p->ns), .psn = p->psn,
+		.msg = seen->msg ? seen->msg->id : 0, .payload = seen->payload,
+		.opcode = p->opcode, .answer = seen->answer, .from_server = seen->from,
+		.again = seen->class != FLOW_NEW,
 	};
 	return true;
 }
@@ -109,7 +110,8 @@ static int read_all(struct timeline *t, struct capture *c, struct flow *f, struc
 		t->first_ns = p.first_ns;
 		flow_packet(f, &p, &seen);
 		if (t->packets == PACKETS_MAX)
-			return rtgt_fail(err, EFBIG, "more than %u packets: record less", PACKETS_MAX);
+			return rtgt_fail(err, EFBIG, "more than %u packets: record less",
+					 PACKETS_MAX);
 		if (seen.conn && !keep(t, &p, &seen))
 			t->no_memory = true;
 	}
