@@ -599,33 +599,46 @@ function wire() {
 
 /* ---- Queue pairs ---- */
 
+/* What was recorded knows its own packets; without it, the CM's of the capture */
+function recorded(found) {
+	return found.connections.map(c => ({
+		title: `QP ${c.client.qpn} of ${c.client.addr}, QP ${c.target.qpn} of ${c.target.addr}`,
+		rows: c.events.map(e => ({ time: e.time, [e.end]: e.what })),
+	})).concat(found.operations.map(o => ({
+		title: `${o.op} of ${bytes(o.bytes)}`,
+		rows: o.events.map(e => ({ time: e.time, [e.end]: e.what })),
+	})));
+}
+
+function captured() {
+	return [...conns.values()].map(c => ({
+		title: c.client && c.server ? `QP ${c.client.qpn} of ${c.client.addr}, QP ${c.server.qpn} of ${c.server.addr}` :
+			`Connection ${c.id}`,
+		rows: (c.steps || []).map(s => ({ time: s.time, wire: el("span", {}, s.name + ", ", link(s.packet)) })),
+	}));
+}
+
 function timeline() {
 	const found = Object.values(docs).find(d => d && d.schema === "rtgt-timeline-1");
-	const all = [...conns.values()];
-	const rows = (c, events) => [
-		...(c.steps || []).map(s => ({ time: s.time, wire: el("span", {}, s.name + ", ", link(s.packet)) })),
-		...events.map(e => ({ time: e.time, [e.end]: e.what })),
-	].sort((a, b) => a.time - b.time);
+	const all = (found ? recorded(found) : captured()).filter(t => t.rows.length);
 
-	if (!found)
-		$("timeline").append(el("p", {}, "The states of queue pairs are not on the wire: they come from the tracepoints " +
-			"of both machines, as timeline.json in this directory (rtgt-report(1) tells its form). There is none; below " +
-			"are the connection manager's packets alone."));
+	$("timeline").append(el("p", {}, found ?
+		"Recorded by rtgt timeline while an operation was done: a connection, then what was done over it." +
+			(found.missing.length ? ` Not told by this kernel: ${found.missing.join("; ")}.` : "") :
+		"The states of queue pairs are not on the wire: rtgt timeline record takes them from the kernel's tracepoints and " +
+			"leaves timeline.json. There is none; below are the connection manager's packets alone."));
 	if (!all.length)
-		$("timeline").append(el("p", {}, "No connection was found in this capture."));
-	for (const c of all.slice(0, 8)) {
-		const mine = (found && found.connections || []).find(x => String(x.id) === String(c.id));
-		const start = rows(c, mine ? mine.events : []);
+		$("timeline").append(el("p", {}, "No connection was found."));
+	for (const t of all.slice(0, 8)) {
+		const rows = t.rows.sort((a, b) => a.time - b.time);
 
-		$("timeline").append(
-			el("h3", {}, c.client && c.server ? `Connection ${c.id}: QP ${c.client.qpn} of ${c.client.addr}, QP ` +
-				`${c.server.qpn} of ${c.server.addr}` : `Connection ${c.id}`),
-			el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Connection ${c.id}` },
-				table(["milliseconds", "client", "on the wire", "target"], start.map(r => [
-					(r.time - start[0].time) * 1000, r.client || "", r.wire || "", r.target || ""]))));
+		$("timeline").append(el("h3", {}, t.title),
+			el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t.title },
+				table(["milliseconds", "client", "on the wire", "target"], rows.map(r => [
+					(r.time - rows[0].time) * 1000, r.client || "", r.wire || "", r.target || ""]))));
 	}
 	if (all.length > 8)
-		$("timeline").append(el("p", { class: "hint" }, `And ${number(all.length - 8)} further connections.`));
+		$("timeline").append(el("p", { class: "hint" }, `And ${number(all.length - 8)} further ones.`));
 }
 
 /* ---- Latency ---- */
