@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The services a port can speak: one file each, one line in the table here, and
+ * The services a port can speak, one file each: found by the table, services.h; and
  * what several of them do alike.
  */
 #include <linux/string.h>
 
 #include "rtgt.h"
-
-static const struct rtgt_service *const services[] = {
-	&rtgt_service_rtgt,
-	&rtgt_service_rping,
-	&rtgt_service_sink,
-};
 
 /**
  * rtgt_service_nth() - walk the table
@@ -21,7 +15,11 @@ static const struct rtgt_service *const services[] = {
  */
 const struct rtgt_service *rtgt_service_nth(unsigned int n)
 {
-	return n < ARRAY_SIZE(services) ? services[n] : NULL;
+	const struct rtgt_service *nth = NULL;
+
+#define RTGT_SERVICE(name) (nth = n-- ? nth : &rtgt_service_##name)
+#include "services.h"
+	return nth;
 }
 
 /**
@@ -32,12 +30,13 @@ const struct rtgt_service *rtgt_service_nth(unsigned int n)
  */
 const struct rtgt_service *rtgt_service_find(const char *name)
 {
+	const struct rtgt_service *service;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(services); i++)
-		if (!strcmp(services[i]->name, name))
-			return services[i];
-	return NULL;
+	for (i = 0; (service = rtgt_service_nth(i)); i++)
+		if (!strcmp(service->name, name))
+			break;
+	return service;
 }
 
 /**
