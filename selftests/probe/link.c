@@ -41,12 +41,17 @@ static uint8_t make_req(const struct option *o, uint8_t *data)
  */
 void leave_refused(struct link *l, enum ibv_wc_status status)
 {
+	if (status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
+	    status == IBV_WC_REM_OP_ERR)
+		await_end(l);
+}
+
+/* Until the target closes the connection, which it must have a reason to do */
+void await_end(struct link *l)
+{
 	struct pollfd pfd = { .fd = l->cm.channel->fd, .events = POLLIN };
 	struct rtgt_err err;
 
-	if (status != IBV_WC_REM_ACCESS_ERR && status != IBV_WC_REM_INV_REQ_ERR &&
-	    status != IBV_WC_REM_OP_ERR)
-		return;
 	while (!rtgt_cm_check(&l->cm, &err) && poll(&pfd, 1, l->cm.param.timeout_ms) > 0)
 		;
 }

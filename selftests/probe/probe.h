@@ -93,6 +93,7 @@ void print_rep(const struct link *l);
 int open_link(struct link *l, const struct option *o, struct rtgt_err *err);
 void close_link(struct link *l);
 void leave_refused(struct link *l, enum ibv_wc_status status);
+void await_end(struct link *l);
 int next_wc(struct link *l, struct ibv_wc *wc, struct rtgt_err *err);
 int wait_for(struct link *l, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err);
 int take_reply(struct link *l, struct rtgt_reply *reply, struct rtgt_err *err);

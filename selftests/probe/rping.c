@@ -136,6 +136,9 @@ int cmd_rping(const struct option *o)
 		ret = ping(&p, i, &err);
 	if (!ret)
 		ret = go_wrong(&p, o, &end, &err);
+	/* our device refused the target, which would not learn it if we left first */
+	if (!ret && !strcmp(end, "flush"))
+		await_end(&p.l);
 	if (ret)
 		complain("rping", &err);
 	else
