@@ -16,6 +16,7 @@
 #include "frames.h"
 #include "../packet/capture.h"
 #include "../packet/fields.h"
+#include "../packet/flow.h"
 #include "../packet/iwarp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -36,25 +37,55 @@ static void look(const struct pkt *p)
 				abort();
 }
 
-/* Opened by its number: memory has no name */
+static void no_message(void *arg, const struct flow_conn *conn, const struct flow_msg *msg)
+{
+	(void)arg;
+	(void)conn;
+	(void)msg;
+}
+
+static void no_connection(void *arg, const struct flow_conn *conn)
+{
+	(void)arg;
+	(void)conn;
+}
+
+static void no_rule(void *arg, const char *rule, uint64_t packet, const char *words)
+{
+	(void)arg;
+	if (!*rule || !*words || !packet)
+		abort();
+}
+
+/*
+ * Opened by its number: memory has no name.  Few connections and messages: that there
+ * are too many happens as well
+ */
 static void fuzz_capture(const uint8_t *data, size_t size)
 {
+	static const struct flow_ops ops = { no_message, no_connection, no_rule };
+	struct flow *f = flow_new(&ops, NULL, 2, 2);
 	struct rtgt_err err = {};
+	struct flow_seen seen;
 	struct capture *c;
 	char path[64];
 	struct pkt p;
 	FILE *file = tmpfile();
 
-	if (!file)
-		return;
+	if (!file || !f)
+		abort();
 	fwrite(data, 1, size, file);
 	fflush(file);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fileno(file));
 	if (!capture_open_file(&c, path, &err)) {
-		while (capture_next(c, &p, &err) == 1)
+		while (capture_next(c, &p, &err) == 1) {
 			look(&p);
+			flow_packet(f, &p, &seen);
+		}
+		flow_end(f);
 		capture_close(c);
 	}
+	flow_free(f);
 	fclose(file);
 }
 
