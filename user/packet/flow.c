@@ -25,7 +25,7 @@ static struct flow_key **bucket(struct flow_key **table, const uint8_t *addr, ui
 	return &table[(h ^ h >> 15) % FLOW_BUCKETS];
 }
 
-struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn, uint8_t *end)
+static struct flow_conn *find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn, uint8_t *end)
 {
 	struct flow_key *k = *bucket(f->by_qp, addr, qpn);
 
@@ -83,7 +83,7 @@ void flow_bind(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t qpn)
 
 	key_remove(bucket(f->by_qp, e->addr, e->qpn), &c->qp[end]);
 	e->qpn = qpn;
-	while ((had = flow_find_qp(f, e->addr, qpn, &had_end)) && had != c) {
+	while ((had = find_qp(f, e->addr, qpn, &had_end)) && had != c) {
 		had->replaced = true;
 		flow_conn_end(f, had);
 	}
@@ -271,10 +271,10 @@ static struct flow_conn *guess(struct flow *f, const struct pkt *p, uint8_t *to)
 static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	uint8_t to, from;
-	struct flow_conn *c = flow_find_qp(f, p->dst, p->qpn, &to);
+	struct flow_conn *c = find_qp(f, p->dst, p->qpn, &to);
 
 	if (c && (c->end[!to].qpn != p->src_qpn || !flow_same_addr(c->end[!to].addr, p->src)))
-		c = flow_find_qp(f, p->src, p->src_qpn, &from);
+		c = find_qp(f, p->src, p->src_qpn, &from);
 	if (c && c->transport != PKT_UD)
 		c = NULL;
 	if (!c) {
@@ -284,7 +284,7 @@ static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen
 		c->transport = PKT_UD;
 		c->has_qps = true;
 		flow_bind(f, c, 0, p->src_qpn);
-		if (!flow_find_qp(f, p->dst, p->qpn, &to))
+		if (!find_qp(f, p->dst, p->qpn, &to))
 			flow_bind(f, c, 1, p->qpn);
 		c->end[1].qpn = p->qpn;
 	}
@@ -297,7 +297,7 @@ static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen
 static void connected(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	uint8_t to;
-	struct flow_conn *c = flow_find_qp(f, p->dst, p->qpn, &to);
+	struct flow_conn *c = find_qp(f, p->dst, p->qpn, &to);
 
 	/* Another host that sends to this QP is not its peer */
 	if (c && !flow_same_addr(c->end[!to].addr, p->src))
@@ -329,7 +329,7 @@ static void corrupt(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 
 	f->totals.corrupt++;
 	seen->class = FLOW_CORRUPT;
-	seen->conn = p->kind == PKT_ROCE ? flow_find_qp(f, p->dst, p->qpn, &to) : NULL;
+	seen->conn = p->kind == PKT_ROCE ? find_qp(f, p->dst, p->qpn, &to) : NULL;
 	seen->from = !to;
 	if (seen->conn)
 		flow_touch(f, seen->conn, p);

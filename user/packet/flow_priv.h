@@ -51,7 +51,6 @@ struct flow {
 };
 
 /* flow.c: the tables */
-struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn, uint8_t *end);
 struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id,
 				 uint8_t *end);
 struct flow_conn *flow_conn_new(struct flow *f, const struct pkt *p);
