@@ -217,17 +217,11 @@ static int run_create_qp(struct rtgt_run *run)
 		run->pd = NULL;
 		return fail(run, ret, "no protection domain: %d", ret);
 	}
-	if (run->cfg.poll == IB_POLL_DIRECT)
-		run->cq = ib_alloc_cq(ibdev, run, cqes, 0, IB_POLL_DIRECT);
-	else
-		run->cq = ib_alloc_cq_any(ibdev, run, cqes, run->cfg.poll);
-	if (IS_ERR(run->cq)) {
-		ret = PTR_ERR(run->cq);
-		run->cq = NULL;
+	ret = rtgt_cq_create(&run->cq, ibdev, cqes, run->cfg.poll);
+	if (ret)
 		return fail(run, ret, "no completion queue of %d entries: %d", cqes, ret);
-	}
-	init.send_cq = run->cq;
-	init.recv_cq = run->cq;
+	init.send_cq = run->cq.ib;
+	init.recv_cq = run->cq.ib;
 	ret = rdma_create_qp(run->id, run->pd, &init);
 	if (ret)
 		return fail(run, ret, "no queue pair: %d", ret);
@@ -323,7 +317,7 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 
 	while (!run_ends(run, done)) {
 		if (run->cfg.poll == IB_POLL_DIRECT) {
-			ib_process_cq_direct(run->cq, -1);
+			ib_process_cq_direct(run->cq.ib, -1);
 			cond_resched();
 		} else {
 			wait_event_timeout(run->ini->wake, run_ends(run, done), patience);
@@ -403,8 +397,7 @@ static void run_end(struct rtgt_run *run)
 	rtgt_lanes_destroy(run);
 	if (run->id && run->id->qp)
 		rdma_destroy_qp(run->id);
-	if (run->cq)
-		ib_free_cq(run->cq);
+	rtgt_cq_destroy(&run->cq);
 	if (run->pd)
 		ib_dealloc_pd(run->pd);
 	if (run->attached)

@@ -247,7 +247,7 @@ struct rtgt_run {
 	bool known;
 	u32 reject;
 	struct ib_pd *pd;
-	struct ib_cq *cq;
+	struct rtgt_cq cq;
 	struct rtgt_mem *mem;
 	struct sg_table sgt;
 	bool mapped;

@@ -108,15 +108,14 @@ static int qp_create(struct rtgt_conn *conn)
 			.max_recv_sge = 1,
 		},
 	};
-	struct ib_cq *cq;
 	struct ib_qp *qp;
+	int ret;
 
-	cq = ib_alloc_cq_any(ibdev, conn, depth + sends + 2, IB_POLL_SOFTIRQ);
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	conn->cq = cq;
-	init.send_cq = cq;
-	init.recv_cq = cq;
+	ret = rtgt_cq_create(&conn->cq, ibdev, depth + sends + 2, IB_POLL_SOFTIRQ);
+	if (ret)
+		return ret;
+	init.send_cq = conn->cq.ib;
+	init.recv_cq = conn->cq.ib;
 	qp = ib_create_qp(conn->domain->pd, &init);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
@@ -231,6 +230,5 @@ void rtgt_qp_destroy(struct rtgt_conn *conn)
 		qp_drain(conn);
 		ib_destroy_qp(conn->qp);
 	}
-	if (conn->cq)
-		ib_free_cq(conn->cq);
+	rtgt_cq_destroy(&conn->cq);
 }

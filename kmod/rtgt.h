@@ -12,6 +12,7 @@
 #define _RTGT_H
 
 #include <linux/completion.h>
+#include <linux/irq_work.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -376,6 +377,23 @@ void rtgt_slot_xfer(struct rtgt_slot *slot, enum ib_wr_opcode opcode, u64 addr, 
 void rtgt_ops_message(struct rtgt_slot *slot);
 void rtgt_ops_imm(struct rtgt_slot *slot);
 
+/* -------------------------------------------------------------------- cq.c */
+
+/**
+ * struct rtgt_cq - a completion queue
+ * @ib: the device's; NULL if there is none
+ * @kick: interrupts a device that notifies from no interrupt
+ * @softirq: the core's own notification, if completions run in softirq
+ */
+struct rtgt_cq {
+	struct ib_cq *ib;
+	struct irq_work kick;
+	void (*softirq)(struct ib_cq *ib, void *context);
+};
+
+int rtgt_cq_create(struct rtgt_cq *cq, struct ib_device *ibdev, int nr, enum ib_poll_context poll);
+void rtgt_cq_destroy(struct rtgt_cq *cq);
+
 /* -------------------------------------------------------- a connection, qp.c */
 
 /**
@@ -467,7 +485,7 @@ struct rtgt_conn {
 	bool attached;
 	struct rtgt_domain *domain;
 	struct rdma_cm_id *cm_id;
-	struct ib_cq *cq;
+	struct rtgt_cq cq;
 	struct ib_qp *qp;
 	struct rtgt_pool *pool;
 	enum rtgt_transport transport;

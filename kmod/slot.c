@@ -136,7 +136,7 @@ static struct rtgt_buf *slot_leave_buf(struct rtgt_slot *slot)
 /* As many spares are back as lie between two replies that complete. */
 static void slot_spares_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct rtgt_conn *conn = cq->cq_context;
+	struct rtgt_conn *conn = container_of(cq->cq_context, struct rtgt_conn, cq);
 	struct rtgt_pool *pool = conn->pool;
 
 	if (slot_sent(conn, wc))
@@ -334,7 +334,7 @@ static void slot_recv_failed(struct rtgt_slot *slot, struct ib_wc *wc)
 static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_slot *slot = container_of(wc->wr_cqe, struct rtgt_slot, recv_cqe);
-	struct rtgt_conn *conn = cq->cq_context;
+	struct rtgt_conn *conn = container_of(cq->cq_context, struct rtgt_conn, cq);
 	struct rtgt_stats __percpu *stats = conn->port->stats;
 
 	slot->conn = conn;

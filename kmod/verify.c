@@ -18,7 +18,7 @@ struct once {
 static void once_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct once *once = container_of(wc->wr_cqe, struct once, cqe);
-	struct rtgt_run *run = cq->cq_context;
+	struct rtgt_run *run = container_of(cq->cq_context, struct rtgt_run, cq);
 
 	once->wc = *wc;
 	complete(&once->done);
