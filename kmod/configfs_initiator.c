@@ -2,8 +2,8 @@
 /*
  * /sys/kernel/config/rtgt/initiators: text to structures and back, nothing more.
  *
- *   initiators/<name>/{addr,port,source,op,poll,size,iters,warmup,depth,region,offset,
- *                      span,walk,timeout_ms}
+ *   initiators/<name>/{addr,port,source,op,poll,size,iters,warmup,depth,signal,
+ *                      duration_ms,region,offset,span,walk,verify,timeout_ms}
  *   initiators/<name>/run      1 starts a run, 0 stops it, "wait" waits for its end
  *   initiators/<name>/state    idle, connecting, running, done, failed or stopped
  *   initiators/<name>/result   what the last run measured, or why it failed
@@ -203,6 +203,20 @@ static int depth_parse(const char *page, struct rtgt_ini_cfg *cfg)
 
 RTGT_INI_ATTR(depth, "%u", cfg->depth);
 
+static int signal_parse(const char *page, struct rtgt_ini_cfg *cfg)
+{
+	return rtgt_parse_u32(page, 1, RTGT_INI_DEPTH_MAX, &cfg->signal);
+}
+
+RTGT_INI_ATTR(signal, "%u", cfg->signal);
+
+static int duration_ms_parse(const char *page, struct rtgt_ini_cfg *cfg)
+{
+	return rtgt_parse_u32(page, 0, RTGT_INI_TIMEOUT_MAX_MS, &cfg->duration_ms);
+}
+
+RTGT_INI_ATTR(duration_ms, "%u", cfg->duration_ms);
+
 static int region_parse(const char *page, struct rtgt_ini_cfg *cfg)
 {
 	return rtgt_parse_u32(page, 0, RTGT_MAX_REGIONS - 1, &cfg->region);
@@ -237,6 +251,20 @@ static int walk_parse(const char *page, struct rtgt_ini_cfg *cfg)
 }
 
 RTGT_INI_ATTR(walk, "%d", cfg->walk);
+
+static const char *const verify_names[] = { "end", "all" };
+
+static int verify_parse(const char *page, struct rtgt_ini_cfg *cfg)
+{
+	int ret = word_parse(page, verify_names, ARRAY_SIZE(verify_names));
+
+	if (ret < 0)
+		return ret;
+	cfg->verify_all = ret;
+	return 0;
+}
+
+RTGT_INI_ATTR(verify, "%s", verify_names[cfg->verify_all]);
 
 /* --------------------------------------------------------------- run and its end */
 
@@ -283,7 +311,7 @@ static ssize_t rtgt_ini_state_show(struct config_item *item, char *page)
 /* The smallest sample that at least so many per mille of all do not exceed. */
 static u32 percentile(const struct rtgt_ini_result *r, u32 per_mille)
 {
-	u64 rank = DIV_ROUND_UP_ULL((u64)r->done * per_mille, 1000);
+	u64 rank = DIV_ROUND_UP_ULL((u64)r->nr_samples * per_mille, 1000);
 
 	return r->sample[rank ? rank - 1 : 0];
 }
@@ -297,7 +325,7 @@ static ssize_t show_times(const struct rtgt_ini_result *r, char *page, ssize_t l
 	len += sysfs_emit_at(page, len, "min_ns %u\np50_ns %u\np90_ns %u\n", r->sample[0],
 			     percentile(r, 500), percentile(r, 900));
 	len += sysfs_emit_at(page, len, "p99_ns %u\np999_ns %u\nmax_ns %u\n",
-			     percentile(r, 990), percentile(r, 999), r->sample[r->done - 1]);
+			     percentile(r, 990), percentile(r, 999), r->sample[r->nr_samples - 1]);
 	return len;
 }
 
@@ -340,10 +368,13 @@ static struct configfs_attribute *rtgt_ini_attrs[] = {
 	&rtgt_ini_attr_iters,
 	&rtgt_ini_attr_warmup,
 	&rtgt_ini_attr_depth,
+	&rtgt_ini_attr_signal,
+	&rtgt_ini_attr_duration_ms,
 	&rtgt_ini_attr_region,
 	&rtgt_ini_attr_offset,
 	&rtgt_ini_attr_span,
 	&rtgt_ini_attr_walk,
+	&rtgt_ini_attr_verify,
 	&rtgt_ini_attr_timeout_ms,
 	&rtgt_ini_attr_run,
 	&rtgt_ini_attr_state,

@@ -266,6 +266,13 @@ static int run_check(struct rtgt_run *run)
 	const struct rtgt_welcome *peer = &run->peer;
 	u64 len;
 
+	if (cfg->signal > cfg->depth)
+		return fail(run, -EINVAL, "signal %u: no operation of depth %u would complete",
+			    cfg->signal, cfg->depth);
+	if (cfg->verify_all && (cfg->duration_ms || cfg->warmup + cfg->iters > cfg->depth))
+		return fail(run, -EINVAL,
+			    "verify all: no duration_ms, and iters and warmup within depth %u",
+			    cfg->depth);
 	if (rtgt_op_is_answered(cfg->op)) {
 		if (!run->known)
 			return fail(run, -EPROTO, "not with a target that does not speak rtgt");
@@ -287,6 +294,10 @@ static int run_check(struct rtgt_run *run)
 	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_lanes_places(run))
 		return fail(run, -ERANGE, "size %u, offset %llu: region %u has %llu bytes",
 			    cfg->size, cfg->offset, cfg->region, len);
+	if (cfg->verify_all && !rtgt_op_is_atomic(cfg->op) &&
+	    rtgt_lanes_places(run) < cfg->warmup + cfg->iters)
+		return fail(run, -ERANGE, "verify all: room for %llu operations (span, region %u)",
+			    rtgt_lanes_places(run), cfg->region);
 	return 0;
 }
 
@@ -346,7 +357,7 @@ static int run_operations(struct rtgt_run *run)
 {
 	int ret;
 
-	run->total = run->cfg.warmup + run->cfg.iters;
+	run->total = run->cfg.duration_ms ? S32_MAX : run->cfg.warmup + run->cfg.iters;
 	run->sample = kvcalloc(run->cfg.iters, sizeof(*run->sample), GFP_KERNEL);
 	ret = run->sample ? rtgt_lanes_create(run) : -ENOMEM;
 	if (ret)
@@ -354,7 +365,10 @@ static int run_operations(struct rtgt_run *run)
 			    run->cfg.depth, run->cfg.size, ret);
 	set_state(run->ini, RTGT_INI_RUNNING);
 	rtgt_lanes_start(run);
-	return rtgt_run_wait(run, &run->all_done);
+	ret = rtgt_run_wait(run, &run->all_done);
+	if (!ret)
+		run->total = run->progress;
+	return ret;
 }
 
 static int compare(const void *a, const void *b)
@@ -369,12 +383,14 @@ static void run_publish(struct rtgt_run *run, int ret, u64 verified)
 {
 	struct rtgt_initiator *ini = run->ini;
 	struct rtgt_ini_result *r = &ini->result;
+	u32 done = ret ? 0 : run->total - run->cfg.warmup;
+	u32 samples = min(done, run->cfg.iters);
 
-	if (!ret)
-		sort(run->sample, run->cfg.iters, sizeof(*run->sample), compare, NULL);
+	sort(run->sample, samples, sizeof(*run->sample), compare, NULL);
 	mutex_lock(&ini->lock);
 	r->cfg = run->cfg;
-	r->done = ret ? 0 : run->cfg.iters;
+	r->done = done;
+	r->nr_samples = samples;
 	r->begin_ns = run->begin;
 	r->elapsed_ns = run->end - run->begin;
 	r->verified = verified;
@@ -509,7 +525,7 @@ void rtgt_initiator_stop(struct rtgt_initiator *ini)
 
 static void *samples_at(struct rtgt_initiator *ini, loff_t pos)
 {
-	return pos < ini->result.done ? &ini->result.sample[pos] : NULL;
+	return pos < ini->result.nr_samples ? &ini->result.sample[pos] : NULL;
 }
 
 static void *samples_start(struct seq_file *m, loff_t *pos)
@@ -571,6 +587,7 @@ struct rtgt_initiator *rtgt_initiator_create(const char *name)
 		.iters = 1000,
 		.warmup = 100,
 		.depth = 1,
+		.signal = 1,
 		.timeout_ms = 10000,
 	};
 	ini->debugfs = debugfs_create_dir(name, rtgt_debugfs_initiators);

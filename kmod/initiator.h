@@ -2,7 +2,7 @@
 /*
  * The kernel's active side.  What its files share, upper layer first:
  *
- *   configfs_initiator -> initiator -> verify -> lane -> (region, device)
+ *   configfs_initiator -> initiator -> verify -> lane_make -> lane -> (cq, mem, device)
  */
 #ifndef _RTGT_INITIATOR_H
 #define _RTGT_INITIATOR_H
@@ -15,6 +15,9 @@
 #include <rdma/rdma_cm.h>
 
 #include "rtgt.h"
+
+/* Of requests that are answered every so many asks for a completion */
+#define RTGT_LANE_SIGNAL_EVERY	16
 
 /* pieces of up to 2 MiB an operation's bytes may lie in */
 #define RTGT_LANE_SGES		8
@@ -70,11 +73,16 @@ enum rtgt_ini_state {
  * @iters: operations that are timed
  * @warmup: operations before them
  * @depth: operations under way at a time
+ * @signal: of one-sided operations one in so many asks for a completion
+ * @duration_ms: how long operations are posted, instead of @iters of them, which are
+ *		 the first to leave a sample; 0 for @iters
  * @region: index of the target's region
  * @offset: where the part of it begins that is used
  * @span: bytes of that part; 0 for all behind @offset
  * @walk: each operation goes behind the one before, around that part; otherwise
  *	  each lane stays where it is
+ * @verify_all: each operation is verified; there are no more of them than places, and
+ *		than @depth
  * @timeout_ms: bound of each step of connecting, and of a time without a completion
  */
 struct rtgt_ini_cfg {
@@ -86,10 +94,13 @@ struct rtgt_ini_cfg {
 	u32 iters;
 	u32 warmup;
 	u32 depth;
+	u32 signal;
+	u32 duration_ms;
 	u32 region;
 	u64 offset;
 	u64 span;
 	bool walk;
+	bool verify_all;
 	u32 timeout_ms;
 };
 
@@ -106,16 +117,18 @@ enum rtgt_ini_step {
  * struct rtgt_ini_result - what a run measured
  * @cfg: what it was asked for
  * @done: operations timed
+ * @nr_samples: of them have left a sample
  * @begin_ns: when the time began, by the monotonic clock
  * @elapsed_ns: from the end of the warm-up to that of the last of them
  * @step_ns: of connecting
  * @verified: bytes of which it was made sure that both ends hold the same
  * @dev: name of the device
- * @sample: @done of them, in rising order, in nanoseconds
+ * @sample: in rising order, in nanoseconds
  */
 struct rtgt_ini_result {
 	struct rtgt_ini_cfg cfg;
 	u32 done;
+	u32 nr_samples;
 	u64 begin_ns;
 	u64 elapsed_ns;
 	u64 step_ns[RTGT_NR_STEPS];
@@ -159,13 +172,27 @@ struct rtgt_initiator {
 struct rtgt_run;
 
 /**
+ * struct rtgt_lane_bytes - the local bytes of one-sided operations
+ * @mem: memory
+ * @sgt: its DMA mapping
+ * @mapped: @sgt is
+ */
+struct rtgt_lane_bytes {
+	struct rtgt_mem *mem;
+	struct sg_table sgt;
+	bool mapped;
+};
+
+/**
  * struct rtgt_lane - one operation under way
  * @run: it belongs to
  * @send_cqe: completion of the request, where that is what is waited for
  * @idle_cqe: of a request whose answer is waited for
  * @recv_cqe: completion of an answer
  * @wr: the request, made once
- * @sge: the bytes that go out or come in
+ * @bytes: what goes out or comes in; NULL of a SEND
+ * @own: @bytes, unless those are the first lane's
+ * @sge: the same for the device
  * @recv_sge: where an answer comes to
  * @tx: the message, SEND only
  * @rx: the answer
@@ -188,6 +215,8 @@ struct rtgt_lane {
 		struct ib_rdma_wr rdma;
 		struct ib_atomic_wr atomic;
 	} wr;
+	struct rtgt_lane_bytes *bytes;
+	struct rtgt_lane_bytes own;
 	struct ib_sge sge[RTGT_LANE_SGES];
 	struct ib_sge recv_sge;
 	void *tx;
@@ -218,13 +247,10 @@ struct rtgt_lane {
  * @reject: reason it gave for a reject, 0 if none
  * @pd: protection domain
  * @cq: completions
- * @mem: the bytes of one-sided operations, shared by all lanes
- * @sgt: its DMA mapping
- * @mapped: @sgt is
  * @lanes: rtgt_ini_cfg.depth of them, and one more
  * @next: the next iteration
  * @total: iterations, warm-up included
- * @under_way: lanes that are, and one until all have been started
+ * @under_way: chains of lanes that are, and one until all have been started
  * @all_done: none is
  * @progress: completions so far
  * @failed: the first failure: an enum ib_wc_status, -1 a bad answer, 0 none
@@ -248,9 +274,6 @@ struct rtgt_run {
 	u32 reject;
 	struct ib_pd *pd;
 	struct rtgt_cq cq;
-	struct rtgt_mem *mem;
-	struct sg_table sgt;
-	bool mapped;
 	struct rtgt_lane *lanes;
 	atomic_t next;
 	u32 total;
@@ -276,11 +299,16 @@ const char *rtgt_ini_state_name(enum rtgt_ini_state state);
 /* lane.c */
 bool rtgt_op_is_atomic(enum rtgt_ini_op op);
 bool rtgt_op_is_answered(enum rtgt_ini_op op);
+u32 rtgt_lane_number(const struct rtgt_lane *lane);
+u64 rtgt_lane_offset(const struct rtgt_lane *lane);
+void rtgt_lane_init(struct rtgt_lane *lane);
+void rtgt_lanes_start(struct rtgt_run *run);
+u64 rtgt_lanes_places(const struct rtgt_run *run);
+
+/* lane_make.c */
 u32 rtgt_lanes_send_depth(const struct rtgt_ini_cfg *cfg);
 int rtgt_lanes_create(struct rtgt_run *run);
 void rtgt_lanes_destroy(struct rtgt_run *run);
-void rtgt_lanes_start(struct rtgt_run *run);
-u64 rtgt_lanes_places(const struct rtgt_run *run);
 
 /* verify.c */
 int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes);

@@ -2,28 +2,21 @@
 /*
  * The operations of the kernel's initiator: posted, timed, posted again.
  *
- * A lane is one operation under way; a run has as many as its depth.  The completion
- * of one posts the next from where it is, so nothing is woken, locked or allocated
- * between two operations; work requests are made once.  Completions of a run's one
- * CQ never run two at a time, so a lane and the run's figures have one owner.
+ * A lane is one operation under way; a run has as many as its depth.  Lanes beside
+ * each other form a chain (rtgt_ini_cfg.signal of them): they are posted together and
+ * only the last asks for a completion, which posts them again from where it is.  So
+ * nothing is woken, locked or allocated between two operations; work requests are made
+ * once (lane_make.c).  Completions of a run's one CQ never run two at a time, so a lane
+ * and the run's figures have one owner.
  *
  * What is answered by a message (SEND, WRITE_WITH_IMM) is timed until the answer is
  * here.  The answer's tag is the number of its lane: with several under way an
- * answer need not come in the receive its lane posted.
+ * answer need not come in the receive its lane posted.  Here each lane is a chain.
  *
  * Any failure is noted once and ends the run: no lane posts again, and those under
  * way end when the QP is drained.
  */
-#include <linux/random.h>
-#include <linux/slab.h>
-
 #include "initiator.h"
-
-/* Of requests that are answered every so many asks for a completion */
-#define LANE_SIGNAL_EVERY	16
-
-/* room for any answer but an echo, and for the request of a checksum */
-#define LANE_MSG_SIZE		64
 
 /**
  * rtgt_op_is_atomic() - is it of eight bytes, always?
@@ -47,16 +40,15 @@ bool rtgt_op_is_answered(enum rtgt_ini_op op)
 	return op == RTGT_INI_SEND || op == RTGT_INI_WRITE_IMM;
 }
 
-static u32 lane_number(const struct rtgt_lane *lane)
+/**
+ * rtgt_lane_number() - which one it is
+ * @lane: lane
+ *
+ * Return: counted from 0.
+ */
+u32 rtgt_lane_number(const struct rtgt_lane *lane)
 {
 	return lane - lane->run->lanes;
-}
-
-static u32 lane_rx_size(const struct rtgt_ini_cfg *cfg)
-{
-	u32 echo = cfg->op == RTGT_INI_SEND ? sizeof(struct rtgt_msg) + cfg->size : 0;
-
-	return max_t(u32, echo, LANE_MSG_SIZE);
 }
 
 /* ---------------------------------------------------------------- under way */
@@ -90,11 +82,16 @@ u64 rtgt_lanes_places(const struct rtgt_run *run)
 	return div_u64(cfg->span ?: rest, cfg->size);
 }
 
-/* Where the iteration takes place, counted from the region's first byte. */
-static u64 lane_offset(const struct rtgt_lane *lane)
+/**
+ * rtgt_lane_offset() - where its iteration takes place
+ * @lane: lane
+ *
+ * Return: bytes from the region's first on.
+ */
+u64 rtgt_lane_offset(const struct rtgt_lane *lane)
 {
 	const struct rtgt_run *run = lane->run;
-	u64 place = run->cfg.walk ? lane->index : lane_number(lane);
+	u64 place = run->cfg.walk ? lane->index : rtgt_lane_number(lane);
 	u64 nth;
 
 	div64_u64_rem(place, rtgt_lanes_places(run), &nth);
@@ -112,48 +109,103 @@ static int lane_post_recv(struct rtgt_lane *lane)
 	return ib_post_recv(lane->run->id->qp, &wr, NULL);
 }
 
-static int lane_post(struct rtgt_lane *lane)
+/* Is the time over, where there is one? */
+static bool run_is_over(const struct rtgt_run *run)
+{
+	return run->cfg.duration_ms && run->begin && run->progress >= run->cfg.warmup &&
+	       ktime_get_ns() - run->begin >= (u64)run->cfg.duration_ms * NSEC_PER_MSEC;
+}
+
+/*
+ * Take the next iterations, at most so many.  A chain ends with the warm-up, for the
+ * time begins there, and with the run.
+ */
+static u32 run_take(struct rtgt_run *run, u32 most, u32 *index)
+{
+	int next = atomic_read(&run->next);
+	u32 end, nr;
+
+	if (READ_ONCE(run->failed) || READ_ONCE(run->ini->stop) || run_is_over(run))
+		return 0;
+	do {
+		end = next < run->cfg.warmup ? run->cfg.warmup : run->total;
+		nr = min(most, end - next);
+	} while (nr && !atomic_try_cmpxchg(&run->next, &next, next + nr));
+	*index = next;
+	return nr;
+}
+
+static u32 lane_chain(const struct rtgt_run *run)
+{
+	return rtgt_op_is_answered(run->cfg.op) ? 1 : run->cfg.signal;
+}
+
+static void lane_prepare(struct rtgt_lane *lane, u32 index, u64 now)
 {
 	struct rtgt_run *run = lane->run;
 
+	lane->index = index;
+	lane->start = now;
 	if (run->cfg.walk && run->cfg.op != RTGT_INI_SEND)
 		lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr +
-					    lane_offset(lane);
-	if (rtgt_op_is_answered(run->cfg.op))
-		lane->wr.send.send_flags = lane->index % LANE_SIGNAL_EVERY ? 0 : IB_SEND_SIGNALED;
-	lane->start = ktime_get_ns();
-	if (!lane->index)
-		run->begin = lane->start;
-	return ib_post_send(run->id->qp, &lane->wr.send, NULL);
+					    rtgt_lane_offset(lane);
 }
 
-/* Post the next iteration, if there is one; its answer may come into @got's receive. */
-static void lane_go(struct rtgt_lane *lane, struct rtgt_lane *got)
+static int lane_post(struct rtgt_lane *first, u32 index, u32 nr)
 {
-	struct rtgt_run *run = lane->run;
-
-	lane->index = atomic_inc_return(&run->next) - 1;
-	if (lane->index >= run->total || READ_ONCE(run->failed) || READ_ONCE(run->ini->stop)) {
-		lane_retire(run);
-	} else if ((rtgt_op_is_answered(run->cfg.op) && lane_post_recv(got)) || lane_post(lane)) {
-		run_fail(run, -1);
-		lane_retire(run);
-	}
-}
-
-static void lane_done(struct rtgt_lane *lane)
-{
-	struct rtgt_run *run = lane->run;
+	struct rtgt_run *run = first->run;
+	struct rtgt_lane *last = first + nr - 1, *lane;
 	u64 now = ktime_get_ns();
+
+	for (lane = first; lane <= last; lane++) {
+		lane_prepare(lane, index++, now);
+		lane->wr.send.next = lane < last ? &lane[1].wr.send : NULL;
+		lane->wr.send.send_flags = lane < last ? 0 : IB_SEND_SIGNALED;
+	}
+	if (rtgt_op_is_answered(run->cfg.op) && first->index % RTGT_LANE_SIGNAL_EVERY)
+		first->wr.send.send_flags = 0;
+	if (!first->index)
+		run->begin = now;
+	return ib_post_send(run->id->qp, &first->wr.send, NULL);
+}
+
+/* Post the next chain, if there is one; an answer may come into @got's receive. */
+static void lane_go(struct rtgt_lane *first, struct rtgt_lane *got)
+{
+	struct rtgt_run *run = first->run;
+	u32 room = run->cfg.depth - rtgt_lane_number(first), index, nr;
+
+	nr = run_take(run, min(lane_chain(run), room), &index);
+	if (!nr)
+		lane_retire(run);
+	else if ((rtgt_op_is_answered(run->cfg.op) && lane_post_recv(got)) ||
+		 lane_post(first, index, nr))
+		run_fail(run, -1);
+}
+
+/* What is verified by itself must not be overwritten by the next. */
+static void lane_next(struct rtgt_lane *first, struct rtgt_lane *got)
+{
+	if (first->run->cfg.verify_all)
+		lane_retire(first->run);
+	else
+		lane_go(first, got);
+}
+
+static void lane_done(struct rtgt_lane *lane, u64 now)
+{
+	struct rtgt_run *run = lane->run;
+	u32 nth = lane->index - run->cfg.warmup;
 
 	WRITE_ONCE(run->progress, run->progress + 1);
 	/* with several under way, the first that counts was posted long before */
 	if (run->progress == run->cfg.warmup)
 		run->begin = now;
-	if (lane->index >= run->cfg.warmup) {
-		run->sample[lane->index - run->cfg.warmup] = min_t(u64, now - lane->start, U32_MAX);
-		run->end = now;
-	}
+	if (lane->index < run->cfg.warmup)
+		return;
+	if (nth < run->cfg.iters)
+		run->sample[nth] = min_t(u64, now - lane->start, U32_MAX);
+	run->end = now;
 }
 
 /*
@@ -163,7 +215,7 @@ static void lane_done(struct rtgt_lane *lane)
 static bool lane_atomic_ok(struct rtgt_lane *lane)
 {
 	struct ib_atomic_wr *wr = &lane->wr.atomic;
-	u64 old = ((u64 *)page_address(lane->run->mem->chunk[0]))[lane_number(lane)];
+	u64 old = ((u64 *)page_address(lane->bytes->mem->chunk[0]))[rtgt_lane_number(lane)];
 	bool ok = !lane->known || old == lane->value;
 
 	if (lane->run->cfg.op == RTGT_INI_FAA) {
@@ -178,21 +230,24 @@ static bool lane_atomic_ok(struct rtgt_lane *lane)
 	return ok;
 }
 
-/* The operation itself is what was waited for. */
+/* The last operation of a chain has ended, and so have those before it. */
 static void lane_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct rtgt_lane *lane = container_of(wc->wr_cqe, struct rtgt_lane, send_cqe);
-	struct rtgt_run *run = lane->run;
+	struct rtgt_lane *last = container_of(wc->wr_cqe, struct rtgt_lane, send_cqe);
+	struct rtgt_run *run = last->run;
+	struct rtgt_lane *first = last - rtgt_lane_number(last) % lane_chain(run), *lane;
+	u64 now = ktime_get_ns();
 
 	if (wc->status != IB_WC_SUCCESS) {
 		run_fail(run, wc->status);
-		lane_retire(run);
 		return;
 	}
-	lane_done(lane);
-	if (rtgt_op_is_atomic(run->cfg.op) && !lane_atomic_ok(lane))
-		run_fail(run, -1);
-	lane_go(lane, lane);
+	for (lane = first; lane <= last; lane++) {
+		lane_done(lane, now);
+		if (rtgt_op_is_atomic(run->cfg.op) && !lane_atomic_ok(lane))
+			run_fail(run, -1);
+	}
+	lane_next(first, first);
 }
 
 /* The request of something that will be answered. */
@@ -204,11 +259,11 @@ static void lane_idle_done(struct ib_cq *cq, struct ib_wc *wc)
 		run_fail(lane->run, wc->status);
 }
 
-/* Is it the answer to a request under way?  The first and the last echo are compared. */
+/* Is it the answer to a request under way?  The first and the last echo are compared, or all. */
 static struct rtgt_lane *lane_answered(struct rtgt_lane *got, u32 len)
 {
 	struct rtgt_run *run = got->run;
-	bool echo = run->cfg.op == RTGT_INI_SEND;
+	bool echo = run->cfg.op == RTGT_INI_SEND, look = run->cfg.verify_all;
 	struct rtgt_lane *lane;
 	u32 tag;
 
@@ -217,7 +272,8 @@ static struct rtgt_lane *lane_answered(struct rtgt_lane *got, u32 len)
 	    tag >= run->cfg.depth)
 		return NULL;
 	lane = &run->lanes[tag];
-	if (echo && (!lane->index || lane->index == run->total - 1) &&
+	look |= !lane->index || lane->index == run->total - 1;
+	if (echo && look &&
 	    memcmp(got->rx + sizeof(struct rtgt_msg), lane->tx + sizeof(struct rtgt_msg),
 		   run->cfg.size))
 		return NULL;
@@ -242,218 +298,23 @@ static void lane_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		run_fail(run, -1);
 		return;
 	}
-	lane_done(lane);
-	lane_go(lane, got);
-}
-
-/* ------------------------------------------------------------------ made once */
-
-static int run_map(struct rtgt_run *run)
-{
-	struct rtgt_mem *mem = run->mem;
-	size_t chunk = PAGE_SIZE << mem->order;
-	struct scatterlist *sg;
-	u64 left = mem->size;
-	unsigned int i;
-	int ret;
-
-	ret = sg_alloc_table(&run->sgt, mem->nr, GFP_KERNEL);
-	if (ret)
-		return ret;
-	for_each_sgtable_sg(&run->sgt, sg, i) {
-		sg_set_page(sg, mem->chunk[i], min_t(u64, left, chunk), 0);
-		left -= min_t(u64, left, chunk);
-		get_random_bytes(page_address(mem->chunk[i]), sg->length);
-	}
-	ret = ib_dma_map_sgtable_attrs(run->id->device, &run->sgt, DMA_BIDIRECTIONAL, 0);
-	if (ret)
-		sg_free_table(&run->sgt);
-	run->mapped = !ret;
-	return ret;
-}
-
-/* The local bytes of one-sided operations: the same for all lanes, but of atomics. */
-static int run_create_mem(struct rtgt_run *run)
-{
-	const struct rtgt_ini_cfg *cfg = &run->cfg;
-	struct rtgt_spec spec = {
-		.name = "initiator",
-		.size = rtgt_op_is_atomic(cfg->op) ? cfg->depth * sizeof(u64) : cfg->size,
-	};
-
-	if (cfg->op == RTGT_INI_SEND)
-		return 0;
-	run->mem = rtgt_mem_alloc(&spec);
-	if (!run->mem)
-		return -ENOMEM;
-	if (run->mem->nr > RTGT_LANE_SGES || run->mem->nr > run->id->device->attrs.max_send_sge ||
-	    (cfg->op == RTGT_INI_READ && run->mem->nr > run->id->device->attrs.max_sge_rd))
-		return -E2BIG;
-	return run_map(run);
-}
-
-static int lane_create_msgs(struct rtgt_lane *lane)
-{
-	struct rtgt_run *run = lane->run;
-	struct ib_device *ibdev = run->id->device;
-	u32 size = lane_rx_size(&run->cfg);
-
-	lane->tx = kmalloc(size, GFP_KERNEL | __GFP_NOWARN);
-	lane->rx = kmalloc(size, GFP_KERNEL | __GFP_NOWARN);
-	if (!lane->tx || !lane->rx)
-		return -ENOMEM;
-	lane->tx_dma = ib_dma_map_single(ibdev, lane->tx, size, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(ibdev, lane->tx_dma))
-		return -ENOMEM;
-	lane->tx_mapped = true;
-	lane->rx_dma = ib_dma_map_single(ibdev, lane->rx, size, DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(ibdev, lane->rx_dma))
-		return -ENOMEM;
-	lane->rx_mapped = true;
-	lane->recv_sge = (struct ib_sge){
-		.addr = lane->rx_dma,
-		.length = size,
-		.lkey = run->pd->local_dma_lkey,
-	};
-	return 0;
-}
-
-static void lane_make_sges(struct rtgt_lane *lane)
-{
-	struct rtgt_run *run = lane->run;
-	struct ib_send_wr *wr = &lane->wr.send;
-	struct scatterlist *sg;
-	int i;
-
-	wr->sg_list = lane->sge;
-	wr->num_sge = 1;
-	lane->sge[0].lkey = run->pd->local_dma_lkey;
-	if (run->cfg.op == RTGT_INI_SEND) {
-		lane->sge[0].addr = lane->tx_dma;
-		lane->sge[0].length = sizeof(struct rtgt_msg) + run->cfg.size;
-		return;
-	}
-	if (rtgt_op_is_atomic(run->cfg.op)) {
-		lane->sge[0].addr = sg_dma_address(run->sgt.sgl) + lane_number(lane) * sizeof(u64);
-		lane->sge[0].length = sizeof(u64);
-		return;
-	}
-	wr->num_sge = run->sgt.nents;
-	for_each_sgtable_dma_sg(&run->sgt, sg, i) {
-		lane->sge[i].addr = sg_dma_address(sg);
-		lane->sge[i].length = sg_dma_len(sg);
-		lane->sge[i].lkey = run->pd->local_dma_lkey;
-	}
-}
-
-static void lane_make_wr(struct rtgt_lane *lane)
-{
-	static const enum ib_wr_opcode opcodes[] = {
-		[RTGT_INI_WRITE] = IB_WR_RDMA_WRITE,
-		[RTGT_INI_READ] = IB_WR_RDMA_READ,
-		[RTGT_INI_WRITE_IMM] = IB_WR_RDMA_WRITE_WITH_IMM,
-		[RTGT_INI_SEND] = IB_WR_SEND,
-		[RTGT_INI_CAS] = IB_WR_ATOMIC_CMP_AND_SWP,
-		[RTGT_INI_FAA] = IB_WR_ATOMIC_FETCH_AND_ADD,
-	};
-	struct rtgt_run *run = lane->run;
-	struct ib_send_wr *wr = &lane->wr.send;
-	u64 addr;
-
-	wr->wr_cqe = rtgt_op_is_answered(run->cfg.op) ? &lane->idle_cqe : &lane->send_cqe;
-	wr->opcode = opcodes[run->cfg.op];
-	wr->send_flags = IB_SEND_SIGNALED;
-	lane_make_sges(lane);
-	if (run->cfg.op == RTGT_INI_SEND) {
-		get_random_bytes(lane->tx + sizeof(struct rtgt_msg), run->cfg.size);
-		rtgt_encode_msg(lane->tx, RTGT_MSG_ECHO, lane_number(lane), run->cfg.size);
-		ib_dma_sync_single_for_device(run->id->device, lane->tx_dma,
-					      lane_rx_size(&run->cfg), DMA_TO_DEVICE);
-		return;
-	}
-	addr = run->peer.region[run->cfg.region].addr + lane_offset(lane);
-	if (rtgt_op_is_atomic(run->cfg.op)) {
-		lane->wr.atomic.remote_addr = addr;
-		lane->wr.atomic.rkey = run->peer.region[run->cfg.region].rkey;
-		lane->wr.atomic.compare_add = run->cfg.op == RTGT_INI_FAA;
-		return;
-	}
-	lane->wr.rdma.remote_addr = addr;
-	lane->wr.rdma.rkey = run->peer.region[run->cfg.region].rkey;
-	if (run->cfg.op == RTGT_INI_WRITE_IMM)
-		wr->ex.imm_data = cpu_to_be32(rtgt_imm(RTGT_IMM_ACK, lane_number(lane)));
+	lane_done(lane, ktime_get_ns());
+	lane_next(lane, got);
 }
 
 /**
- * rtgt_lanes_send_depth() - how large a send queue must be
- * @cfg: of the run
- *
- * Return: work requests.
+ * rtgt_lane_init() - who takes its completions
+ * @lane: zeroed
  */
-u32 rtgt_lanes_send_depth(const struct rtgt_ini_cfg *cfg)
+void rtgt_lane_init(struct rtgt_lane *lane)
 {
-	return cfg->depth + (rtgt_op_is_answered(cfg->op) ? LANE_SIGNAL_EVERY : 0);
+	lane->send_cqe.done = lane_send_done;
+	lane->idle_cqe.done = lane_idle_done;
+	lane->recv_cqe.done = lane_recv_done;
 }
 
 /**
- * rtgt_lanes_create() - make all that an operation needs
- * @run: connected
- *
- * There is one lane more than the depth, for rtgt_lanes_verify().  May sleep.
- *
- * Return: 0 or a negative errno; rtgt_lanes_destroy() in either case.
- */
-int rtgt_lanes_create(struct rtgt_run *run)
-{
-	u32 nr = run->cfg.depth + 1, i;
-	int ret;
-
-	run->lanes = kvcalloc(nr, sizeof(*run->lanes), GFP_KERNEL);
-	if (!run->lanes)
-		return -ENOMEM;
-	ret = run_create_mem(run);
-	for (i = 0; i < nr && !ret; i++) {
-		struct rtgt_lane *lane = &run->lanes[i];
-
-		lane->run = run;
-		lane->send_cqe.done = lane_send_done;
-		lane->idle_cqe.done = lane_idle_done;
-		lane->recv_cqe.done = lane_recv_done;
-		ret = lane_create_msgs(lane);
-		if (!ret && i < run->cfg.depth)
-			lane_make_wr(lane);
-	}
-	return ret;
-}
-
-/**
- * rtgt_lanes_destroy() - free it
- * @run: its QP is drained
- */
-void rtgt_lanes_destroy(struct rtgt_run *run)
-{
-	u32 size = lane_rx_size(&run->cfg), i;
-
-	for (i = 0; run->lanes && i <= run->cfg.depth; i++) {
-		struct rtgt_lane *lane = &run->lanes[i];
-
-		if (lane->tx_mapped)
-			ib_dma_unmap_single(run->id->device, lane->tx_dma, size, DMA_TO_DEVICE);
-		if (lane->rx_mapped)
-			ib_dma_unmap_single(run->id->device, lane->rx_dma, size, DMA_FROM_DEVICE);
-		kfree(lane->tx);
-		kfree(lane->rx);
-	}
-	kvfree(run->lanes);
-	if (run->mapped) {
-		ib_dma_unmap_sgtable_attrs(run->id->device, &run->sgt, DMA_BIDIRECTIONAL, 0);
-		sg_free_table(&run->sgt);
-	}
-	rtgt_mem_put(run->mem);
-}
-
-/**
- * rtgt_lanes_start() - post the first operation of each lane
+ * rtgt_lanes_start() - post the first operations of all lanes
  * @run: with lanes
  *
  * @run->all_done is completed when no lane is under way any more.  An answer that
@@ -461,10 +322,10 @@ void rtgt_lanes_destroy(struct rtgt_run *run)
  */
 void rtgt_lanes_start(struct rtgt_run *run)
 {
-	u32 i;
+	u32 chain = lane_chain(run), i;
 
-	atomic_set(&run->under_way, run->cfg.depth + 1);
-	for (i = 0; i < run->cfg.depth; i++)
+	atomic_set(&run->under_way, DIV_ROUND_UP(run->cfg.depth, chain) + 1);
+	for (i = 0; i < run->cfg.depth; i += chain)
 		lane_go(&run->lanes[i], &run->lanes[i]);
 	lane_retire(run);
 }

@@ -103,6 +103,8 @@ static int read_once(struct rtgt_run *run, u64 offset)
 	once_init(&once);
 	lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr + offset;
 	lane->wr.send.wr_cqe = &once.cqe;
+	lane->wr.send.next = NULL;
+	lane->wr.send.send_flags = IB_SEND_SIGNALED;
 	ret = ib_post_send(run->id->qp, &lane->wr.send, NULL);
 	if (!ret)
 		ret = once_wait(run, &once);
@@ -123,8 +125,8 @@ static u32 run_places(const struct rtgt_run *run)
  * @run: all operations went well
  * @bytes: how many were compared
  *
- * Of WRITEs every place they went to, of READs one more from every place.  Echoes and
- * atomics were compared while they came.  May sleep.
+ * Of WRITEs every place they went to, of READs one more from every place, or what each
+ * brought.  Echoes and atomics were compared while they came.  May sleep.
  *
  * Return: 0; -EILSEQ when bytes differ; another negative errno when it could not be
  * found out.
@@ -132,25 +134,27 @@ static u32 run_places(const struct rtgt_run *run)
 int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes)
 {
 	enum rtgt_ini_op op = run->cfg.op;
-	u32 i, mine, crc;
+	bool all = run->cfg.verify_all;
+	u32 i, mine = 0, crc;
 	int ret = 0;
 
 	*bytes = 0;
 	if (op == RTGT_INI_SEND || rtgt_op_is_atomic(op)) {
-		*bytes = (u64)run->cfg.size * (op == RTGT_INI_SEND ? 2 : run->total);
+		*bytes = (u64)run->cfg.size *
+			 (op == RTGT_INI_SEND && !all ? min(2U, run->total) : run->total);
 		return 0;
 	}
 	/* a plain target cannot be asked */
 	if (!run->known)
 		return 0;
-	mine = rtgt_mem_crc32(run->mem, 0, run->cfg.size);
 	for (i = 0; i < run_places(run) && !ret; i++) {
 		u64 offset = run->cfg.offset + (u64)i * run->cfg.size;
 
-		if (op == RTGT_INI_READ) {
+		if (op == RTGT_INI_READ && !all)
 			ret = read_once(run, offset);
-			mine = rtgt_mem_crc32(run->mem, 0, run->cfg.size);
-		}
+		/* the bytes that went out are the same everywhere, unless each has its own */
+		if (!i || op == RTGT_INI_READ || all)
+			mine = rtgt_mem_crc32(run->lanes[all ? i : 0].bytes->mem, 0, run->cfg.size);
 		if (!ret)
 			ret = ask_checksum(run, offset, &crc);
 		if (!ret && crc != mine)

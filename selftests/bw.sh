@@ -73,6 +73,10 @@ verified() {
 	measure bw --over rdma,tcp -o write,read,send,write-imm,write+read --verify all -S 5000 -C 7 -t 4
 	rows 10 '.verify == "all" and .verified_bytes == .bytes and .messages == 7 * .qps'
 	expect_counters qp_errors=0 imms=7
+	client_module
+	measure bw --from kernel -o write,read,send,write-imm,write+read --verify all -S 5000 -C 7 -t 4 -Q 3
+	rows 5 '.verify == "all" and .verified_bytes == .bytes and .messages == 7 * .qps'
+	expect_counters qp_errors=0 imms=14
 }
 
 # The bulk case of the walkthrough, a part of it.
@@ -92,6 +96,9 @@ duration() {
 	rows 1 '.elapsed_us >= 3000000 and .messages > 1'
 	grep -q "^rtgt: user write of 4096 bytes over rdma: [23] s, [1-9][0-9]* done$" "$WORK/progress" || fail "$(<"$WORK/progress")"
 	measure bw --over tcp -D 1 -S 4K 2>"$WORK/progress"
+	rows 1 '.elapsed_us >= 1000000 and .messages > 1'
+	client_module
+	measure bw --from kernel -D 1 -S 4K -q 2 -Q 4 2>>"$WORK/progress"
 	rows 1 '.elapsed_us >= 1000000 and .messages > 1'
 	same "told where nobody asked" "$(<"$WORK/progress")" ""
 }

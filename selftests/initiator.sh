@@ -63,6 +63,71 @@ walks() {
 	fails_with "byte" target_filled mem 0 65536 0
 }
 
+# Chains: not all as long as the others, the last cut short, over whatever was there.
+chains() { # OP
+	target_port region mem size=64K access=read,write,atomic fill=counter
+	initiator "op=$1" size=1000 depth=7 signal=3 warmup=8 iters=41 walk="${2:-0}"
+	run
+	has "$RESULT" state=done ops=41
+	same "samples" "$(wc -l <"$DEBUGFS/initiators/$CASE/samples")" 41
+	run depth=128 signal=128 warmup=0 iters=1
+	has "$RESULT" state=done ops=1
+	run iters=300
+	has "$RESULT" state=done ops=300
+	expect_counters qp_errors=0
+	expect_no_connections
+}
+
+# So long, whatever it takes; the first of them are told one by one.
+duration() {
+	target_port recv_depth=8 region mem size=64K
+	initiator "op=$1" duration_ms=300 iters=5 warmup=3 depth=4 signal="$2"
+	run
+	has "$RESULT" state=done
+	(($(value elapsed_ns) >= 300000000 && $(value ops) > 5)) || fail "$RESULT"
+	same "samples" "$(wc -l <"$DEBUGFS/initiators/$CASE/samples")" 5
+	same "bytes" "$(value bytes)" $((64 * $(value ops)))
+}
+
+value() { # KEY of RESULT
+	[[ " $RESULT" == *" $1="* ]] || fail "no $1: $RESULT"
+	local rest=" $RESULT"
+	rest=${rest#*" $1="}
+	echo "${rest%% *}"
+}
+
+# Each operation has bytes of its own at both ends.
+every_one() {
+	local op
+	target_port recv_depth=8 recv_size=8K region mem size=32000 access=read,write,atomic fill=counter
+	initiator size=4000 depth=8 iters=8 warmup=0 verify=all
+	for op in write read write-imm send; do
+		run "op=$op"
+		has "$RESULT" state=done "op=$op" ops=8 verified=32000
+	done
+	run op=write iters=3 depth=5 signal=2
+	has "$RESULT" state=done ops=3 verified=12000
+	run iters=6
+	has "$RESULT" state=failed
+	[[ $RESULT == *"verify all:"*"depth 5"* ]] || fail "$RESULT"
+	run op=read depth=9 iters=9 signal=1
+	[[ $RESULT == *"verify all: room for 8 operations"* ]] || fail "$RESULT"
+}
+
+# The eight WRITEs of a run do not hold the same bytes.
+own_bytes() {
+	local i
+	local -A seen=()
+	target_port region mem size=32000
+	initiator op=write size=4000 depth=8 iters=8 warmup=0 verify=all
+	run
+	has "$RESULT" state=done
+	for ((i = 0; i < 8; i++)); do
+		seen[$(target look crc "$(data_of mem)" $((i * 4000)) 4000)]=1
+	done
+	same "different places" "${#seen[@]}" 8
+}
+
 # Nothing outside of the part that was named.
 part() {
 	target_port region mem size=64K fill=0x00
@@ -133,7 +198,7 @@ busy() {
 	local attr
 	endless
 	for attr in addr=192.0.2.77 port=1 source=192.0.2.78 op=read poll=direct size=1 iters=1 warmup=0 \
-		depth=2 region=1 offset=1 span=1 walk=1 timeout_ms=5 run=1; do
+		depth=2 signal=2 duration_ms=5 region=1 offset=1 span=1 walk=1 verify=all timeout_ms=5 run=1; do
 		fails_with "busy" attr_set "$INI/${attr%%=*}" "${attr#*=}"
 	done
 	attr_set "$INI/run" 0
@@ -170,11 +235,11 @@ refused_values() {
 	target_port
 	initiator
 	for pair in addr=nonsense addr=192.0.2.1:5 port=0 port=65536 source=x op=frob poll=never size=0 size=17M \
-		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 region=6 offset=-1 offset=17G span=17G walk=maybe walk=1x timeout_ms=0 run=2 run=0x \
+		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 region=6 offset=-1 offset=17G span=17G walk=maybe walk=1x signal=0 signal=129 duration_ms=-1 duration_ms=3600001 verify=most timeout_ms=0 run=2 run=0x \
 		addr=::1%lo size=18446744073709551617 iters=4294967297; do
 		fails_with "was refused" attr_set "$INI/${pair%%=*}" "${pair#*=}"
 	done
-	for pair in addr port source op poll size iters warmup depth region offset span walk timeout_ms run; do
+	for pair in addr port source op poll size iters warmup depth signal duration_ms region offset span walk verify timeout_ms run; do
 		! { printf '1\0' >"$INI/$pair"; } 2>/dev/null || fail "$pair takes a NUL"
 	done
 	run
@@ -222,6 +287,14 @@ tcase cas "kernel COMPARE_AND_SWAP: all ways to complete, verified" operation ca
 tcase faa "kernel FETCH_AND_ADD: all ways to complete, verified" operation faa 8 440 440
 tcase walk "the kernel WRITEs a whole region, verified" walks
 tcase part "the kernel WRITEs a part of a region and nothing else" part
+tcase chains "the kernel WRITEs in chains with one completion each" chains write 1
+more tcase chains-read "likewise READs" chains read
+tcase chains-faa "likewise FETCH_AND_ADDs, every old value as expected" chains faa
+tcase duration "the kernel WRITEs for so long, in chains" duration write 2
+more tcase duration-send "likewise SENDs, one by one" duration send 1
+tcase verify-all "every operation is verified" every_one
+tcase verify-own "every WRITE has bytes of its own" own_bytes
+tcase signal "a chain longer than the depth" fails "signal 3: no operation of depth 2" -- depth=2 signal=3
 tcase nobody "nobody listens: the reason is told, and the next run works" nobody
 tcase no-region "a region the target has not" fails "the target has 1" -- region=3 op=write
 tcase no-access "a region that does not grant it" fails "does not grant" region mem access=read -- op=write

@@ -13,11 +13,6 @@
 
 #include "bw.h"
 
-/* For a duration: so many depths' worth are timed to know how many will fill it */
-#define TRIAL		8
-
-#define ITERS_MAX	(1u << 20)
-
 static int prepare(struct bw *b, unsigned int i, uint64_t share, struct rtgt_err *err)
 {
 	const struct measure *m = &b->m;
@@ -26,8 +21,6 @@ static int prepare(struct bw *b, unsigned int i, uint64_t share, struct rtgt_err
 
 	if (!ret)
 		ret = kernel_set_number(m, i, "size", m->at.size, err);
-	if (!ret)
-		ret = kernel_set_number(m, i, "depth", b->depth, err);
 	/* its time would begin with messages under way: see bw.c */
 	if (!ret)
 		ret = kernel_set_number(m, i, "warmup", 0, err);
@@ -35,21 +28,31 @@ static int prepare(struct bw *b, unsigned int i, uint64_t share, struct rtgt_err
 		ret = kernel_set_number(m, i, "offset", i * share, err);
 	if (!ret)
 		ret = kernel_set_number(m, i, "span", share, err);
+	if (!ret)
+		ret = kernel_set_number(m, i, "duration_ms", b->seconds * 1000ull, err);
+	if (!ret)
+		ret = kernel_set(m, i, "verify", b->verify_all ? "all" : "end", err);
 	return ret;
 }
 
-static int run(struct bw *b, unsigned int nr, uint64_t iters, struct rtgt_err *err)
+/* A run of all initiators, and its figures added */
+static int run(struct bw *b, unsigned int nr, uint64_t iters, unsigned int depth,
+	       struct rtgt_err *err)
 {
+	unsigned int signal = b->signal < depth ? b->signal : depth;
 	uint64_t begin = UINT64_MAX, end = 0;
 	struct kernel_result r;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < nr && !ret; i++)
+	for (unsigned int i = 0; i < nr && !ret; i++) {
 		ret = kernel_set_number(&b->m, i, "iters", iters, err);
+		if (!ret)
+			ret = kernel_set_number(&b->m, i, "depth", depth, err);
+		if (!ret)
+			ret = kernel_set_number(&b->m, i, "signal", signal, err);
+	}
 	if (!ret)
 		ret = kernel_run(&b->m, nr, err);
-	b->messages = 0;
-	b->verified = 0;
 	for (unsigned int i = 0; i < nr && !ret; i++) {
 		ret = kernel_result(&b->m, i, &r, err);
 		if (ret)
@@ -59,41 +62,45 @@ static int run(struct bw *b, unsigned int nr, uint64_t iters, struct rtgt_err *e
 		b->messages += r.ops;
 		b->verified += r.verified;
 	}
-	b->elapsed_ns = end - begin;
+	if (!ret)
+		b->elapsed_ns += end - begin;
 	return ret;
 }
 
-static uint64_t iters_for(const struct bw *b, unsigned int nr)
+/* Each message compared: no more at once than there are under way, and places */
+static int rounds(struct bw *b, unsigned int nr, uint64_t share, struct rtgt_err *err)
 {
-	uint64_t each = b->messages / nr, ns = b->elapsed_ns ? b->elapsed_ns : 1;
-	uint64_t iters = b->seconds * 1000000000ull / (ns / each + 1);
+	uint64_t left = b->m.count, at_once = b->depth;
+	int ret = 0;
 
-	if (!iters)
-		return 1;
-	return iters < ITERS_MAX ? iters : ITERS_MAX;
+	if (b->m.at.op->opcode != IBV_WR_SEND && at_once > share / b->m.at.size)
+		at_once = share / b->m.at.size;
+	for (; left && !ret; left -= at_once) {
+		if (at_once > left)
+			at_once = left;
+		ret = run(b, nr, at_once, (unsigned int)at_once, err);
+	}
+	return ret;
 }
 
 int bw_kernel_run(struct bw *b, struct rtgt_err *err)
 {
 	const struct rtgt_client *c = &b->m.client;
 	const unsigned int nr = bw_connections(b);
-	uint64_t share, iters = b->m.count;
+	uint64_t share;
 	int ret = bw_share(b, c->peer.region[b->m.region].len, &share, err);
 
 	if (!ret)
 		ret = measure_can(&b->m, c, share, err);
-	if (!ret && b->verify_all)
-		ret = rtgt_fail(err, EOPNOTSUPP,
-				"the kernel compares at the end of a run only (--verify end)");
 	if (!ret && b->m.at.op->answered && b->depth > c->peer.recv_depth)
 		ret = rtgt_fail(err, ERANGE, "depth %u: the target's recv_depth is %u", b->depth,
 				c->peer.recv_depth);
 	for (unsigned int i = 0; i < nr && !ret; i++)
 		ret = prepare(b, i, share, err);
+	if (ret)
+		return ret;
 	progress_begin(&b->m, 0);
-	if (!ret && b->seconds) {
-		ret = run(b, nr, TRIAL * b->depth, err);
-		iters = ret ? 1 : iters_for(b, nr);
-	}
-	return ret ? ret : run(b, nr, iters, err);
+	if (b->verify_all)
+		return rounds(b, nr, share, err);
+	return run(b, nr, b->m.count, b->depth, err);
 }
