@@ -284,6 +284,7 @@ static void lane_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_lane *got = container_of(wc->wr_cqe, struct rtgt_lane, recv_cqe);
 	struct rtgt_run *run = got->run;
+	u64 now = ktime_get_ns();
 	struct rtgt_lane *lane;
 
 	if (wc->status != IB_WC_SUCCESS) {
@@ -298,7 +299,7 @@ static void lane_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		run_fail(run, -1);
 		return;
 	}
-	lane_done(lane, ktime_get_ns());
+	lane_done(lane, now);
 	lane_next(lane, got);
 }
 

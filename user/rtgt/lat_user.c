@@ -56,6 +56,8 @@ static int once(struct watched *w, const struct measure_op *op, struct ibv_send_
 	wr->send_flags = op->answered && !signaled ? 0 : IBV_SEND_SIGNALED;
 	if (op->answered)
 		ret = rtgt_qp_post_recv(&c->qp, ID_RECV, &c->rx, (uint32_t)c->rx.len, err);
+	if (!ret)
+		ret = watch_arm(w, err);
 	*start = rtgt_now_ns();
 	if (!ret && ibv_post_send(c->qp.qp, wr, &bad))
 		ret = rtgt_fail(err, EIO, "posting a %s failed", op->name);

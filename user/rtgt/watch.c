@@ -109,14 +109,10 @@ static void *watcher(void *arg)
 	return NULL;
 }
 
-static int set_blocking(struct rtgt_client *c, bool blocking, struct rtgt_err *err)
+static void set_blocking(struct rtgt_client *c, bool blocking)
 {
-	if (!c || !c->qp.channel)
-		return 0;
-	fcntl(c->qp.channel->fd, F_SETFL, blocking ? 0 : O_NONBLOCK);
-	if (blocking && ibv_req_notify_cq(c->qp.cq, 0))
-		return rtgt_fail(err, EIO, "cannot arm the completion queue");
-	return 0;
+	if (c && c->qp.channel)
+		fcntl(c->qp.channel->fd, F_SETFL, blocking ? 0 : O_NONBLOCK);
 }
 
 /**
@@ -129,21 +125,20 @@ static int set_blocking(struct rtgt_client *c, bool blocking, struct rtgt_err *e
  */
 int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err)
 {
-	int ret = 0;
+	int ret;
 
 	w->m = m;
 	w->code = 0;
 	atomic_store(&w->stop, false);
 	atomic_store(&w->broken, false);
-	for (unsigned int i = 0; i < w->nr && !ret; i++) {
+	for (unsigned int i = 0; i < w->nr; i++) {
 		w->list[i]->seen = 0;
 		w->list[i]->alone = w->nr == 1 ? w : NULL;
 		w->list[i]->idle_ms = 0;
 		atomic_store(&w->list[i]->progress, 0);
-		ret = set_blocking(w->list[i]->client, true, err);
+		w->list[i]->armed = false;
+		set_blocking(w->list[i]->client, true);
 	}
-	if (ret)
-		return ret;
 	if (w->nr == 1) {
 		set_ticks(TICK);
 		return 0;
@@ -177,7 +172,7 @@ int watch_end(struct watch *w, int ret, struct rtgt_err *err)
 		close(w->wake);
 	}
 	for (unsigned int i = 0; i < w->nr; i++)
-		set_blocking(w->list[i]->client, false, err);
+		set_blocking(w->list[i]->client, false);
 	/*
 	 * A flush is not why, it is what the watcher did about it; and where all went well
 	 * until then, nothing more can be done with what it has aborted.
@@ -215,31 +210,59 @@ int watch_tick(struct watched *w, int ret, struct rtgt_err *err)
 	return ret;
 }
 
-/* Sleep until a completion event, or a signal, and arm for the next */
-static int next_event(struct rtgt_qp *q, struct rtgt_err *err)
+/**
+ * watch_arm() - arm for what is posted next
+ * @w: a connection over RDMA that is watched; its completions have been taken
+ * @err: says what is wrong
+ *
+ * For who measures: it is a system call, and need not be made while the time runs.
+ *
+ * Return: 0, or a negative errno.
+ */
+int watch_arm(struct watched *w, struct rtgt_err *err)
 {
+	struct rtgt_qp *q = &w->client->qp;
+
+	if (!q->channel || w->armed)
+		return 0;
+	if (ibv_req_notify_cq(q->cq, 0))
+		return rtgt_fail(err, EIO, "cannot arm the completion queue");
+	w->armed = true;
+	return 0;
+}
+
+/* Sleep until a completion event, or a signal */
+static int next_event(struct watched *w, struct rtgt_err *err)
+{
+	struct rtgt_qp *q = &w->client->qp;
 	struct ibv_cq *cq;
 	void *context;
 
 	if (ibv_get_cq_event(q->channel, &cq, &context))
 		return rtgt_fail(err, errno, "no completion event: %s", strerror(errno));
 	q->events++;
-	if (ibv_req_notify_cq(q->cq, 0))
-		return rtgt_fail(err, EIO, "cannot arm the completion queue");
+	w->armed = false;
 	return 0;
 }
 
-/* @certain: the queue is armed and was empty: an event is bound to come */
-static int take(struct watched *w, struct ibv_wc *wc, int max, bool certain, struct rtgt_err *err)
+/* An event comes only for what is there after arming: between the two comes a look */
+static int take(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *err)
 {
 	struct rtgt_qp *q = &w->client->qp;
-	int n = 0, ret;
+	bool look = !w->armed;
+	int n = 0, ret = 0;
 
-	while (certain || !(n = ibv_poll_cq(q->cq, max, wc))) {
-		certain = false;
-		ret = watch_tick(w, q->channel ? next_event(q, err) : 0, err);
+	for (;;) {
+		if (!look)
+			ret = watch_tick(w, q->channel ? next_event(w, err) : 0, err);
 		if (ret)
 			return ret;
+		n = ibv_poll_cq(q->cq, max, wc);
+		if (n)
+			break;
+		look = q->channel && !w->armed;
+		if (look)
+			ret = watch_arm(w, err);
 	}
 	if (n < 0)
 		return rtgt_fail(err, EIO, "the completion queue failed");
@@ -263,7 +286,7 @@ int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *e
 {
 	int ret = watch_tick(w, 0, err);
 
-	return ret ? ret : take(w, wc, max, false, err);
+	return ret ? ret : take(w, wc, max, err);
 }
 
 /**
@@ -274,20 +297,18 @@ int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *e
  * @wc: filled
  * @err: says what is wrong
  *
- * Its event comes first: to look before is in vain.
+ * With watch_arm() before the post, its event comes first: to look before is in vain.
  *
  * Return: 0, or a negative errno.
  */
 int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err)
 {
-	bool certain = w->client->qp.channel;
 	int n;
 
 	do {
-		n = take(w, wc, 1, certain, err);
+		n = take(w, wc, 1, err);
 		if (n < 0)
 			return n;
-		certain = false;
 	} while (wc->wr_id != id);
 	watch_count(w, 1);
 	return 0;

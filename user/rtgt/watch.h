@@ -19,6 +19,7 @@
  * @progress: operations that have ended
  * @idle: nothing is under way on it: it may be silent
  * @alone: there is no watcher: who waits looks itself, whenever the clock ticks
+ * @armed: the queue was empty when it was armed: an event is bound to come
  * @seen: the watcher's
  * @idle_ms: likewise
  */
@@ -28,6 +29,7 @@ struct watched {
 	atomic_ullong progress;
 	atomic_bool idle;
 	struct watch *alone;
+	bool armed;
 	unsigned long long seen;
 	unsigned int idle_ms;
 };
@@ -59,6 +61,7 @@ struct watch {
 int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err);
 int watch_end(struct watch *w, int ret, struct rtgt_err *err);
 int watch_tick(struct watched *w, int ret, struct rtgt_err *err);
+int watch_arm(struct watched *w, struct rtgt_err *err);
 int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *err);
 int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err);
 
