@@ -24,9 +24,6 @@
 
 #include "initiator.h"
 
-/* for the verification and for the drain */
-#define RUN_MORE_WRS		3
-
 static const char *const state_names[] = {
 	[RTGT_INI_IDLE] = "idle",
 	[RTGT_INI_CONNECTING] = "connecting",
@@ -54,8 +51,17 @@ static void set_state(struct rtgt_initiator *ini, enum rtgt_ini_state state)
 	mutex_unlock(&ini->lock);
 }
 
-/* Note why the run ends; the first reason stays. */
-static __printf(3, 4) int fail(struct rtgt_run *run, int err, const char *fmt, ...)
+/**
+ * rtgt_run_fail() - note why a run ends
+ * @run: run
+ * @err: errno, for the caller to return
+ * @fmt: one line; the first reason stays
+ *
+ * May sleep.
+ *
+ * Return: @err.
+ */
+int rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...)
 {
 	struct rtgt_initiator *ini = run->ini;
 	va_list args;
@@ -68,237 +74,6 @@ static __printf(3, 4) int fail(struct rtgt_run *run, int err, const char *fmt, .
 	}
 	mutex_unlock(&ini->lock);
 	return err;
-}
-
-/* ------------------------------------------------------------------- connecting */
-
-/* What a REP says to one who knows address, rkey and perhaps length only. */
-static void take_plain(struct rtgt_run *run, const struct rtgt_cap *cap, size_t len)
-{
-	memset(&run->peer, 0, sizeof(run->peer));
-	if (len < sizeof(*cap))
-		return;
-	run->peer.nr = 1;
-	run->peer.region[0].addr = be64_to_cpu(cap->addr);
-	run->peer.region[0].rkey = be32_to_cpu(cap->rkey);
-	run->peer.region[0].len = be64_to_cpu(cap->len);
-	run->peer.region[0].access = RTGT_ACCESS_READ | RTGT_ACCESS_WRITE | RTGT_ACCESS_ATOMIC;
-}
-
-static int run_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
-{
-	struct rtgt_run *run = id->context;
-	const struct rdma_conn_param *conn = &ev->param.conn;
-	u32 arg;
-
-	switch (ev->event) {
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		return 0;
-	case RDMA_CM_EVENT_DISCONNECTED:
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		WRITE_ONCE(run->gone, true);
-		break;
-	case RDMA_CM_EVENT_ESTABLISHED:
-		run->known = !rtgt_decode_rep(conn->private_data, conn->private_data_len,
-					      &run->peer);
-		if (!run->known)
-			take_plain(run, conn->private_data, conn->private_data_len);
-		break;
-	case RDMA_CM_EVENT_REJECTED:
-		if (rtgt_decode_rej(conn->private_data, conn->private_data_len, &run->reject, &arg))
-			run->reject = 0;
-		break;
-	default:
-		break;
-	}
-	run->event = ev->event;
-	run->status = ev->status;
-	/* pairs with run_come(): the event and its status are there when this is */
-	smp_store_release(&run->come, true);
-	wake_up(&run->ini->wake);
-	return 0;
-}
-
-static bool run_come(struct rtgt_run *run)
-{
-	/* pairs with run_event() */
-	return smp_load_acquire(&run->come);
-}
-
-/* Wait for the event that ends a step of connecting, and time the step. */
-static int run_step(struct rtgt_run *run, enum rtgt_ini_step step, enum rdma_cm_event_type want,
-		    const char *what, u64 start)
-{
-	struct rtgt_initiator *ini = run->ini;
-	bool come;
-
-	wait_event_timeout(ini->wake, run_come(run) || READ_ONCE(ini->stop),
-			   msecs_to_jiffies(run->cfg.timeout_ms));
-	come = run_come(run);
-	run->step_ns[step] = ktime_get_ns() - start;
-	if (READ_ONCE(ini->stop))
-		return -EINTR;
-	if (!come)
-		return fail(run, -ETIMEDOUT, "%s: nothing within %u ms", what,
-			    run->cfg.timeout_ms);
-	run->come = false;
-	if (run->event == want)
-		return 0;
-	if (run->event == RDMA_CM_EVENT_REJECTED && run->reject)
-		return fail(run, -ECONNREFUSED, "%s: refused by the target: %s", what,
-			    rtgt_rej_name(run->reject));
-	if (run->event == RDMA_CM_EVENT_REJECTED)
-		return fail(run, -ECONNREFUSED, "%s: refused: %s", what,
-			    rdma_reject_msg(run->id, run->status));
-	return fail(run, -EIO, "%s: %s (%d)", what, rdma_event_msg(run->event), run->status);
-}
-
-static int run_resolve(struct rtgt_run *run)
-{
-	struct rtgt_ini_cfg *cfg = &run->cfg;
-	struct sockaddr *source = cfg->source.ss_family ? (struct sockaddr *)&cfg->source : NULL;
-	u64 start = ktime_get_ns();
-	int ret;
-
-	run->id = rdma_create_id(run->ini->net, run_event, run, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(run->id)) {
-		ret = PTR_ERR(run->id);
-		run->id = NULL;
-		return fail(run, ret, "no connection id: %d", ret);
-	}
-	ret = rdma_resolve_addr(run->id, source, (struct sockaddr *)&cfg->addr, cfg->timeout_ms);
-	if (ret)
-		return fail(run, ret, "resolving the address: %d: no route over an RDMA device",
-			    ret);
-	ret = run_step(run, RTGT_STEP_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, "resolving the address",
-		       start);
-	if (ret)
-		return ret;
-	start = ktime_get_ns();
-	ret = rdma_resolve_route(run->id, cfg->timeout_ms);
-	if (ret)
-		return fail(run, ret, "resolving the route: %d", ret);
-	return run_step(run, RTGT_STEP_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, "resolving the route",
-			start);
-}
-
-static void run_gone(struct rtgt_dev_user *user)
-{
-	struct rtgt_run *run = container_of(user, struct rtgt_run, user);
-
-	WRITE_ONCE(run->gone, true);
-	wake_up(&run->ini->wake);
-}
-
-static int run_create_qp(struct rtgt_run *run)
-{
-	struct ib_device *ibdev = run->id->device;
-	u32 recvs = run->cfg.depth + RUN_MORE_WRS;
-	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_RC,
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.cap = {
-			.max_send_wr = rtgt_lanes_send_depth(&run->cfg) + RUN_MORE_WRS,
-			.max_recv_wr = recvs,
-			.max_send_sge = min_t(u32, RTGT_LANE_SGES, ibdev->attrs.max_send_sge),
-			.max_recv_sge = 1,
-		},
-	};
-	u64 start = ktime_get_ns();
-	int ret, cqes = init.cap.max_send_wr + recvs;
-
-	ret = rtgt_dev_attach(ibdev, &run->user);
-	if (ret)
-		return fail(run, ret, "the device is being removed");
-	run->attached = true;
-	run->pd = ib_alloc_pd(ibdev, 0);
-	if (IS_ERR(run->pd)) {
-		ret = PTR_ERR(run->pd);
-		run->pd = NULL;
-		return fail(run, ret, "no protection domain: %d", ret);
-	}
-	ret = rtgt_cq_create(&run->cq, ibdev, cqes, run->cfg.poll);
-	if (ret)
-		return fail(run, ret, "no completion queue of %d entries: %d", cqes, ret);
-	init.send_cq = run->cq.ib;
-	init.recv_cq = run->cq.ib;
-	ret = rdma_create_qp(run->id, run->pd, &init);
-	if (ret)
-		return fail(run, ret, "no queue pair: %d", ret);
-	strscpy(run->ini->result.dev, dev_name(&ibdev->dev), sizeof(run->ini->result.dev));
-	run->step_ns[RTGT_STEP_QP] = ktime_get_ns() - start;
-	return 0;
-}
-
-static int run_connect(struct rtgt_run *run)
-{
-	struct rtgt_req req;
-	struct rdma_conn_param param = {
-		.private_data = &req,
-		.private_data_len = sizeof(req),
-		.initiator_depth = min_t(u32, run->cfg.depth,
-					 run->id->device->attrs.max_qp_init_rd_atom),
-		.retry_count = 7,
-		.rnr_retry_count = 7,
-	};
-	u64 start = ktime_get_ns();
-	int ret;
-
-	rtgt_encode_req(&req);
-	ret = rdma_connect(run->id, &param);
-	if (ret)
-		return fail(run, ret, "connecting: %d", ret);
-	return run_step(run, RTGT_STEP_CONNECT, RDMA_CM_EVENT_ESTABLISHED, "connecting", start);
-}
-
-/* Can what was asked for be done with what the target offers? */
-static int run_check(struct rtgt_run *run)
-{
-	static const u32 needs[] = {
-		[RTGT_INI_WRITE] = RTGT_ACCESS_WRITE,
-		[RTGT_INI_READ] = RTGT_ACCESS_READ,
-		[RTGT_INI_WRITE_IMM] = RTGT_ACCESS_WRITE,
-		[RTGT_INI_CAS] = RTGT_ACCESS_ATOMIC,
-		[RTGT_INI_FAA] = RTGT_ACCESS_ATOMIC,
-		[RTGT_INI_SEND] = 0,
-	};
-	const struct rtgt_ini_cfg *cfg = &run->cfg;
-	const struct rtgt_welcome *peer = &run->peer;
-	u64 len;
-
-	if (cfg->signal > cfg->depth)
-		return fail(run, -EINVAL, "signal %u: no operation of depth %u would complete",
-			    cfg->signal, cfg->depth);
-	if (cfg->verify_all && (cfg->duration_ms || cfg->warmup + cfg->iters > cfg->depth))
-		return fail(run, -EINVAL,
-			    "verify all: no duration_ms, and iters and warmup within depth %u",
-			    cfg->depth);
-	if (rtgt_op_is_answered(cfg->op)) {
-		if (!run->known)
-			return fail(run, -EPROTO, "not with a target that does not speak rtgt");
-		if (cfg->depth > peer->recv_depth)
-			return fail(run, -EINVAL, "depth %u: the target's recv_depth is %u",
-				    cfg->depth, peer->recv_depth);
-	}
-	if (cfg->op == RTGT_INI_SEND) {
-		if (cfg->size + sizeof(struct rtgt_msg) > peer->recv_size)
-			return fail(run, -EMSGSIZE, "size %u, head %zu: above recv_size %u",
-				    cfg->size, sizeof(struct rtgt_msg), peer->recv_size);
-		return 0;
-	}
-	if (cfg->region >= peer->nr)
-		return fail(run, -EINVAL, "region %u: the target has %u", cfg->region, peer->nr);
-	if ((peer->region[cfg->region].access & needs[cfg->op]) != needs[cfg->op])
-		return fail(run, -EACCES, "region %u does not grant it (access)", cfg->region);
-	len = peer->region[cfg->region].len;
-	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_lanes_places(run))
-		return fail(run, -ERANGE, "size %u, offset %llu: region %u has %llu bytes",
-			    cfg->size, cfg->offset, cfg->region, len);
-	if (cfg->verify_all && !rtgt_op_is_atomic(cfg->op) &&
-	    rtgt_lanes_places(run) < cfg->warmup + cfg->iters)
-		return fail(run, -ERANGE, "verify all: room for %llu operations (span, region %u)",
-			    rtgt_lanes_places(run), cfg->region);
-	return 0;
 }
 
 /* ----------------------------------------------------------------------- running */
@@ -337,20 +112,20 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 		if (now != progress)
 			end = jiffies + patience;
 		else if (time_after(jiffies, end) && !run_ends(run, done))
-			return fail(run, -ETIMEDOUT, "no completion within %u ms",
+			return rtgt_run_fail(run, -ETIMEDOUT, "no completion within %u ms",
 				    run->cfg.timeout_ms);
 		progress = now;
 	}
 	if (READ_ONCE(run->failed) > 0)
-		return fail(run, -EIO, "an operation ended with \"%s\"",
+		return rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"",
 			    ib_wc_status_msg(run->failed));
 	if (READ_ONCE(run->failed))
-		return fail(run, -EIO, "an answer, or a value, is not what it should be");
+		return rtgt_run_fail(run, -EIO, "an answer, or a value, is not what it should be");
 	if (completion_done(done))
 		return 0;
 	if (READ_ONCE(run->ini->stop))
 		return -EINTR;
-	return fail(run, -ECONNRESET, "the target closed the connection, or the device goes");
+	return rtgt_run_fail(run, -ECONNRESET, "the target closed the connection, or the device goes");
 }
 
 static int run_operations(struct rtgt_run *run)
@@ -361,7 +136,7 @@ static int run_operations(struct rtgt_run *run)
 	run->sample = kvcalloc(run->cfg.iters, sizeof(*run->sample), GFP_KERNEL);
 	ret = run->sample ? rtgt_lanes_create(run) : -ENOMEM;
 	if (ret)
-		return fail(run, ret, "no memory for %u operations of %u bytes: %d",
+		return rtgt_run_fail(run, ret, "no memory for %u operations of %u bytes: %d",
 			    run->cfg.depth, run->cfg.size, ret);
 	set_state(run->ini, RTGT_INI_RUNNING);
 	rtgt_lanes_start(run);
@@ -426,21 +201,15 @@ static int run_all(struct rtgt_run *run, u64 *verified)
 {
 	int ret;
 
-	ret = run_resolve(run);
-	if (!ret)
-		ret = run_create_qp(run);
-	if (!ret)
-		ret = run_connect(run);
-	if (!ret)
-		ret = run_check(run);
+	ret = rtgt_run_connect(run);
 	if (!ret)
 		ret = run_operations(run);
 	if (ret)
 		return ret;
 	ret = rtgt_lanes_verify(run, verified);
 	if (ret == -EILSEQ)
-		return fail(run, ret, "verification: the two ends hold different bytes");
-	return ret ? fail(run, ret, "verification: %d", ret) : 0;
+		return rtgt_run_fail(run, ret, "verification: the two ends hold different bytes");
+	return ret ? rtgt_run_fail(run, ret, "verification: %d", ret) : 0;
 }
 
 static void run_work(struct work_struct *work)
@@ -455,7 +224,6 @@ static void run_work(struct work_struct *work)
 		run->cfg = ini->cfg;
 		if (rtgt_op_is_atomic(run->cfg.op))
 			run->cfg.size = sizeof(u64);
-		run->user.gone = run_gone;
 		init_completion(&run->all_done);
 		ret = run_all(run, &verified);
 		run_end(run);

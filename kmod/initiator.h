@@ -2,7 +2,8 @@
 /*
  * The kernel's active side.  What its files share, upper layer first:
  *
- *   configfs_initiator -> initiator -> verify -> lane_make -> lane -> (cq, mem, device)
+ *   configfs_initiator -> initiator -> (initiator_connect, verify) ->
+ *   lane_make -> lane -> (cq, mem, device)
  */
 #ifndef _RTGT_INITIATOR_H
 #define _RTGT_INITIATOR_H
@@ -294,7 +295,11 @@ bool rtgt_initiator_busy(struct rtgt_initiator *ini);
 int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net);
 void rtgt_initiator_stop(struct rtgt_initiator *ini);
 int rtgt_run_wait(struct rtgt_run *run, struct completion *done);
+int __printf(3, 4) rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...);
 const char *rtgt_ini_state_name(enum rtgt_ini_state state);
+
+/* initiator_connect.c */
+int rtgt_run_connect(struct rtgt_run *run);
 
 /* lane.c */
 bool rtgt_op_is_atomic(enum rtgt_ini_op op);
