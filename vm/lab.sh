@@ -56,7 +56,7 @@ lab_open() {
 
 	# virtual time is slow, and with it the beat of a guest's agent
 	AGENT_SILENCE=$((30 * LAB_SLOW))
-	[[ ! ${LAB_VIRTUAL:-} ]] || AGENT_SILENCE=$((10 * AGENT_SILENCE))
+	[[ ! ${LAB_VIRTUAL:-} ]] || AGENT_SILENCE=$((20 * AGENT_SILENCE))
 	export AGENT_SILENCE
 	LAB_KEEP=$1
 	LAB_OUT=$1.$$
@@ -124,7 +124,9 @@ lab_start() {
 		# depend on what else the machine does.
 		if [[ ${LAB_VIRTUAL:-} ]]; then
 			args=(-accel "tcg,thread=single" -icount "shift=1,sleep=off" -cpu max)
-			words+=("lab.time=virtual")
+			# While a guest waits for its disk the clock runs on without it:
+			# on a host under load half a minute is nothing.
+			words+=("lab.time=virtual" sysctl.kernel.hung_task_timeout_secs=0)
 		fi
 		# Translated code is found by its virtual address: with each program at
 		# an address of its own, every exec would be translated anew (5 times
