@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The library's structures as JSON.  See json.c.
+ * Values and the library's structures as JSON.  See json.c and json_client.c.
  */
 #ifndef RTGT_JSON_H
 #define RTGT_JSON_H
