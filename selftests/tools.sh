@@ -62,13 +62,31 @@ status_of() { # CMD...
 	echo "$rc"
 }
 
+# Those it names itself, and has in its help.
 helps() {
-	local cmd
-	for cmd in "" port region show ping lat bw tcp-serve; do
-		# shellcheck disable=SC2086 # none or one word
-		rtgt $cmd --help >"$WORK/help"
-		grep -q "^Usage: rtgt" "$WORK/help" || fail "rtgt $cmd --help: $(<"$WORK/help")"
+	local cmd all
+	all=$(rtgt 2>&1 || :)
+	has "${all//, / }" explain ping
+	all=${all#*: *: }
+	rtgt --help >"$WORK/all"
+	for cmd in ${all%% (*}; do
+		cmd=${cmd%,}
+		grep -q "^  $cmd " "$WORK/all" || fail "rtgt --help does not know $cmd"
+		rtgt "$cmd" --help >"$WORK/help"
+		grep -Eq "^Usage: rtgt .*\b$cmd\b" "$WORK/help" || fail "rtgt $cmd --help: $(<"$WORK/help")"
 	done
+}
+
+# rtgt without rtgt-wire beside it; the capture has no packets.
+two_programs() {
+	local bin
+	bin=$(command -v rtgt)
+	printf '\324\303\262\241\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >"$WORK/pcap"
+	same "packets, as JSON" "$(rtgt -j expl "$WORK/pcap" | jq -c '[.type, .packets]')" '["summary",0]'
+	mkdir "$WORK/bin"
+	cp "$bin" "$WORK/bin/rtgt"
+	"$WORK/bin/rtgt" explain "$WORK/pcap"
+	PATH=$WORK/bin fails_with "explain needs the program rtgt-wire" "$WORK/bin/rtgt" explain "$WORK/pcap"
 }
 
 # All operations, all sizes, as one JSON document.
@@ -157,6 +175,7 @@ tcase smoke "the module is loaded, does all operations of the device, is unloade
 tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
 tcase ping-debug "rtgt ping -d tells of QP, MR, SGE, WR and WC" ping_debug
+tcase two-programs "rtgt finds rtgt-wire beside it or in PATH, passes all on, or says what is missing" two_programs
 tcase help "every command has --help" helps
 
 tmain "$@"

@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * rtgt [-j] [-p] COMMAND ...: the options in front, then a table of commands.
+ *
+ * Commands that read captures need libpcap, and with it come libraries of half a desktop:
+ * to link it costs a start more than all else together.  So they are a program of their
+ * own, rtgt-wire, and this file is the main() of both, built twice (RTGT_WIRE).  Whichever
+ * program does not have a command becomes the other, with the whole command line.
  */
+#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "rtgt.h"
+
+#ifdef RTGT_WIRE
+#define WIRE		true
+#define OTHER		"rtgt"
+#else
+#define WIRE		false
+#define OTHER		"rtgt-wire"
+#endif
+
+/* Of which program a command is */
+#define IN_RTGT(run)	(WIRE ? other : (run))
+#define IN_WIRE(run)	(WIRE ? (run) : other)
 
 static const char help[] =
 "Usage: rtgt [-j] [-p] COMMAND ...\n"
@@ -35,20 +57,38 @@ static const char help[] =
 "Exit status: 0 done, 1 the operation failed, 2 the command line is wrong.\n"
 "See rtgt(1), rtgt-ping(1), rtgt(7).\n";
 
+/* Beside this program, as it is installed and as it is built, or else in PATH */
+static int other(const struct tool *tool, int argc, char **argv)
+{
+	char path[PATH_MAX + sizeof(OTHER)];
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
+	char *slash = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
+
+	(void)argc;
+	if (slash) {
+		strcpy(slash + 1, OTHER);
+		execv(path, tool->argv);
+	}
+	execvp(OTHER, tool->argv);
+	/* argv is behind the command, which may be abbreviated */
+	return failed("%s needs the program " OTHER ", beside this one or in PATH: %s", argv[-1],
+		      strerror(errno));
+}
+
 static const struct command commands[] = {
-	{ "port", cmd_port },
-	{ "region", cmd_region },
-	{ "show", cmd_show },
-	{ "serve", cmd_serve },
-	{ "ping", cmd_ping },
-	{ "lat", cmd_lat },
-	{ "bw", cmd_bw },
-	{ "cost", cmd_cost },
-	{ "reconcile", cmd_reconcile },
-	{ "explain", cmd_explain },
-	{ "report", cmd_report },
-	{ "timeline", cmd_timeline },
-	{ "tcp-serve", cmd_tcp_serve },
+	{ "port", IN_RTGT(cmd_port) },
+	{ "region", IN_RTGT(cmd_region) },
+	{ "show", IN_RTGT(cmd_show) },
+	{ "serve", IN_RTGT(cmd_serve) },
+	{ "ping", IN_RTGT(cmd_ping) },
+	{ "lat", IN_RTGT(cmd_lat) },
+	{ "bw", IN_RTGT(cmd_bw) },
+	{ "cost", IN_RTGT(cmd_cost) },
+	{ "reconcile", IN_WIRE(cmd_reconcile) },
+	{ "explain", IN_WIRE(cmd_explain) },
+	{ "report", IN_WIRE(cmd_report) },
+	{ "timeline", IN_WIRE(cmd_timeline) },
+	{ "tcp-serve", IN_RTGT(cmd_tcp_serve) },
 	{ }
 };
 
