@@ -14,7 +14,6 @@
 
 #include "capture.h"
 
-#define SNAPLEN		262144
 #define LIVE_MS		100
 
 struct capture {
@@ -99,45 +98,66 @@ close:
 	return ret;
 }
 
+static int activate(pcap_t *pcap, const char *interface, const struct capture_how *how,
+		    struct rtgt_err *err)
+{
+	int ret;
+
+	pcap_set_snaplen(pcap, how->snaplen);
+	pcap_set_promisc(pcap, how->promisc);
+	pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO);
+	if (how->buffer)
+		pcap_set_buffer_size(pcap, how->buffer);
+	if (how->at_once)
+		pcap_set_immediate_mode(pcap, 1);
+	else
+		pcap_set_timeout(pcap, LIVE_MS);
+	ret = pcap_activate(pcap);
+	if (ret >= 0)
+		return 0;
+	return rtgt_fail(err, ret == PCAP_ERROR_PERM_DENIED ? EPERM : ENODEV, "%s: %s", interface,
+			 *pcap_geterr(pcap) ? pcap_geterr(pcap) : pcap_statustostr(ret));
+}
+
 /**
  * capture_open_live() - listen to an interface
  * @c: set when 0 is returned; capture_close() frees it
  * @interface: its name
+ * @how: may go when this returns
  * @err: filled in otherwise
  *
  * Return: 0 or a negative errno.
  */
-int capture_open_live(struct capture **c, const char *interface, struct rtgt_err *err)
+int capture_open_live(struct capture **c, const char *interface, const struct capture_how *how,
+		      struct rtgt_err *err)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
 	int ret = capture_new(c, interface, err);
-	pcap_t *pcap;
 
 	if (ret)
 		return ret;
-	pcap = pcap_create(interface, text);
-	if (!pcap) {
-		free(*c);
-		return rtgt_fail(err, ENODEV, "%s: %s", interface, text);
-	}
-	(*c)->pcap = pcap;
 	(*c)->live = true;
-	pcap_set_snaplen(pcap, SNAPLEN);
-	pcap_set_promisc(pcap, 1);
-	pcap_set_timeout(pcap, LIVE_MS);
-	pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO);
-	ret = pcap_activate(pcap);
-	if (ret < 0) {
-		ret = rtgt_fail(err, ret == PCAP_ERROR_PERM_DENIED ? EPERM : ENODEV, "%s: %s",
-				interface,
-				*pcap_geterr(pcap) ? pcap_geterr(pcap) : pcap_statustostr(ret));
-		capture_close(*c);
-		return ret;
-	}
-	ret = look_at(*c, err);
+	(*c)->pcap = pcap_create(interface, text);
+	if (!(*c)->pcap)
+		ret = rtgt_fail(err, ENODEV, "%s: %s", interface, text);
+	if (!ret)
+		ret = activate((*c)->pcap, interface, how, err);
+	if (!ret)
+		ret = look_at(*c, err);
 	if (ret)
 		capture_close(*c);
 	return ret;
+}
+
+/**
+ * capture_pcap() - libpcap's handle, for who writes packets as they come to a file
+ * @c: open
+ *
+ * Return: the handle, which capture_close() closes.
+ */
+struct pcap *capture_pcap(struct capture *c)
+{
+	return c->pcap;
 }
 
 /**

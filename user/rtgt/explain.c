@@ -65,6 +65,7 @@ static const struct option options[] = {
 };
 
 #define IGNORED_MAX	32
+#define SNAPLEN		262144	/* all of the largest packet there is */
 
 /* What the command line says of where the packets come from */
 struct source {
@@ -248,13 +249,14 @@ static int explain_all(struct explain *x, struct capture *c)
 
 static int explain(struct explain *x, struct source *s)
 {
+	const struct capture_how how = { .snaplen = SNAPLEN, .promisc = true };
 	struct rtgt_err err = {};
 	struct capture *c;
 	int ret, rc;
 
 	x->live = s->interface;
 	if (s->interface)
-		ret = capture_open_live(&c, s->interface, &err);
+		ret = capture_open_live(&c, s->interface, &how, &err);
 	else
 		ret = capture_open_file(&c, s->file, &err);
 	if (ret) {

@@ -19,10 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../packet/capture.h"
 #include "timeline.h"
 
-#define SNAPLEN		4608	/* 4096 bytes and all headers */
-#define BUFFER		(32 << 20)
+#define FILTER		"udp port 4791"
+
+/* 4096 bytes of a packet and all headers; the child may not run for a while */
+static const struct capture_how how = { .snaplen = 4608, .buffer = 32 << 20, .at_once = true };
 
 /* Of the child: where packets go to, and what is added to the monotonic clock */
 struct sink {
@@ -31,40 +34,12 @@ struct sink {
 };
 
 /* For the signal handler of the child */
-static pcap_t *current;
+static struct capture *current;
 
 static void stop(int sig)
 {
 	(void)sig;
-	pcap_breakloop(current);
-}
-
-static pcap_t *open_interface(const char *interface, struct rtgt_err *err)
-{
-	char text[PCAP_ERRBUF_SIZE] = "";
-	pcap_t *p = pcap_create(interface, text);
-	struct bpf_program program;
-	int ret;
-
-	if (!p) {
-		rtgt_fail(err, ENODEV, "%s: %s", interface, text);
-		return NULL;
-	}
-	pcap_set_snaplen(p, SNAPLEN);
-	pcap_set_buffer_size(p, BUFFER);
-	pcap_set_immediate_mode(p, 1);
-	pcap_set_tstamp_precision(p, PCAP_TSTAMP_PRECISION_NANO);
-	ret = pcap_activate(p);
-	if (ret >= 0 && !pcap_compile(p, &program, "udp port 4791", 1, PCAP_NETMASK_UNKNOWN)) {
-		ret = pcap_setfilter(p, &program);
-		pcap_freecode(&program);
-		if (!ret)
-			return p;
-	}
-	rtgt_fail(err, ret == PCAP_ERROR_PERM_DENIED ? EPERM : ENODEV, "%s: %s", interface,
-		  *pcap_geterr(p) ? pcap_geterr(p) : pcap_statustostr(ret));
-	pcap_close(p);
-	return NULL;
+	capture_stop(current);
 }
 
 /* libpcap calls microseconds what are nanoseconds here */
@@ -83,15 +58,16 @@ static void keep(u_char *arg, const struct pcap_pkthdr *header, const u_char *da
 }
 
 /* The child.  Its status is that of the file, what it says what the kernel dropped */
-static int collect(pcap_t *p, struct sink sink, int said)
+static int collect(struct capture *capture, struct sink sink, int said)
 {
 	struct sigaction sa = { .sa_handler = stop };
+	pcap_t *p = capture_pcap(capture);
 	char text[PCAP_ERRBUF_SIZE];
 	struct pcap_stat stat = {};
 	uint64_t dropped;
 	int n;
 
-	current = p;
+	current = capture;
 	sigaction(SIGTERM, &sa, NULL);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
@@ -112,6 +88,33 @@ static int collect(pcap_t *p, struct sink sink, int said)
 	return n ? 1 : 0;
 }
 
+static int start(struct tl_capture *c, struct capture *capture, const char *path,
+		 int64_t offset_ns, struct rtgt_err *err)
+{
+	pcap_dumper_t *dump = pcap_dump_open(capture_pcap(capture), path);
+	int ret = 0, fds[2];
+
+	if (!dump)
+		return rtgt_fail(err, EIO, "%s", pcap_geterr(capture_pcap(capture)));
+	if (pipe(fds)) {
+		ret = rtgt_fail(err, errno, "no pipe: %s", strerror(errno));
+	} else {
+		/* what is in its buffer would be written by both */
+		pcap_dump_flush(dump);
+		c->pid = fork();
+		if (!c->pid)
+			_exit(collect(capture, (struct sink){ dump, offset_ns }, fds[1]));
+		if (c->pid < 0) {
+			c->pid = 0;
+			ret = rtgt_fail(err, errno, "no process: %s", strerror(errno));
+		}
+		c->said = fds[0];
+		close(fds[1]);
+	}
+	pcap_dump_close(dump);
+	return ret;
+}
+
 /**
  * tl_capture_start() - write the RoCE packets of an interface to a file from now on
  * @c: filled in
@@ -125,33 +128,15 @@ static int collect(pcap_t *p, struct sink sink, int said)
 int tl_capture_start(struct tl_capture *c, const char *interface, const char *path,
 		     int64_t offset_ns, struct rtgt_err *err)
 {
-	pcap_t *p = open_interface(interface, err);
-	pcap_dumper_t *dump;
-	int ret = 0, fds[2];
+	struct capture *capture;
+	int ret = capture_open_live(&capture, interface, &how, err);
 
-	if (!p)
-		return -err->code;
-	dump = pcap_dump_open(p, path);
-	if (!dump) {
-		ret = rtgt_fail(err, EIO, "%s", pcap_geterr(p));
-	} else if (pipe(fds)) {
-		ret = rtgt_fail(err, errno, "no pipe: %s", strerror(errno));
-	} else {
-		/* what is in its buffer would be written by both */
-		pcap_dump_flush(dump);
-		c->pid = fork();
-		if (!c->pid)
-			_exit(collect(p, (struct sink){ dump, offset_ns }, fds[1]));
-		if (c->pid < 0) {
-			c->pid = 0;
-			ret = rtgt_fail(err, errno, "no process: %s", strerror(errno));
-		}
-		c->said = fds[0];
-		close(fds[1]);
-	}
-	if (dump)
-		pcap_dump_close(dump);
-	pcap_close(p);
+	if (ret)
+		return ret;
+	ret = capture_filter(capture, FILTER, err);
+	if (!ret)
+		ret = start(c, capture, path, offset_ns, err);
+	capture_close(capture);
 	return ret;
 }
 
