@@ -5,6 +5,8 @@
 #
 # No case judges a speed: what is told is that all messages arrived, that the bytes
 # were compared and that the document says what its schema promises.
+#
+# weight 4
 
 . "${0%/*}/lib.sh"
 

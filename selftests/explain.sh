@@ -3,6 +3,8 @@
 #
 # explain.sh: rtgt explain, of what is on the wire while the client does something, and of
 # captures that are not as they should be.
+#
+# weight 3
 
 . "${0%/*}/lib.sh"
 

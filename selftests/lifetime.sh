@@ -7,6 +7,8 @@
 # A client that is in the way (it holds the device open) is ended first where
 # the kernel itself would wait for it: "ip link del" waits for every process that
 # has the device open, whosever listener is on it.
+#
+# weight 3
 
 . "${0%/*}/lib.sh"
 

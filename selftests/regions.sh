@@ -5,6 +5,8 @@
 #
 # The bytes are compared where they are, through debugfs at the target, and not
 # by what the target or the tool say about them.
+#
+# weight 2
 
 . "${0%/*}/lib.sh"
 

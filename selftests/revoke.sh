@@ -7,6 +7,8 @@
 # again.  So the target's bytes, read through debugfs, tell the last that landed,
 # and the client tells the last that was acknowledged: no byte may land after the
 # revocation has returned, and none that landed may be unknown to the client.
+#
+# weight 2.5
 
 . "${0%/*}/lib.sh"
 

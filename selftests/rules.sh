@@ -5,6 +5,8 @@
 # protocol (rtgt explain --check) and against what client, target and devices counted
 # (rtgt reconcile), and made a page of (rtgt report).  The capture is made at the target's
 # end.
+#
+# weight 3
 
 . "${0%/*}/lib.sh"
 

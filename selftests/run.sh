@@ -8,7 +8,7 @@
 # is listed as [long] takes minutes and runs only when PATTERN is its very name.
 # --set quick leaves out what is listed as [more] and, in the fast tier, what runs
 # elsewhere as well: on the wire, and the unit tests; --set more takes only that.
-# Of N parts, which have about as many cases each, --part takes the I-th.
+# Of N parts, which take about as long each, --part takes the I-th.
 # Prints KTAP: a plan and a result per program, the program's own KTAP before it
 # behind "# ".  Exits 0 only when every program said so.
 #
@@ -106,28 +106,41 @@ set_of() { # SET
 		}'
 }
 
-# Lines of it that are this part's: programs, from the largest on, each to the part with
-# the fewest cases.
+# "./PROGRAM.sh:# weight N", from the head of those of which a case costs as much as N
+# ordinary ones, by the processor's time.
+weights() {
+	(cd "$HERE" && grep -Hm 1 '^# weight [0-9.]*$' ./*.sh)
+}
+
+# Lines of it that are this part's: programs, from the heaviest on, each to the part with
+# the least so far.
 part_of_all() { # I/N
 	# shellcheck disable=SC2016 # awk's variables
-	awk -v i="${1%/*}" -v n="${1#*/}" '
+	awk -v i="${1%/*}" -v n="${1#*/}" -v weights="$(weights)" '
+		BEGIN {
+			for (k = split(weights, heads, "\n"); k; k--) {
+				split(heads[k], word, /(\.\/|\.sh:# weight )/)
+				weight[word[2]] = word[3]
+			}
+		}
 		{ split($2, name, "."); program = name[1]; line[NR] = $0; of[NR] = program }
-		!cases[program]++ { order[++programs] = program }
+		!(program in cost) { order[++programs] = program }
+		{ cost[program] += (program in weight) ? weight[program] : 1 }
 		END {
 			for (;;) {
-				largest = ""
+				heaviest = ""
 				for (k = 1; k <= programs; k++)
-					if (cases[order[k]] > cases[largest])
-						largest = order[k]
-				if (largest == "")
+					if (cost[order[k]] > cost[heaviest])
+						heaviest = order[k]
+				if (heaviest == "")
 					break
 				least = 1
 				for (k = 2; k <= n; k++)
 					if (sum[k] < sum[least])
 						least = k
-				part[largest] = least
-				sum[least] += cases[largest]
-				cases[largest] = 0
+				part[heaviest] = least
+				sum[least] += cost[heaviest]
+				cost[heaviest] = 0
 			}
 			for (k = 1; k <= NR; k++)
 				if (part[of[k]] == i)
@@ -244,7 +257,7 @@ while (($#)); do
 done
 
 if ((list)); then
-	list_all | set_of "$set" | matching "$@" | sed -n "/^${tier:-[a-z]*} /p"
+	list_all | set_of "$set" | matching "$@" | sed -n "/^${tier:-[a-z]*} /p" | part_of_all "$part"
 	exit
 fi
 

@@ -9,6 +9,8 @@
 # which it must survive with status 0 and without a word; and what the kernel's target
 # has in debugfs lies in the server's state directory, the memory itself included.  That
 # nothing of it is left is looked at after each case, as ever.
+#
+# weight 2.5
 
 . "${0%/*}/lib.sh"
 

@@ -8,6 +8,8 @@
 # when it is disconnected, so a case holds all that they print against what they
 # must, and the port's counters, exactly.  What such a client cannot do wrong,
 # probe does.
+#
+# weight 2
 
 . "${0%/*}/lib.sh"
 

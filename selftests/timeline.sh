@@ -5,6 +5,8 @@
 #
 # No duration is asserted, only what comes before what: nothing can be on the wire
 # before it was posted.
+#
+# weight 6
 
 # $ is jq's
 # shellcheck disable=SC2016

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # tools.sh: the rtgt command and the examples, as a person uses them.
+#
+# weight 2
 
 . "${0%/*}/lib.sh"
 

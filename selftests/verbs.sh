@@ -8,6 +8,8 @@
 # without it: the target's bytes and the port's counters.  Then with "rtgt ping",
 # in the sizes that matter, verified by itself.  What a device cannot is skipped,
 # with the capability it was asked for.
+#
+# weight 1.5
 
 . "${0%/*}/lib.sh"
 
