@@ -205,6 +205,7 @@ refused_words() {
 		service rping|rping and sink are the kernel target's
 		transport ud|uc and ud are the kernel target's
 		srq 1|is for the kernel's target
+		idle_ms 86400001|0 to 86400000
 		scope both|shared or private
 		recv_size 63|64 to 2097152
 		recv_depth 4097|1 to 4096
@@ -242,6 +243,7 @@ borrow ops write-imm-mtu+1 read-64K
 borrow verbs send-imm
 borrow refuse read-access write-stale
 borrow tools ping-all
+borrow services idle-requests
 more borrow messages echo-largest bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
 	bad-revokes-private bad-withholds notify plain
 more borrow connect bad-reqs plain-listed size-longer full iova-shared two-ports race-wire-private
@@ -249,6 +251,7 @@ more borrow initiated pull pull-large push-many no-depth push-right killed-pull
 more borrow revoke unreachable by-peer-shared
 more borrow regions private extent-rest
 more borrow verbs flush
+more borrow services idle-writes rping-of-rtgt
 more borrow refuse faa-misaligned read-depth send-rnr
 limit 30
 tcase alike-shared "it tells clients, and counts, what the kernel's target does, shared" alike shared

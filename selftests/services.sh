@@ -264,6 +264,27 @@ idle() {
 	expect_counters conns_established=2 conns_closed=2 malformed=0
 }
 
+# Whoever asks something is not idle, however long it goes on with that.
+idle_requests() {
+	target_port idle_ms=$((1000 * SLOW))
+	background busy probe hold
+	said busy ready=1
+	background idle probe hold
+	said idle ready=1
+	wait_until 10 asked_until_closed || fail "$COUNTERS"
+	[[ $(target connections "$PORT") == "id=1 state=live "* ]] || fail "connections: $(target connections "$PORT")"
+	tell idle echo
+	said idle alive=0
+	finish idle
+	expect_counters conns_established=2 conns_closed=2 malformed=0 qp_errors=0
+	finish busy
+}
+
+asked_until_closed() {
+	tell busy echo
+	counters_are conns_closed=1
+}
+
 # What the target's processor does not see is not traffic to it.
 idle_writes() {
 	target_port idle_ms=200
@@ -307,6 +328,7 @@ more tcase udaddy "udaddy: three datagram clients" udaddy_ 3
 more tcase plain-12 "a client that reads 12 bytes of the REP WRITEs and READs" plain_bytes 12
 tcase plain-20 "a client that reads 20 bytes of the REP WRITEs and READs" plain_bytes 20
 tcase idle "idle_ms closes a connection without traffic, and no other" idle
+more tcase idle-requests "idle_ms closes a connection that asks for nothing, and none that does" idle_requests
 more tcase idle-writes "idle_ms closes a connection that only WRITEs" idle_writes
 
 # What rping-powers does, as often as the others.

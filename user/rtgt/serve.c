@@ -5,7 +5,8 @@
  * One thread and one loop, which waits for rdma_cm's events, completions of all
  * connections, the devices' events and signals together.  A turn of the loop gives each
  * connection that has completions a bounded share, one deferred request a step, and what
- * is withheld its time; then it releases what has ended.  With --poll it does not wait.
+ * is withheld its time; ends whoever was silent for too long, and releases what has ended.
+ * With --poll it does not wait.
  *
  * SIGTERM and SIGINT end it: no new connection, the old ones disconnected, everything
  * released, exit status 0.
@@ -100,6 +101,25 @@ static void run_later(struct server *s)
 	}
 }
 
+static uint64_t idle_ns(const struct server *s)
+{
+	return s->cfg.idle_ms * UINT64_C(1000000);
+}
+
+/* Whose last message came before all others' is the first; it may just not be taken yet */
+static void run_timed(struct server *s)
+{
+	struct serve_conn *c;
+	uint64_t active;
+
+	while ((c = TAILQ_FIRST(&s->timed)) && c->active_ns + idle_ns(s) <= rtgt_now_ns()) {
+		active = c->active_ns;
+		serve_io_poll(c);
+		if (c->active_ns == active)
+			serve_close(c, "idle");
+	}
+}
+
 static void run_all(struct server *s)
 {
 	struct serve_conn *c;
@@ -108,22 +128,31 @@ static void run_all(struct server *s)
 		serve_io_poll(c);
 }
 
+/* When something is to be done though nothing happens; UINT64_MAX for never */
+static uint64_t next_due(const struct server *s)
+{
+	const struct serve_slot *slot = TAILQ_FIRST(&s->later);
+	const struct serve_conn *c = TAILQ_FIRST(&s->timed);
+	uint64_t later = slot ? slot->due_ns : UINT64_MAX;
+	uint64_t idle = c ? c->active_ns + idle_ns(s) : UINT64_MAX;
+
+	return later < idle ? later : idle;
+}
+
 /* In milliseconds, rounded up, -1 for as long as it takes */
 static int how_long(struct server *s)
 {
-	const struct serve_slot *first = TAILQ_FIRST(&s->later);
-	uint64_t now;
+	uint64_t now = rtgt_now_ns(), due = next_due(s);
 
-	now = rtgt_now_ns();
 	if (serve_state_due(s, now))
 		serve_state_write(s);
 	if (s->cfg.poll || s->stop || !TAILQ_EMPTY(&s->ready) || !TAILQ_EMPTY(&s->deferred))
 		return 0;
 	if (s->cfg.state && s->dirty)
 		return 10;
-	if (!first)
+	if (due == UINT64_MAX)
 		return -1;
-	return first->due_ns > now ? (int)((first->due_ns - now + 999999u) / 1000000u) : 0;
+	return due > now ? (int)((due - now + 999999u) / 1000000u) : 0;
 }
 
 static void look_around(struct server *s)
@@ -153,6 +182,7 @@ static void loop(struct server *s)
 		run_ready(s);
 		run_deferred(s);
 		run_later(s);
+		run_timed(s);
 		serve_reap(s);
 	}
 }
@@ -333,6 +363,7 @@ int cmd_serve(const struct tool *tool, int argc, char **argv)
 	TAILQ_INIT(&s->conns);
 	TAILQ_INIT(&s->dying);
 	TAILQ_INIT(&s->ready);
+	TAILQ_INIT(&s->timed);
 	TAILQ_INIT(&s->deferred);
 	TAILQ_INIT(&s->later);
 	if (!begin(s))

@@ -46,7 +46,7 @@ struct serve_spec {
 struct serve_cfg {
 	struct sockaddr_storage addr;
 	bool private;
-	uint32_t max_conns, recv_size, recv_depth;
+	uint32_t max_conns, recv_size, recv_depth, idle_ms;
 	uint64_t mr_max;
 	unsigned int nr_regions;
 	struct serve_spec region[RTGT_MAX_REGIONS];
@@ -134,13 +134,15 @@ enum serve_state {
 
 /*
  * A connection.  @posted receives are with the device, @withheld will be later; the two
- * are together at most recv_depth.
+ * are together at most recv_depth.  Where idle_ms is set it is @timed, once established:
+ * in the server's list by the time, @active_ns, when something was received from it.
  */
 struct serve_conn {
-	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry;
+	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry, timed_entry;
 	struct server *s;
 	enum serve_state state;
-	bool ready;
+	bool ready, timed;
+	uint64_t active_ns;
 	const char *why;
 	uint32_t id;
 	char peer[64];
@@ -173,7 +175,7 @@ struct server {
 	struct rdma_cm_id *listener;
 	struct serve_devices devices;
 	struct serve_mem *mem[RTGT_MAX_REGIONS];
-	struct serve_conns conns, dying, ready;
+	struct serve_conns conns, dying, ready, timed;
 	struct serve_slots deferred, later;
 	unsigned int nr_conns;
 	uint32_t next_id;
@@ -213,6 +215,7 @@ bool serve_domain_invalidated(struct serve_domain *dom, uint32_t rkey);
 struct serve_device *serve_device_get(struct server *s, struct ibv_context *verbs, int *ret);
 void serve_devices_close(struct server *s);
 void serve_cm_event(struct server *s, void *arg);
+void serve_active(struct serve_conn *c);
 void serve_close(struct serve_conn *c, const char *why);
 void serve_qp_failed(struct serve_conn *c, const char *why);
 void serve_reap(struct server *s);

@@ -30,6 +30,8 @@ static const char help[] =
 "  max_conns 1024      connections at a time, 1 to 65536\n"
 "  recv_size 4096      bytes of the largest SEND taken, 64 to 2M (K, M)\n"
 "  recv_depth 16       SENDs held at a time, 1 to 4096\n"
+"  idle_ms 0           a connection that sent no message and no immediate for so many milliseconds\n"
+"                      is closed, up to 86400000; 0: never\n"
 "  mr_max 0            bytes of the largest memory registration, whole pages; 0: no limit\n"
 "\n"
 "Keys of a region, as of rtgt region add; without any there is one, \"data\", of 1M:\n"
@@ -181,6 +183,8 @@ static int port_value(struct serve_cfg *cfg, const char *key, const char *text)
 		return number(text, 64, 2u << 20, &cfg->recv_size);
 	if (!strcmp(key, "recv_depth"))
 		return number(text, 1, 4096, &cfg->recv_depth);
+	if (!strcmp(key, "idle_ms"))
+		return number(text, 0, 86400000, &cfg->idle_ms);
 	if (bytes(text, 0, 1u << 30, &cfg->mr_max) ||
 	    cfg->mr_max & ((uint64_t)sysconf(_SC_PAGESIZE) - 1))
 		return -EINVAL;
@@ -244,7 +248,7 @@ static int add_pair(struct serve_cfg *cfg, const char *key, const char *value)
 			       spec ? "a region" : "the port");
 	if (!value)
 		return misused("%s needs a value", attr->name);
-	if (!strcmp(attr->name, "srq") || !strcmp(attr->name, "idle_ms"))
+	if (!strcmp(attr->name, "srq"))
 		return misused("%s is for the kernel's target (rtgt port add) only", attr->name);
 	if (spec ? region_value(spec, attr->name, value) : port_value(cfg, attr->name, value))
 		return bad_value(attr, value);

@@ -159,6 +159,16 @@ void serve_devices_close(struct server *s)
 
 /* ------------------------------------------------------------------------- the end */
 
+/* Something was received from it: its time begins anew */
+void serve_active(struct serve_conn *c)
+{
+	if (!c->timed)
+		return;
+	c->active_ns = rtgt_now_ns();
+	TAILQ_REMOVE(&c->s->timed, c, timed_entry);
+	TAILQ_INSERT_TAIL(&c->s->timed, c, timed_entry);
+}
+
 /* All ends come here; only the first does something.  @why is a constant string */
 void serve_close(struct serve_conn *c, const char *why)
 {
@@ -167,6 +177,9 @@ void serve_close(struct serve_conn *c, const char *why)
 	c->state = SERVE_CLOSING;
 	c->why = why;
 	c->s->dirty = true;
+	if (c->timed)
+		TAILQ_REMOVE(&c->s->timed, c, timed_entry);
+	c->timed = false;
 	TAILQ_INSERT_TAIL(&c->s->dying, c, dying_entry);
 }
 
@@ -409,6 +422,11 @@ static void established(struct serve_conn *c)
 	if (c->state != SERVE_CONNECTING)
 		return;
 	c->state = SERVE_LIVE;
+	if (c->s->cfg.idle_ms) {
+		c->timed = true;
+		c->active_ns = rtgt_now_ns();
+		TAILQ_INSERT_TAIL(&c->s->timed, c, timed_entry);
+	}
 	serve_count(c->s, RTGT_CONNS_ESTABLISHED, 1);
 	serve_say(c->s, "connection %u from %s on %s: established, QP %u", c->id, c->peer,
 		  ibv_get_device_name(c->dev->verbs->device), c->qp->qp_num);

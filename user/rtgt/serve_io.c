@@ -252,6 +252,7 @@ static void recv_failed(struct serve_conn *c, const struct ibv_wc *wc)
 
 static void received(struct serve_conn *c, struct serve_slot *slot, const struct ibv_wc *wc)
 {
+	serve_active(c);
 	slot->imm = 0;
 	slot->len = wc->byte_len;
 	if (wc->wc_flags & IBV_WC_WITH_IMM) {
