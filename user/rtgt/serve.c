@@ -96,7 +96,7 @@ static void run_later(struct server *s)
 	struct serve_slot *slot;
 
 	while ((slot = TAILQ_FIRST(&s->later)) && slot->due_ns <= rtgt_now_ns()) {
-		slot->conn->withheld--;
+		slot->pool->withheld--;
 		serve_slot_done(slot);
 	}
 }

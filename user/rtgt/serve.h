@@ -5,7 +5,9 @@
  *	serve.c		life of the server, its one loop
  *	serve_args.c	the command line
  *	serve_mem.c	regions: memory, registrations, keys
+ *	serve_device.c	devices, and their events
  *	serve_conn.c	connections: from the REQ to the release
+ *	serve_pool.c	the slots of messages
  *	serve_io.c	a connection's queue pair: receives, replies, transfers
  *	serve_ops.c	what a request does
  *	serve_out.c	counters, the state directory, what is printed
@@ -114,6 +116,7 @@ TAILQ_HEAD(serve_slots, serve_slot);
 struct serve_slot {
 	TAILQ_ENTRY(serve_slot) entry;
 	struct serve_slots *list;
+	struct serve_pool *pool;
 	struct serve_conn *conn;
 	unsigned int index;
 	uint8_t *buf;
@@ -126,6 +129,28 @@ struct serve_slot {
 	uint64_t due_ns;
 };
 
+/* What a work request was posted for; its wr_id has this and a slot's index */
+enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND };
+#define SERVE_WR_BITS	3
+#define SERVE_WR_ID(index, what)	((uint64_t)(index) << SERVE_WR_BITS | (what))
+
+/* Replies that ask for no completion, but the last of them */
+#define SERVE_SIGNAL_EVERY	8
+
+/*
+ * The slots of a connection.  @posted receives are with the device, @withheld will be
+ * later; the two are together at most @depth.
+ */
+struct serve_pool {
+	struct serve_slots free;
+	struct serve_slot *slots;
+	unsigned int nr, depth, posted, withheld;
+	uint32_t size;
+	void *bufs;
+	size_t bufs_len;
+	struct ibv_mr *mr;
+};
+
 enum serve_state {
 	SERVE_CONNECTING,
 	SERVE_LIVE,
@@ -133,9 +158,8 @@ enum serve_state {
 };
 
 /*
- * A connection.  @posted receives are with the device, @withheld will be later; the two
- * are together at most recv_depth.  Where idle_ms is set it is @timed, once established:
- * in the server's list by the time, @active_ns, when something was received from it.
+ * A connection.  Where idle_ms is set it is @timed, once established: in the server's list
+ * by the time, @active_ns, when something was received from it.
  */
 struct serve_conn {
 	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry, timed_entry;
@@ -153,12 +177,9 @@ struct serve_conn {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	unsigned int events;
-	void *bufs;
-	size_t bufs_len;
-	struct ibv_mr *bufs_mr;
-	struct serve_slot *slots;
-	unsigned int nr_slots, posted, withheld, unsignaled;
-	struct serve_slots free, sending;
+	struct serve_pool *pool;
+	unsigned int unsignaled;
+	struct serve_slots sending;
 	bool plain, can_read, accepted;
 	uint32_t refusal, refusal_arg;
 	uint64_t recv_msgs, imms, replies;
@@ -211,9 +232,11 @@ void serve_windows_destroy(struct serve_domain *dom);
 int serve_window_bind(struct serve_map *map, struct ibv_send_wr *wr);
 bool serve_domain_invalidated(struct serve_domain *dom, uint32_t rkey);
 
-/* serve_conn.c */
+/* serve_device.c */
 struct serve_device *serve_device_get(struct server *s, struct ibv_context *verbs, int *ret);
 void serve_devices_close(struct server *s);
+
+/* serve_conn.c */
 void serve_cm_event(struct server *s, void *arg);
 void serve_active(struct serve_conn *c);
 void serve_close(struct serve_conn *c, const char *why);
@@ -221,12 +244,17 @@ void serve_qp_failed(struct serve_conn *c, const char *why);
 void serve_reap(struct server *s);
 const char *serve_state_name(const struct serve_conn *c);
 
+/* serve_pool.c; 0 or a negative errno */
+void serve_slot_move(struct serve_slot *slot, struct serve_slots *list);
+int serve_pool_create(struct serve_pool **pool, const struct serve_cfg *cfg, struct ibv_pd *pd);
+void serve_pool_destroy(struct serve_pool *pool);
+int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp);
+
 /* serve_io.c */
 int serve_io_create(struct serve_conn *c);
 void serve_io_destroy(struct serve_conn *c);
 bool serve_io_poll(struct serve_conn *c);
 void serve_io_refill(struct serve_conn *c);
-void serve_slot_move(struct serve_slot *slot, struct serve_slots *list);
 void serve_slot_done(struct serve_slot *slot);
 void serve_reply(struct serve_slot *slot, uint32_t status, uint32_t len);
 void serve_xfer(struct serve_slot *slot, enum ibv_wr_opcode opcode, struct ibv_sge *sge,

@@ -2,33 +2,15 @@
 /*
  * rtgt serve: a connection's queue pair, its receives, replies and transfers.
  *
- * A connection has a fixed number of slots.  A receive that completes is replaced by a
- * free slot at once, before its request is looked at, so the peer finds recv_depth of
- * them whatever that request takes.  A reply is sent from the slot that brought the
- * request.  One reply in SIGNAL_EVERY asks for a completion, which stands for those
- * before it; so a slot is free again some replies later, and there are more of them than
- * receives:
- *
- *	recv_depth	posted
- *	recv_depth	being worked on or under way
- *	SIGNAL_EVERY	under way, with no completion asked for
- *
- * A peer that asks for more at a time finds receives missing, is told so by the device
- * (RNR) and repeats: nothing is allocated for a request.
- *
  * Errors.  A receive that is flushed, or fails, while the connection stands: the device
  * refused what the peer did.  A send or a transfer that fails: the peer's device refused
  * what we did.  Both end the connection.  What is flushed while it ends is the normal end.
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "serve.h"
-
-#define SIGNAL_EVERY	8
 
 /* Completions of a connection before the others have their turn */
 #define BUDGET		64
@@ -41,67 +23,24 @@
 /* 0.64 ms: what a peer waits that finds no receive; the default is 655 ms */
 #define RNR_TIMER	12
 
-/* wr_id: a slot's index, and what it was posted for */
-enum { WR_RECV, WR_REPLY, WR_XFER, WR_BIND };
-#define WR_ID(index, what)	((uint64_t)(index) << 2 | (what))
-
 static struct serve_slot *wr_slot(const struct serve_conn *c, uint64_t id)
 {
-	return &c->slots[id >> 2];
+	return &c->pool->slots[id >> SERVE_WR_BITS];
 }
 
 /* ------------------------------------------------------------------------- slots */
 
-/* A slot is in one list, or, NULL, with the device */
-void serve_slot_move(struct serve_slot *slot, struct serve_slots *list)
-{
-	if (slot->list)
-		TAILQ_REMOVE(slot->list, slot, entry);
-	slot->list = list;
-	if (list)
-		TAILQ_INSERT_TAIL(list, slot, entry);
-}
-
-static int post_recv(struct serve_slot *slot)
-{
-	struct serve_conn *c = slot->conn;
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)slot->buf,
-		.length = c->s->cfg.recv_size,
-		.lkey = c->bufs_mr->lkey,
-	};
-	struct ibv_recv_wr *bad, wr = {
-		.wr_id = WR_ID(slot->index, WR_RECV),
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
-	int ret = ibv_post_recv(c->qp, &wr, &bad);
-
-	if (ret)
-		return -ret;
-	serve_slot_move(slot, NULL);
-	c->posted++;
-	return 0;
-}
-
 /* As many receives as the peer was told, if there are slots */
 void serve_io_refill(struct serve_conn *c)
 {
-	struct serve_slot *slot;
-
-	while (c->state != SERVE_CLOSING && c->posted + c->withheld < c->s->cfg.recv_depth) {
-		slot = TAILQ_FIRST(&c->free);
-		if (!slot)
-			return;
-		if (post_recv(slot))
-			serve_close(c, "a receive could not be posted");
-	}
+	if (c->state != SERVE_CLOSING && serve_pool_refill(c->pool, c->qp))
+		serve_close(c, "a receive could not be posted");
 }
 
 /* Nothing is left to do for its message */
 void serve_slot_done(struct serve_slot *slot)
 {
-	serve_slot_move(slot, &slot->conn->free);
+	serve_slot_move(slot, &slot->pool->free);
 	serve_io_refill(slot->conn);
 }
 
@@ -110,7 +49,8 @@ void serve_slot_done(struct serve_slot *slot)
 /* The last there is must come back, or nothing would be free again */
 static bool must_signal(struct serve_conn *c, const struct serve_slot *slot)
 {
-	return slot->later_ms || TAILQ_EMPTY(&c->free) || c->unsignaled + 1 >= SIGNAL_EVERY;
+	return slot->later_ms || TAILQ_EMPTY(&c->pool->free) ||
+	       c->unsignaled + 1 >= SERVE_SIGNAL_EVERY;
 }
 
 static void post_send(struct serve_slot *slot, struct ibv_send_wr *wr, bool signaled)
@@ -131,10 +71,10 @@ void serve_reply(struct serve_slot *slot, uint32_t status, uint32_t len)
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)slot->buf,
 		.length = (uint32_t)sizeof(struct rtgt_msg) + len,
-		.lkey = c->bufs_mr->lkey,
+		.lkey = c->pool->mr->lkey,
 	};
 	struct ibv_send_wr wr = {
-		.wr_id = WR_ID(slot->index, WR_REPLY),
+		.wr_id = SERVE_WR_ID(slot->index, SERVE_WR_REPLY),
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
@@ -158,7 +98,7 @@ void serve_xfer(struct serve_slot *slot, enum ibv_wr_opcode opcode, struct ibv_s
 		uint64_t addr, void (*then)(struct serve_slot *slot))
 {
 	struct ibv_send_wr wr = {
-		.wr_id = WR_ID(slot->index, WR_XFER),
+		.wr_id = SERVE_WR_ID(slot->index, SERVE_WR_XFER),
 		.sg_list = sge,
 		.num_sge = 1,
 		.opcode = opcode,
@@ -187,7 +127,7 @@ void serve_bind(struct serve_slot *slot, struct serve_map *map[], unsigned int n
 	for (int i = 0; i < n; i++) {
 		bool last = i + 1 == n;
 
-		wr[i].wr_id = WR_ID(slot->index, WR_BIND);
+		wr[i].wr_id = SERVE_WR_ID(slot->index, SERVE_WR_BIND);
 		wr[i].next = last ? NULL : &wr[i + 1];
 		wr[i].send_flags = last ? IBV_SEND_SIGNALED : 0;
 	}
@@ -219,15 +159,15 @@ static void sent(struct serve_conn *c, struct serve_slot *slot, unsigned int wha
 	struct serve_slot *first;
 
 	while ((first = TAILQ_FIRST(&c->sending)) && first != slot)
-		serve_slot_move(first, &c->free);
-	if (what != WR_REPLY)
+		serve_slot_move(first, &c->pool->free);
+	if (what != SERVE_WR_REPLY)
 		serve_slot_move(slot, NULL);
 	else if (slot->later_ms)
 		wait_for_time(slot);
 	else
-		serve_slot_move(slot, &c->free);
+		serve_slot_move(slot, &c->pool->free);
 	serve_io_refill(c);
-	if (what != WR_REPLY)
+	if (what != SERVE_WR_REPLY)
 		slot->then(slot);
 }
 
@@ -278,15 +218,15 @@ static void received(struct serve_conn *c, struct serve_slot *slot, const struct
 static void complete(struct serve_conn *c, const struct ibv_wc *wc)
 {
 	struct serve_slot *slot = wr_slot(c, wc->wr_id);
-	unsigned int what = wc->wr_id & 3;
+	unsigned int what = wc->wr_id & ((1u << SERVE_WR_BITS) - 1);
 	bool good = wc->status == IBV_WC_SUCCESS;
 
-	if (what == WR_RECV)
-		c->posted--;
+	if (what == SERVE_WR_RECV)
+		c->pool->posted--;
 	if (c->state == SERVE_CLOSING) {
-		if (what == WR_RECV && wc->status == IBV_WC_WR_FLUSH_ERR)
+		if (what == SERVE_WR_RECV && wc->status == IBV_WC_WR_FLUSH_ERR)
 			serve_count(c->s, RTGT_RECV_FLUSHED, 1);
-	} else if (what == WR_RECV) {
+	} else if (what == SERVE_WR_RECV) {
 		if (good)
 			received(c, slot, wc);
 		else
@@ -317,34 +257,18 @@ bool serve_io_poll(struct serve_conn *c)
 
 /* ------------------------------------------------------------------- the queue pair */
 
-static int make_slots(struct serve_conn *c)
+static int make_pool(struct serve_conn *c)
 {
-	uint32_t size = (c->s->cfg.recv_size + 63) & ~63u;
+	int ret = serve_pool_create(&c->pool, &c->s->cfg, c->domain->pd);
 
-	c->nr_slots = 2 * c->s->cfg.recv_depth + SIGNAL_EVERY;
-	c->slots = calloc(c->nr_slots, sizeof(*c->slots));
-	if (!c->slots)
-		return -ENOMEM;
-	c->bufs_len = (size_t)size * c->nr_slots;
-	c->bufs = mmap(NULL, c->bufs_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		       -1, 0);
-	if (c->bufs == MAP_FAILED) {
-		c->bufs = NULL;
-		return -errno;
-	}
-	for (unsigned int i = 0; i < c->nr_slots; i++) {
-		c->slots[i].conn = c;
-		c->slots[i].index = i;
-		c->slots[i].buf = (uint8_t *)c->bufs + (size_t)size * i;
-		serve_slot_move(&c->slots[i], &c->free);
-	}
-	c->bufs_mr = ibv_reg_mr(c->domain->pd, c->bufs, c->bufs_len, IBV_ACCESS_LOCAL_WRITE);
-	return c->bufs_mr ? 0 : -errno;
+	for (unsigned int i = 0; !ret && i < c->pool->nr; i++)
+		c->pool->slots[i].conn = c;
+	return ret;
 }
 
 static int make_qp(struct serve_conn *c)
 {
-	uint32_t wrs = c->nr_slots * (c->s->cfg.private ? SLOT_WRS : 1) + BINDS;
+	uint32_t wrs = c->pool->nr * (c->s->cfg.private ? SLOT_WRS : 1) + BINDS;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
 		.qp_context = c,
@@ -390,7 +314,7 @@ static int modify(struct serve_conn *c, enum ibv_qp_state state)
  */
 int serve_io_create(struct serve_conn *c)
 {
-	int ret = make_slots(c);
+	int ret = make_pool(c);
 
 	if (!ret)
 		ret = make_qp(c);
@@ -408,17 +332,11 @@ int serve_io_create(struct serve_conn *c)
 /* At whatever stage serve_io_create() stopped */
 void serve_io_destroy(struct serve_conn *c)
 {
-	for (unsigned int i = 0; i < c->nr_slots && c->slots; i++)
-		serve_slot_move(&c->slots[i], NULL);
 	if (c->qp)
 		ibv_destroy_qp(c->qp);
 	if (c->cq) {
 		ibv_ack_cq_events(c->cq, c->events);
 		ibv_destroy_cq(c->cq);
 	}
-	if (c->bufs_mr)
-		ibv_dereg_mr(c->bufs_mr);
-	if (c->bufs)
-		munmap(c->bufs, c->bufs_len);
-	free(c->slots);
+	serve_pool_destroy(c->pool);
 }

@@ -231,7 +231,7 @@ void serve_message(struct serve_slot *slot)
 	status = rtgt_decode_msg(slot->buf, slot->len, &slot->rq);
 	if (status == RTGT_OK && slot->rq.op == RTGT_MSG_WITHHOLD && slot->rq.ms) {
 		slot->later_ms = slot->rq.ms;
-		c->withheld++;
+		slot->pool->withheld++;
 	}
 	serve_io_refill(c);
 	if (status == RTGT_OK)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt serve: a pool of slots, the buffers messages come and go in.
+ *
+ * A receive that completes is replaced by a free slot at once, before its request is
+ * looked at, so the peer finds recv_depth of them whatever that request takes.  A reply
+ * is sent from the slot that brought the request.  One reply in SERVE_SIGNAL_EVERY asks
+ * for a completion, which stands for those before it; so a slot is free again some
+ * replies later, and there are more of them than receives:
+ *
+ *	recv_depth		posted
+ *	recv_depth		being worked on or under way
+ *	SERVE_SIGNAL_EVERY	under way, with no completion asked for
+ *
+ * A peer that asks for more at a time finds receives missing, is told so by the device
+ * (RNR) and repeats: nothing is allocated for a request.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "serve.h"
+
+/* A slot is in one list, or, NULL, with the device */
+void serve_slot_move(struct serve_slot *slot, struct serve_slots *list)
+{
+	if (slot->list)
+		TAILQ_REMOVE(slot->list, slot, entry);
+	slot->list = list;
+	if (list)
+		TAILQ_INSERT_TAIL(list, slot, entry);
+}
+
+static int post_recv(struct serve_slot *slot, struct ibv_qp *qp)
+{
+	struct serve_pool *pool = slot->pool;
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)slot->buf,
+		.length = pool->size,
+		.lkey = pool->mr->lkey,
+	};
+	struct ibv_recv_wr *bad, wr = {
+		.wr_id = SERVE_WR_ID(slot->index, SERVE_WR_RECV),
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	int ret = ibv_post_recv(qp, &wr, &bad);
+
+	if (ret)
+		return -ret;
+	serve_slot_move(slot, NULL);
+	pool->posted++;
+	return 0;
+}
+
+/* As many receives as peers were told, if there are slots.  0 or a negative errno */
+int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp)
+{
+	struct serve_slot *slot;
+	int ret = 0;
+
+	while (!ret && pool->posted + pool->withheld < pool->depth) {
+		slot = TAILQ_FIRST(&pool->free);
+		if (!slot)
+			break;
+		ret = post_recv(slot, qp);
+	}
+	return ret;
+}
+
+/* Slots with nothing posted yet, in @pd.  To be destroyed when this returns 0 */
+int serve_pool_create(struct serve_pool **out, const struct serve_cfg *cfg, struct ibv_pd *pd)
+{
+	struct serve_pool *pool = calloc(1, sizeof(*pool));
+	uint32_t stride = (cfg->recv_size + 63) & ~63u;
+	int ret;
+
+	if (!pool)
+		return -ENOMEM;
+	TAILQ_INIT(&pool->free);
+	pool->depth = cfg->recv_depth;
+	pool->size = cfg->recv_size;
+	pool->nr = 2 * cfg->recv_depth + SERVE_SIGNAL_EVERY;
+	pool->bufs_len = (size_t)stride * pool->nr;
+	pool->bufs = mmap(NULL, pool->bufs_len, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pool->bufs == MAP_FAILED)
+		pool->bufs = NULL;
+	else
+		pool->mr = ibv_reg_mr(pd, pool->bufs, pool->bufs_len, IBV_ACCESS_LOCAL_WRITE);
+	if (pool->mr)
+		pool->slots = calloc(pool->nr, sizeof(*pool->slots));
+	if (!pool->slots) {
+		ret = -errno;
+		serve_pool_destroy(pool);
+		return ret;
+	}
+	for (unsigned int i = 0; i < pool->nr; i++) {
+		pool->slots[i].pool = pool;
+		pool->slots[i].index = i;
+		pool->slots[i].buf = (uint8_t *)pool->bufs + (size_t)stride * i;
+		serve_slot_move(&pool->slots[i], &pool->free);
+	}
+	*out = pool;
+	return 0;
+}
+
+/* No queue pair uses it any more; whatever its slots waited for is forgotten */
+void serve_pool_destroy(struct serve_pool *pool)
+{
+	if (!pool)
+		return;
+	for (unsigned int i = 0; pool->slots && i < pool->nr; i++)
+		serve_slot_move(&pool->slots[i], NULL);
+	if (pool->mr)
+		ibv_dereg_mr(pool->mr);
+	if (pool->bufs)
+		munmap(pool->bufs, pool->bufs_len);
+	free(pool->slots);
+	free(pool);
+}
