@@ -172,6 +172,23 @@ sick_client() {
 	finish sick
 }
 
+# More clients than there are slots (2 * recv_depth + 8) have had one: those that broke in
+# a receive, and those that took their answer and now say nothing.
+srq_slots() {
+	target_port srq=1 recv_depth=2 recv_size=256
+	tolerate_log "non-flush error status"
+	background silent probe hold count=16
+	said silent ready=16
+	tell silent burst
+	said silent alive=16
+	for _ in {1..12}; do
+		probe access op=send body=241 >/dev/null
+	done
+	expect_counters conns_closed=12 recv_msgs=16
+	borrowed transports srq_has 2
+	finish silent
+}
+
 # A long checksum is done in steps: others are served between them.
 long_checksum() {
 	local bytes=$((SLOW << 26))
@@ -204,7 +221,7 @@ refused_words() {
 		addr 198.51.100|an IPv4 or IPv6 address
 		service rping|rping and sink are the kernel target's
 		transport ud|uc and ud are the kernel target's
-		srq 1|is for the kernel's target
+		srq 2|0 or 1
 		idle_ms 86400001|0 to 86400000
 		scope both|shared or private
 		recv_size 63|64 to 2097152
@@ -244,6 +261,7 @@ borrow verbs send-imm
 borrow refuse read-access write-stale
 borrow tools ping-all
 borrow services idle-requests
+borrow transports srq-many srq-rnr
 more borrow messages echo-largest bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
 	bad-revokes-private bad-withholds notify plain
 more borrow connect bad-reqs plain-listed size-longer full iova-shared two-ports race-wire-private
@@ -252,6 +270,7 @@ more borrow revoke unreachable by-peer-shared
 more borrow regions private extent-rest
 more borrow verbs flush
 more borrow services idle-writes rping-of-rtgt
+more borrow transports srq-broken srq-private
 more borrow refuse faa-misaligned read-depth send-rnr
 limit 30
 tcase alike-shared "it tells clients, and counts, what the kernel's target does, shared" alike shared
@@ -262,6 +281,7 @@ tcase printed "counters are printed on SIGUSR1 and at the end, connections with 
 tcase poll "with --poll it serves as well" polled
 tcase windows "with --windows a client can kill its keys and have new ones" windows
 more tcase sick "a client that takes no answers does not keep the others" sick_client
+more tcase srq-slots "with srq nobody keeps a receive from the others: who broke, who is silent" srq_slots
 more tcase long-checksum "others are served while a long checksum is made" long_checksum
 more tcase refused-words "what is wrong on the command line is told, with what is taken" refused_words
 tcase cannot "where it cannot serve it says why" cannot_serve

@@ -258,7 +258,7 @@ static int open_device(struct server *s)
 		return 0;
 	if (ret == -EOPNOTSUPP)
 		return rtgt_fail(&s->err, EOPNOTSUPP,
-				 "the device %s will not do: it is iWARP, or it cannot FLUSH and a region's access has that",
+				 "the device %s will not do: it is iWARP, or it has no SRQ and srq is 1, or it cannot FLUSH and a region's access has that",
 				 ibv_get_device_name(s->listener->verbs->device));
 	if (ret == -ENOMEM)
 		return rtgt_fail(&s->err, ENOMEM,
@@ -326,12 +326,7 @@ static int begin(struct server *s)
 /* At whatever stage begin() stopped */
 static void end(struct server *s)
 {
-	struct serve_conn *c;
-
-	s->stop = true;
-	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry))
-		serve_close(c, "the server ends");
-	serve_reap(s);
+	serve_close_all(s);
 	serve_devices_close(s);
 	if (s->listener)
 		rdma_destroy_id(s->listener);

@@ -47,7 +47,7 @@ struct serve_spec {
 
 struct serve_cfg {
 	struct sockaddr_storage addr;
-	bool private;
+	bool private, srq;
 	uint32_t max_conns, recv_size, recv_depth, idle_ms;
 	uint64_t mr_max;
 	unsigned int nr_regions;
@@ -89,10 +89,14 @@ struct serve_map {
 	bool windowed, dead;
 };
 
-/* A protection domain with all regions: of a device, or of a private connection */
+/*
+ * A protection domain with all regions: of a device, or of a private connection.  With srq
+ * it has the @pool of its connections.
+ */
 struct serve_domain {
 	struct serve_device *dev;
 	struct ibv_pd *pd;
+	struct serve_pool *pool;
 	unsigned int nr;
 	struct serve_map map[RTGT_MAX_REGIONS];
 };
@@ -111,7 +115,8 @@ TAILQ_HEAD(serve_slots, serve_slot);
 
 /*
  * A message's place.  It is posted as a receive (@list is NULL), or in one list: free, in
- * the send queue, waiting for its turn or for its time.
+ * the send queue, waiting for its turn or for its time.  @conn is whose message it holds;
+ * of an SRQ, NULL while it holds none, or one of a connection that is gone.
  */
 struct serve_slot {
 	TAILQ_ENTRY(serve_slot) entry;
@@ -130,7 +135,7 @@ struct serve_slot {
 };
 
 /* What a work request was posted for; its wr_id has this and a slot's index */
-enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND };
+enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRAIN };
 #define SERVE_WR_BITS	3
 #define SERVE_WR_ID(index, what)	((uint64_t)(index) << SERVE_WR_BITS | (what))
 
@@ -138,8 +143,9 @@ enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND };
 #define SERVE_SIGNAL_EVERY	8
 
 /*
- * The slots of a connection.  @posted receives are with the device, @withheld will be
- * later; the two are together at most @depth.
+ * The slots of a connection, or, with an @srq, of all connections of a domain.  @posted
+ * receives are with the device, @withheld will be later; the two are together at most
+ * @depth.
  */
 struct serve_pool {
 	struct serve_slots free;
@@ -149,6 +155,7 @@ struct serve_pool {
 	void *bufs;
 	size_t bufs_len;
 	struct ibv_mr *mr;
+	struct ibv_srq *srq;
 };
 
 enum serve_state {
@@ -159,7 +166,8 @@ enum serve_state {
 
 /*
  * A connection.  Where idle_ms is set it is @timed, once established: in the server's list
- * by the time, @active_ns, when something was received from it.
+ * by the time, @active_ns, when something was received from it.  @draining, what its queue
+ * pair took of an SRQ is still to come.
  */
 struct serve_conn {
 	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry, timed_entry;
@@ -180,7 +188,7 @@ struct serve_conn {
 	struct serve_pool *pool;
 	unsigned int unsignaled;
 	struct serve_slots sending;
-	bool plain, can_read, accepted;
+	bool plain, can_read, accepted, draining;
 	uint32_t refusal, refusal_arg;
 	uint64_t recv_msgs, imms, replies;
 };
@@ -241,7 +249,9 @@ void serve_cm_event(struct server *s, void *arg);
 void serve_active(struct serve_conn *c);
 void serve_close(struct serve_conn *c, const char *why);
 void serve_qp_failed(struct serve_conn *c, const char *why);
+void serve_drained(struct serve_conn *c);
 void serve_reap(struct server *s);
+void serve_close_all(struct server *s);
 const char *serve_state_name(const struct serve_conn *c);
 
 /* serve_pool.c; 0 or a negative errno */
@@ -249,9 +259,12 @@ void serve_slot_move(struct serve_slot *slot, struct serve_slots *list);
 int serve_pool_create(struct serve_pool **pool, const struct serve_cfg *cfg, struct ibv_pd *pd);
 void serve_pool_destroy(struct serve_pool *pool);
 int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp);
+void serve_pool_leave(struct serve_pool *pool, const struct serve_conn *c,
+		      const struct serve_slots *later);
 
 /* serve_io.c */
 int serve_io_create(struct serve_conn *c);
+bool serve_io_drain(struct serve_conn *c);
 void serve_io_destroy(struct serve_conn *c);
 bool serve_io_poll(struct serve_conn *c);
 void serve_io_refill(struct serve_conn *c);

@@ -27,6 +27,8 @@ static const char help[] =
 "  addr 0.0.0.0        IPv4 or IPv6 address to listen on\n"
 "  port 7471           1 to 65535\n"
 "  scope shared        shared: one memory for all connections; private: each has its own\n"
+"  srq 0               1: the connections of a shared port use one shared receive queue, of\n"
+"                      recv_depth receives, for each device\n"
 "  max_conns 1024      connections at a time, 1 to 65536\n"
 "  recv_size 4096      bytes of the largest SEND taken, 64 to 2M (K, M)\n"
 "  recv_depth 16       SENDs held at a time, 1 to 4096\n"
@@ -177,6 +179,11 @@ static int port_value(struct serve_cfg *cfg, const char *key, const char *text)
 		return words(text, "rtgt", NULL);
 	if (!strcmp(key, "transport"))
 		return words(text, "rc", NULL);
+	if (!strcmp(key, "srq")) {
+		which = words(text, "0", "1");
+		cfg->srq = which == 1;
+		return which < 0 ? which : 0;
+	}
 	if (!strcmp(key, "max_conns"))
 		return number(text, 1, 65536, &cfg->max_conns);
 	if (!strcmp(key, "recv_size"))
@@ -248,8 +255,6 @@ static int add_pair(struct serve_cfg *cfg, const char *key, const char *value)
 			       spec ? "a region" : "the port");
 	if (!value)
 		return misused("%s needs a value", attr->name);
-	if (!strcmp(attr->name, "srq"))
-		return misused("%s is for the kernel's target (rtgt port add) only", attr->name);
 	if (spec ? region_value(spec, attr->name, value) : port_value(cfg, attr->name, value))
 		return bad_value(attr, value);
 	return EXIT_OK;

@@ -95,19 +95,48 @@ static void destroy(struct serve_conn *c)
 	free(c);
 }
 
-/* Release what was closed; no completion of it is being worked on */
+static void say_goodbye(struct serve_conn *c)
+{
+	if (c->accepted)
+		rdma_disconnect(c->cm_id);
+	else
+		reject(c->s, c, c->refusal, c->refusal_arg);
+}
+
+/* Release what was closed, when it is drained; no completion of it is being worked on */
 void serve_reap(struct server *s)
 {
 	struct serve_conn *c;
 
 	while ((c = TAILQ_FIRST(&s->dying))) {
 		TAILQ_REMOVE(&s->dying, c, dying_entry);
-		if (c->accepted)
-			rdma_disconnect(c->cm_id);
-		else
-			reject(s, c, c->refusal, c->refusal_arg);
+		if (!c->draining) {
+			say_goodbye(c);
+			c->draining = serve_io_drain(c);
+			if (c->draining)
+				continue;
+		}
 		destroy(c);
 	}
+}
+
+/* The last completion there can be of its queue pair has come */
+void serve_drained(struct serve_conn *c)
+{
+	TAILQ_INSERT_TAIL(&c->s->dying, c, dying_entry);
+}
+
+/* The server ends: whatever state they are in, and whatever they wait for */
+void serve_close_all(struct server *s)
+{
+	struct serve_conn *c;
+
+	s->stop = true;
+	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry))
+		serve_close(c, "the server ends");
+	serve_reap(s);
+	while ((c = TAILQ_FIRST(&s->conns)))
+		destroy(c);
 }
 
 /* ---------------------------------------------------------------------- the REQ */
@@ -198,6 +227,7 @@ static int accept_conn(struct serve_conn *c)
 	param.private_data_len = (uint8_t)welcome(c, priv, sizeof(priv));
 	param.flow_control = 1;
 	param.rnr_retry_count = 7;
+	param.srq = c->s->cfg.srq;
 	param.qp_num = c->qp->qp_num;
 	if (rdma_accept(c->cm_id, &param))
 		return -errno;
@@ -225,6 +255,7 @@ static void windows_bound(struct serve_slot *slot)
 /* The keys are valid before the peer has them: where they are windows', that takes a turn */
 static int accept_bound(struct serve_conn *c)
 {
+	struct serve_slot *slot = TAILQ_FIRST(&c->pool->free);
 	struct serve_map *map[RTGT_MAX_REGIONS];
 	unsigned int nr = 0;
 
@@ -233,7 +264,8 @@ static int accept_bound(struct serve_conn *c)
 			map[nr++] = &c->domain->map[i];
 	if (!nr)
 		return accept_conn(c);
-	serve_bind(TAILQ_FIRST(&c->pool->free), map, nr, windows_bound);
+	slot->conn = c;
+	serve_bind(slot, map, nr, windows_bound);
 	return 0;
 }
 

@@ -51,6 +51,7 @@ static void asyncs(struct server *s, void *arg)
 		case IBV_EVENT_QP_FATAL:
 		case IBV_EVENT_QP_REQ_ERR:
 		case IBV_EVENT_QP_ACCESS_ERR:
+		case IBV_EVENT_QP_LAST_WQE_REACHED:
 			c = ev.element.qp->qp_context;
 			serve_qp_failed(c, "the device refused what the peer did");
 			break;
@@ -84,6 +85,8 @@ static int device_open(struct server *s, struct serve_device *dev)
 	if (dev->verbs->device->transport_type == IBV_TRANSPORT_IWARP)
 		return -EOPNOTSUPP;
 	ret = -ibv_query_device_ex(dev->verbs, NULL, &dev->attr);
+	if (!ret && s->cfg.srq && !dev->attr.orig_attr.max_srq)
+		ret = -EOPNOTSUPP;
 	if (!ret)
 		ret = nonblocking(dev->verbs->async_fd);
 	if (!ret)

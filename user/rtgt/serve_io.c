@@ -5,6 +5,10 @@
  * Errors.  A receive that is flushed, or fails, while the connection stands: the device
  * refused what the peer did.  A send or a transfer that fails: the peer's device refused
  * what we did.  Both end the connection.  What is flushed while it ends is the normal end.
+ *
+ * An SRQ's receives are not flushed: the device tells by an event that the queue pair is in
+ * error.  And a receive it had taken by then must not be lost to the others: before such a
+ * queue pair is destroyed it is drained, which takes some turns of the loop.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,7 +37,9 @@ static struct serve_slot *wr_slot(const struct serve_conn *c, uint64_t id)
 /* As many receives as the peer was told, if there are slots */
 void serve_io_refill(struct serve_conn *c)
 {
-	if (c->state != SERVE_CLOSING && serve_pool_refill(c->pool, c->qp))
+	if (c->state == SERVE_CLOSING && !c->pool->srq)
+		return;
+	if (serve_pool_refill(c->pool, c->qp))
 		serve_close(c, "a receive could not be posted");
 }
 
@@ -41,7 +47,10 @@ void serve_io_refill(struct serve_conn *c)
 void serve_slot_done(struct serve_slot *slot)
 {
 	serve_slot_move(slot, &slot->pool->free);
-	serve_io_refill(slot->conn);
+	if (slot->conn)
+		serve_io_refill(slot->conn);
+	else
+		serve_pool_refill(slot->pool, NULL);
 }
 
 /* ----------------------------------------------------------------------- sending */
@@ -49,7 +58,7 @@ void serve_slot_done(struct serve_slot *slot)
 /* The last there is must come back, or nothing would be free again */
 static bool must_signal(struct serve_conn *c, const struct serve_slot *slot)
 {
-	return slot->later_ms || TAILQ_EMPTY(&c->pool->free) ||
+	return c->pool->srq || slot->later_ms || TAILQ_EMPTY(&c->pool->free) ||
 	       c->unsignaled + 1 >= SERVE_SIGNAL_EVERY;
 }
 
@@ -221,9 +230,13 @@ static void complete(struct serve_conn *c, const struct ibv_wc *wc)
 	unsigned int what = wc->wr_id & ((1u << SERVE_WR_BITS) - 1);
 	bool good = wc->status == IBV_WC_SUCCESS;
 
-	if (what == SERVE_WR_RECV)
+	if (what == SERVE_WR_RECV) {
 		c->pool->posted--;
-	if (c->state == SERVE_CLOSING) {
+		slot->conn = c;
+	}
+	if (what == SERVE_WR_DRAIN) {
+		serve_drained(c);
+	} else if (c->state == SERVE_CLOSING) {
 		if (what == SERVE_WR_RECV && wc->status == IBV_WC_WR_FLUSH_ERR)
 			serve_count(c->s, RTGT_RECV_FLUSHED, 1);
 	} else if (what == SERVE_WR_RECV) {
@@ -259,8 +272,12 @@ bool serve_io_poll(struct serve_conn *c)
 
 static int make_pool(struct serve_conn *c)
 {
-	int ret = serve_pool_create(&c->pool, &c->s->cfg, c->domain->pd);
+	int ret;
 
+	c->pool = c->domain->pool;
+	if (c->pool)
+		return 0;
+	ret = serve_pool_create(&c->pool, &c->s->cfg, c->domain->pd);
 	for (unsigned int i = 0; !ret && i < c->pool->nr; i++)
 		c->pool->slots[i].conn = c;
 	return ret;
@@ -268,13 +285,15 @@ static int make_pool(struct serve_conn *c)
 
 static int make_qp(struct serve_conn *c)
 {
-	uint32_t wrs = c->pool->nr * (c->s->cfg.private ? SLOT_WRS : 1) + BINDS;
+	/* and one to drain it */
+	uint32_t wrs = c->pool->nr * (c->s->cfg.private ? SLOT_WRS : 1) + BINDS + 1;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
 		.qp_context = c,
+		.srq = c->pool->srq,
 		.cap = {
 			.max_send_wr = wrs,
-			.max_recv_wr = c->s->cfg.recv_depth,
+			.max_recv_wr = c->pool->srq ? 0 : c->pool->depth,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
 		},
@@ -329,6 +348,24 @@ int serve_io_create(struct serve_conn *c)
 	return ret ? ret : modify(c, IBV_QPS_RTS);
 }
 
+/*
+ * Have the device give back what the queue pair took of an SRQ others use: it is flushed,
+ * and what is posted last completes last.  Whether that is to be waited for.
+ */
+bool serve_io_drain(struct serve_conn *c)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = SERVE_WR_ID(0, SERVE_WR_DRAIN),
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (!c->accepted || !c->pool->srq || c->s->cfg.private || c->s->stop)
+		return false;
+	return !ibv_modify_qp(c->qp, &attr, IBV_QP_STATE) && !ibv_post_send(c->qp, &wr, &bad);
+}
+
 /* At whatever stage serve_io_create() stopped */
 void serve_io_destroy(struct serve_conn *c)
 {
@@ -338,5 +375,8 @@ void serve_io_destroy(struct serve_conn *c)
 		ibv_ack_cq_events(c->cq, c->events);
 		ibv_destroy_cq(c->cq);
 	}
-	serve_pool_destroy(c->pool);
+	if (c->pool && c->pool->srq)
+		serve_pool_leave(c->pool, c, &c->s->later);
+	else
+		serve_pool_destroy(c->pool);
 }

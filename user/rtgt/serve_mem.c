@@ -388,7 +388,8 @@ static int map_create(struct serve_domain *dom, struct server *s, unsigned int r
 
 /*
  * A protection domain with all regions, each key valid: of the memory all share, or, not
- * 0, of memory of connection @conn's own.  To be destroyed when this returns 0.
+ * 0, of memory of connection @conn's own.  With srq the receives are there as well.  To be
+ * destroyed when this returns 0.
  */
 int serve_domain_create(struct serve_domain **out, struct server *s, struct serve_device *dev,
 			uint32_t conn)
@@ -402,6 +403,8 @@ int serve_domain_create(struct serve_domain **out, struct server *s, struct serv
 	dom->pd = ibv_alloc_pd(dev->verbs);
 	if (!dom->pd)
 		ret = -errno;
+	if (!ret && s->cfg.srq)
+		ret = serve_pool_create(&dom->pool, &s->cfg, dom->pd);
 	while (!ret && dom->nr < s->cfg.nr_regions) {
 		ret = map_create(dom, s, dom->nr, conn);
 		dom->nr++;
@@ -420,6 +423,7 @@ void serve_domain_destroy(struct serve_domain *dom, bool private)
 		return;
 	for (unsigned int i = 0; i < dom->nr; i++)
 		map_destroy(&dom->map[i], private);
+	serve_pool_destroy(dom->pool);
 	if (dom->pd)
 		ibv_dealloc_pd(dom->pd);
 	free(dom);

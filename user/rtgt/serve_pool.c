@@ -14,6 +14,9 @@
  *
  * A peer that asks for more at a time finds receives missing, is told so by the device
  * (RNR) and repeats: nothing is allocated for a request.
+ *
+ * With an SRQ a slot belongs to no connection but while it holds a message of one, and all
+ * replies complete: a connection that says nothing more would keep its last ones' slots.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,16 +47,25 @@ static int post_recv(struct serve_slot *slot, struct ibv_qp *qp)
 		.sg_list = &sge,
 		.num_sge = 1,
 	};
-	int ret = ibv_post_recv(qp, &wr, &bad);
+	int ret;
 
+	if (pool->srq)
+		ret = ibv_post_srq_recv(pool->srq, &wr, &bad);
+	else
+		ret = ibv_post_recv(qp, &wr, &bad);
 	if (ret)
 		return -ret;
+	if (pool->srq)
+		slot->conn = NULL;
 	serve_slot_move(slot, NULL);
 	pool->posted++;
 	return 0;
 }
 
-/* As many receives as peers were told, if there are slots.  0 or a negative errno */
+/*
+ * As many receives as peers were told, if there are slots: in the pool's SRQ or else on
+ * @qp.  0 or a negative errno.
+ */
 int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp)
 {
 	struct serve_slot *slot;
@@ -68,19 +80,10 @@ int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp)
 	return ret;
 }
 
-/* Slots with nothing posted yet, in @pd.  To be destroyed when this returns 0 */
-int serve_pool_create(struct serve_pool **out, const struct serve_cfg *cfg, struct ibv_pd *pd)
+static int make_slots(struct serve_pool *pool, struct ibv_pd *pd)
 {
-	struct serve_pool *pool = calloc(1, sizeof(*pool));
-	uint32_t stride = (cfg->recv_size + 63) & ~63u;
-	int ret;
+	uint32_t stride = (pool->size + 63) & ~63u;
 
-	if (!pool)
-		return -ENOMEM;
-	TAILQ_INIT(&pool->free);
-	pool->depth = cfg->recv_depth;
-	pool->size = cfg->recv_size;
-	pool->nr = 2 * cfg->recv_depth + SERVE_SIGNAL_EVERY;
 	pool->bufs_len = (size_t)stride * pool->nr;
 	pool->bufs = mmap(NULL, pool->bufs_len, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -90,19 +93,71 @@ int serve_pool_create(struct serve_pool **out, const struct serve_cfg *cfg, stru
 		pool->mr = ibv_reg_mr(pd, pool->bufs, pool->bufs_len, IBV_ACCESS_LOCAL_WRITE);
 	if (pool->mr)
 		pool->slots = calloc(pool->nr, sizeof(*pool->slots));
-	if (!pool->slots) {
-		ret = -errno;
-		serve_pool_destroy(pool);
-		return ret;
-	}
+	if (!pool->slots)
+		return -errno;
 	for (unsigned int i = 0; i < pool->nr; i++) {
 		pool->slots[i].pool = pool;
 		pool->slots[i].index = i;
 		pool->slots[i].buf = (uint8_t *)pool->bufs + (size_t)stride * i;
 		serve_slot_move(&pool->slots[i], &pool->free);
 	}
-	*out = pool;
 	return 0;
+}
+
+static int make_srq(struct serve_pool *pool, struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = pool->depth, .max_sge = 1 } };
+
+	pool->srq = ibv_create_srq(pd, &attr);
+	return pool->srq ? serve_pool_refill(pool, NULL) : -errno;
+}
+
+/*
+ * Slots in @pd; all receives are posted if they are an SRQ's, or else none yet.  To be
+ * destroyed when this returns 0.
+ */
+int serve_pool_create(struct serve_pool **out, const struct serve_cfg *cfg, struct ibv_pd *pd)
+{
+	struct serve_pool *pool = calloc(1, sizeof(*pool));
+	int ret;
+
+	if (!pool)
+		return -ENOMEM;
+	TAILQ_INIT(&pool->free);
+	pool->depth = cfg->recv_depth;
+	pool->size = cfg->recv_size;
+	pool->nr = 2 * cfg->recv_depth + SERVE_SIGNAL_EVERY;
+	ret = make_slots(pool, pd);
+	if (!ret && cfg->srq)
+		ret = make_srq(pool, pd);
+	if (ret)
+		serve_pool_destroy(pool);
+	else
+		*out = pool;
+	return ret;
+}
+
+/*
+ * A connection leaves the others the slots it had.  What it withheld stays withheld for
+ * its time, in @later; of a reply that never left nothing is known, and it comes back.
+ */
+void serve_pool_leave(struct serve_pool *pool, const struct serve_conn *c,
+		      const struct serve_slots *later)
+{
+	for (unsigned int i = 0; i < pool->nr; i++) {
+		struct serve_slot *slot = &pool->slots[i];
+
+		if (slot->conn != c)
+			continue;
+		slot->conn = NULL;
+		if (slot->list == later)
+			continue;
+		if (slot->later_ms)
+			pool->withheld--;
+		slot->later_ms = 0;
+		serve_slot_move(slot, &pool->free);
+	}
+	serve_pool_refill(pool, NULL);
 }
 
 /* No queue pair uses it any more; whatever its slots waited for is forgotten */
@@ -112,6 +167,8 @@ void serve_pool_destroy(struct serve_pool *pool)
 		return;
 	for (unsigned int i = 0; pool->slots && i < pool->nr; i++)
 		serve_slot_move(&pool->slots[i], NULL);
+	if (pool->srq)
+		ibv_destroy_srq(pool->srq);
 	if (pool->mr)
 		ibv_dereg_mr(pool->mr);
 	if (pool->bufs)
