@@ -220,7 +220,8 @@ refused_words() {
 		port 65536|1 to 65535
 		addr 198.51.100|an IPv4 or IPv6 address
 		service rping|rping and sink are the kernel target's
-		transport ud|uc and ud are the kernel target's
+		transport ud|ud is the kernel target's
+		--windows scope private transport uc|needs transport rc
 		srq 2|0 or 1
 		idle_ms 86400001|0 to 86400000
 		scope both|shared or private
@@ -246,6 +247,7 @@ refused_words() {
 cannot_serve() {
 	fails_with "no RDMA device has the address 203.0.113.1" rtgt serve addr 203.0.113.1
 	fails_with "cannot make the directory" rtgt serve --state /proc/nowhere addr "$RTGT_TARGET_ADDR"
+	fails_with "no RDMA device has the address 203.0.113.1" rtgt serve addr 203.0.113.1 transport uc
 	target_port
 	fails_with "is in use" rtgt serve addr "$RTGT_TARGET_ADDR" port "$CM_PORT"
 	has "$(probe connect)" result=established
@@ -261,7 +263,7 @@ borrow verbs send-imm
 borrow refuse read-access write-stale
 borrow tools ping-all
 borrow services idle-requests
-borrow transports srq-many srq-rnr
+borrow transports srq-many srq-rnr uc uc-too-long
 more borrow messages echo-largest bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
 	bad-revokes-private bad-withholds notify plain
 more borrow connect bad-reqs plain-listed size-longer full iova-shared two-ports race-wire-private
@@ -270,7 +272,8 @@ more borrow revoke unreachable by-peer-shared
 more borrow regions private extent-rest
 more borrow verbs flush
 more borrow services idle-writes rping-of-rtgt
-more borrow transports srq-broken srq-private
+more borrow transports srq-broken srq-private uc-lost-send uc-lost-imm uc-rkey uc-no-such uc-pull mixed-uc-rc mixed-uc-ud \
+	mixed-rc-uc mixed-space srq-uc ipv6-uc
 more borrow refuse faa-misaligned read-depth send-rnr
 limit 30
 tcase alike-shared "it tells clients, and counts, what the kernel's target does, shared" alike shared

@@ -209,10 +209,10 @@ ud_dropped() { # MALFORMED PROBE-ARGUMENT...
 	expect_counters conns_accepted=1 recv_msgs=4 replies=4 qp_errors=0
 }
 
-# What needs a connection is answered, with an error.
-ud_answered() { # STATUS PROBE-ARGUMENT...
-	target_port transport=ud
-	has "$(probe send transport=ud "${@:2}")" wc=success "status=$1" alive=1
+# What needs a connection, or one with READs, is answered, with an error.
+answered() { # TRANSPORT STATUS PROBE-ARGUMENT...
+	target_port "transport=$1"
+	has "$(probe send "transport=$1" "${@:3}")" wc=success "status=$2" alive=1
 	expect_counters recv_msgs=2 replies=2 malformed=1
 }
 
@@ -422,6 +422,7 @@ more tcase uc-lost-ping "rtgt ping over UC says that a message was lost, and end
 tcase uc-rkey "a WRITE over UC with a wrong key changes nothing, and nobody is told" uc_rkey
 tcase uc-too-long "a SEND over UC longer than its receive ends its connection only" uc_too_long
 tcase uc-no-such "READ, atomics and what needs them are not for UC, and the tool says so" uc_no_such
+tcase uc-pull "a PULL over UC is a depth error: there are no READs" answered uc depth msg_op=4 body=40
 tcase mixed-uc-rc "a UC port is not there for an RC client" mixed uc rc
 more tcase mixed-uc-ud "a UC port is not there for a UD client" mixed uc ud
 tcase mixed-rc-uc "an RC port is not there for a UC client" mixed rc uc
@@ -430,8 +431,8 @@ tcase mixed-space "an RC client in a UC port's port space is rejected" mixed_spa
 tcase ud-too-large "rtgt ping refuses a datagram of more than a packet" ud_too_large
 tcase ud-qkey "a datagram with a wrong Q_Key is dropped" ud_dropped 0 qkey_xor=1
 tcase ud-too-long "a datagram longer than the port takes is dropped" ud_dropped 1 body=241
-tcase ud-pull "a PULL in a datagram is an op error" ud_answered op msg_op=4 body=40
-tcase ud-short "a datagram shorter than its head is a length error" ud_answered length cut=15
+tcase ud-pull "a PULL in a datagram is an op error" answered ud op msg_op=4 body=40
+tcase ud-short "a datagram shorter than its head is a length error" answered ud length cut=15
 tcase ud-full "UD: max_conns is the number of endpoints" ud_full
 tcase ud-disabled "UD: a disabled port is not there, and its endpoint silent" ud_disabled
 tcase ud-version "UD: a request of version 2 is refused" ud_version

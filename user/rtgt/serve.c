@@ -258,7 +258,7 @@ static int open_device(struct server *s)
 		return 0;
 	if (ret == -EOPNOTSUPP)
 		return rtgt_fail(&s->err, EOPNOTSUPP,
-				 "the device %s will not do: it is iWARP, or it has no SRQ and srq is 1, or it cannot FLUSH and a region's access has that",
+				 "the device %s will not do: it is iWARP, or has no queue pairs of this transport, or no SRQ and srq is 1, or cannot FLUSH and a region's access has that",
 				 ibv_get_device_name(s->listener->verbs->device));
 	if (ret == -ENOMEM)
 		return rtgt_fail(&s->err, ENOMEM,
@@ -278,11 +278,52 @@ static const char *address(const struct server *s, char *buf, size_t size)
 			 (const void *)&in->sin_addr, buf, (socklen_t)size);
 }
 
+/* "::" serves IPv6 only, as the kernel's target */
+static void one_family(struct server *s)
+{
+	int on = 1;
+
+	rdma_set_option(s->listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof(on));
+}
+
+/* librdmacm has an identifier for UC only like this: bound, and with a channel of its own */
+static int bind_uc(struct server *s, const char *text)
+{
+	struct rdma_addrinfo where = {
+		.ai_flags = RAI_PASSIVE,
+		.ai_family = s->cfg.addr.ss_family,
+		.ai_qp_type = IBV_QPT_UC,
+		.ai_port_space = RDMA_PS_IB,
+		.ai_src_addr = (struct sockaddr *)&s->cfg.addr,
+		.ai_src_len = s->cfg.addr.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+								 sizeof(struct sockaddr_in),
+	};
+
+	if (rdma_create_ep(&s->listener, &where, NULL, NULL)) {
+		s->listener = NULL;
+		return fail_listen(s, errno, text);
+	}
+	one_family(s);
+	return rdma_migrate_id(s->listener, s->channel) ? fail_listen(s, errno, text) : 0;
+}
+
+static int bind_id(struct server *s, const char *text)
+{
+	if (rdma_create_id(s->channel, &s->listener, NULL, RDMA_PS_TCP)) {
+		s->listener = NULL;
+		return fail(s, errno, "no rdma_cm identifier");
+	}
+	one_family(s);
+	if (rdma_bind_addr(s->listener, (struct sockaddr *)&s->cfg.addr))
+		return fail_listen(s, errno, text);
+	return 0;
+}
+
 static int open_listener(struct server *s)
 {
 	unsigned int port = ntohs(((struct sockaddr_in *)&s->cfg.addr)->sin_port);
 	char text[INET6_ADDRSTRLEN];
-	int ret, on = 1;
+	int ret;
 
 	address(s, text, sizeof(text));
 	s->channel = rdma_create_event_channel();
@@ -294,15 +335,9 @@ static int open_listener(struct server *s)
 	ret = serve_watch(s, s->channel->fd, &s->on_cm);
 	if (ret)
 		return fail(s, -ret, "cannot wait for connections");
-	if (rdma_create_id(s->channel, &s->listener, NULL, RDMA_PS_TCP)) {
-		s->listener = NULL;
-		return fail(s, errno, "no rdma_cm identifier");
-	}
-	/* "::" serves IPv6 only, as the kernel's target */
-	rdma_set_option(s->listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof(on));
-	if (rdma_bind_addr(s->listener, (struct sockaddr *)&s->cfg.addr))
-		return fail_listen(s, errno, text);
-	ret = open_device(s);
+	ret = s->cfg.transport == SERVE_UC ? bind_uc(s, text) : bind_id(s, text);
+	if (!ret)
+		ret = open_device(s);
 	if (ret)
 		return ret;
 	if (rdma_listen(s->listener, BACKLOG))

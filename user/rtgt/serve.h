@@ -45,8 +45,14 @@ struct serve_spec {
 	uint16_t fill;
 };
 
+enum serve_transport {
+	SERVE_RC,
+	SERVE_UC,
+};
+
 struct serve_cfg {
 	struct sockaddr_storage addr;
+	enum serve_transport transport;
 	bool private, srq;
 	uint32_t max_conns, recv_size, recv_depth, idle_ms;
 	uint64_t mr_max;
@@ -241,6 +247,7 @@ int serve_window_bind(struct serve_map *map, struct ibv_send_wr *wr);
 bool serve_domain_invalidated(struct serve_domain *dom, uint32_t rkey);
 
 /* serve_device.c */
+enum ibv_qp_type serve_qp_type(const struct serve_cfg *cfg);
 struct serve_device *serve_device_get(struct server *s, struct ibv_context *verbs, int *ret);
 void serve_devices_close(struct server *s);
 

@@ -208,7 +208,7 @@ static int build(struct serve_conn *c, const struct rdma_conn_param *req)
 	attr = &c->dev->attr.orig_attr;
 	c->param.responder_resources = least(req->responder_resources, attr->max_qp_rd_atom);
 	c->param.initiator_depth = least(req->initiator_depth, attr->max_qp_init_rd_atom);
-	c->can_read = c->param.initiator_depth > 0;
+	c->can_read = c->s->cfg.transport == SERVE_RC && c->param.initiator_depth > 0;
 	if (c->s->cfg.private)
 		ret = serve_domain_create(&c->domain, c->s, c->dev, c->id);
 	else

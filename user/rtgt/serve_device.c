@@ -78,6 +78,46 @@ static void device_close(struct serve_device *dev)
 	free(dev);
 }
 
+enum ibv_qp_type serve_qp_type(const struct serve_cfg *cfg)
+{
+	static const enum ibv_qp_type type[] = {
+		[SERVE_RC] = IBV_QPT_RC,
+		[SERVE_UC] = IBV_QPT_UC,
+	};
+
+	return type[cfg->transport];
+}
+
+/* No attribute of a device tells which queue pairs it has: so it is asked for one */
+static int try_transport(struct serve_device *dev, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = type,
+		.cap = {
+			.max_send_wr = 1,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+	struct ibv_pd *pd = ibv_alloc_pd(dev->verbs);
+	struct ibv_qp *qp = NULL;
+	int ret;
+
+	attr.send_cq = pd ? ibv_create_cq(dev->verbs, 1, NULL, NULL, 0) : NULL;
+	attr.recv_cq = attr.send_cq;
+	if (attr.send_cq)
+		qp = ibv_create_qp(pd, &attr);
+	ret = qp ? 0 : attr.send_cq ? -EOPNOTSUPP : -errno;
+	if (qp)
+		ibv_destroy_qp(qp);
+	if (attr.send_cq)
+		ibv_destroy_cq(attr.send_cq);
+	if (pd)
+		ibv_dealloc_pd(pd);
+	return ret;
+}
+
 static int device_open(struct server *s, struct serve_device *dev)
 {
 	int ret;
@@ -87,6 +127,8 @@ static int device_open(struct server *s, struct serve_device *dev)
 	ret = -ibv_query_device_ex(dev->verbs, NULL, &dev->attr);
 	if (!ret && s->cfg.srq && !dev->attr.orig_attr.max_srq)
 		ret = -EOPNOTSUPP;
+	if (!ret && s->cfg.transport != SERVE_RC)
+		ret = try_transport(dev, serve_qp_type(&s->cfg));
 	if (!ret)
 		ret = nonblocking(dev->verbs->async_fd);
 	if (!ret)

@@ -288,7 +288,7 @@ static int make_qp(struct serve_conn *c)
 	/* and one to drain it */
 	uint32_t wrs = c->pool->nr * (c->s->cfg.private ? SLOT_WRS : 1) + BINDS + 1;
 	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = serve_qp_type(&c->s->cfg),
 		.qp_context = c,
 		.srq = c->pool->srq,
 		.cap = {
