@@ -220,7 +220,8 @@ refused_words() {
 		port 65536|1 to 65535
 		addr 198.51.100|an IPv4 or IPv6 address
 		service rping|rping and sink are the kernel target's
-		transport ud|ud is the kernel target's
+		transport xrc|rc, uc or ud
+		--once transport ud|transport ud has none
 		--windows scope private transport uc|needs transport rc
 		srq 2|0 or 1
 		idle_ms 86400001|0 to 86400000
@@ -263,7 +264,7 @@ borrow verbs send-imm
 borrow refuse read-access write-stale
 borrow tools ping-all
 borrow services idle-requests
-borrow transports srq-many srq-rnr uc uc-too-long
+borrow transports srq-many srq-rnr uc uc-too-long ud-send ud-many ud-too-long ud-full
 more borrow messages echo-largest bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
 	bad-revokes-private bad-withholds notify plain
 more borrow connect bad-reqs plain-listed size-longer full iova-shared two-ports race-wire-private
@@ -273,7 +274,7 @@ more borrow regions private extent-rest
 more borrow verbs flush
 more borrow services idle-writes rping-of-rtgt
 more borrow transports srq-broken srq-private uc-lost-send uc-lost-imm uc-rkey uc-no-such uc-pull mixed-uc-rc mixed-uc-ud \
-	mixed-rc-uc mixed-space srq-uc ipv6-uc
+	mixed-rc-uc mixed-space srq-uc ipv6-uc ud-too-large ud-qkey ud-pull ud-short ud-version mixed-ud-rc srq-ud ipv6-ud
 more borrow refuse faa-misaligned read-depth send-rnr
 limit 30
 tcase alike-shared "it tells clients, and counts, what the kernel's target does, shared" alike shared

@@ -309,7 +309,9 @@ static int bind_uc(struct server *s, const char *text)
 
 static int bind_id(struct server *s, const char *text)
 {
-	if (rdma_create_id(s->channel, &s->listener, NULL, RDMA_PS_TCP)) {
+	bool ud = s->cfg.transport == SERVE_UD;
+
+	if (rdma_create_id(s->channel, &s->listener, NULL, ud ? RDMA_PS_UDP : RDMA_PS_TCP)) {
 		s->listener = NULL;
 		return fail(s, errno, "no rdma_cm identifier");
 	}

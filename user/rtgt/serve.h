@@ -8,6 +8,7 @@
  *	serve_device.c	devices, and their events
  *	serve_conn.c	connections: from the REQ to the release
  *	serve_pool.c	the slots of messages
+ *	serve_ud.c	datagrams: endpoints, and the way back to a client
  *	serve_io.c	a connection's queue pair: receives, replies, transfers
  *	serve_ops.c	what a request does
  *	serve_out.c	counters, the state directory, what is printed
@@ -32,6 +33,7 @@
 
 #define SERVE_NAME	32
 #define SERVE_PATH	4096
+#define SERVE_PEER	64
 #define SERVE_FILL_COUNTER	256
 
 struct server;
@@ -48,6 +50,7 @@ struct serve_spec {
 enum serve_transport {
 	SERVE_RC,
 	SERVE_UC,
+	SERVE_UD,
 };
 
 struct serve_cfg {
@@ -119,10 +122,21 @@ struct serve_device {
 
 TAILQ_HEAD(serve_slots, serve_slot);
 
+/* Where the datagrams of an address are answered to, and by how many slots just now */
+struct serve_way {
+	TAILQ_ENTRY(serve_way) entry;
+	uint8_t addr[16];
+	struct ibv_ah *ah;
+	unsigned int users;
+};
+
+TAILQ_HEAD(serve_ways, serve_way);
+
 /*
  * A message's place.  It is posted as a receive (@list is NULL), or in one list: free, in
  * the send queue, waiting for its turn or for its time.  @conn is whose message it holds;
  * of an SRQ, NULL while it holds none, or one of a connection that is gone.
+ * @way and @src_qp are a datagram's.
  */
 struct serve_slot {
 	TAILQ_ENTRY(serve_slot) entry;
@@ -132,6 +146,8 @@ struct serve_slot {
 	unsigned int index;
 	uint8_t *buf;
 	uint32_t len, imm;
+	struct serve_way *way;
+	uint32_t src_qp;
 	struct rtgt_request rq;
 	void (*then)(struct serve_slot *slot);
 	uint64_t done;
@@ -151,13 +167,13 @@ enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRA
 /*
  * The slots of a connection, or, with an @srq, of all connections of a domain.  @posted
  * receives are with the device, @withheld will be later; the two are together at most
- * @depth.
+ * @depth.  Of a receive's @size bytes the device puts @head before the message.
  */
 struct serve_pool {
 	struct serve_slots free;
 	struct serve_slot *slots;
 	unsigned int nr, depth, posted, withheld;
-	uint32_t size;
+	uint32_t size, head;
 	void *bufs;
 	size_t bufs_len;
 	struct ibv_mr *mr;
@@ -174,6 +190,9 @@ enum serve_state {
  * A connection.  Where idle_ms is set it is @timed, once established: in the server's list
  * by the time, @active_ns, when something was received from it.  @draining, what its queue
  * pair took of an SRQ is still to come.
+ *
+ * With datagrams, an endpoint: one for all clients of a device, without @cm_id and with
+ * the @ways back to them.
  */
 struct serve_conn {
 	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry, timed_entry;
@@ -183,7 +202,7 @@ struct serve_conn {
 	uint64_t active_ns;
 	const char *why;
 	uint32_t id;
-	char peer[64];
+	char peer[SERVE_PEER];
 	struct serve_device *dev;
 	struct serve_domain *domain;
 	struct rdma_cm_id *cm_id;
@@ -194,6 +213,10 @@ struct serve_conn {
 	struct serve_pool *pool;
 	unsigned int unsignaled;
 	struct serve_slots sending;
+	struct serve_ways ways;
+	unsigned int nr_ways;
+	uint8_t port;
+	uint32_t recv_size;
 	bool plain, can_read, accepted, draining;
 	uint32_t refusal, refusal_arg;
 	uint64_t recv_msgs, imms, replies;
@@ -252,6 +275,13 @@ struct serve_device *serve_device_get(struct server *s, struct ibv_context *verb
 void serve_devices_close(struct server *s);
 
 /* serve_conn.c */
+struct serve_conn *serve_conn_create(struct server *s);
+uint32_t serve_full(const struct server *s, uint32_t *arg);
+uint32_t serve_reject_reason(int err, uint32_t *arg);
+void serve_reject(struct server *s, struct rdma_cm_id *id, uint32_t reason, uint32_t arg);
+void serve_admit(struct serve_conn *c);
+int serve_build(struct serve_conn *c, const struct rdma_conn_param *req);
+void serve_established(struct serve_conn *c);
 void serve_cm_event(struct server *s, void *arg);
 void serve_active(struct serve_conn *c);
 void serve_close(struct serve_conn *c, const char *why);
@@ -268,6 +298,12 @@ void serve_pool_destroy(struct serve_pool *pool);
 int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp);
 void serve_pool_leave(struct serve_pool *pool, const struct serve_conn *c,
 		      const struct serve_slots *later);
+
+/* serve_ud.c */
+void serve_ud_request(struct server *s, struct rdma_cm_id *id, const void *priv, size_t len);
+void serve_ud_message(struct serve_slot *slot, struct ibv_wc *wc);
+void serve_ud_done(struct serve_slot *slot);
+void serve_ud_destroy(struct serve_conn *c);
 
 /* serve_io.c */
 int serve_io_create(struct serve_conn *c);

@@ -26,7 +26,8 @@ static const char help[] =
 "Keys, as of rtgt port add:\n"
 "  addr 0.0.0.0        IPv4 or IPv6 address to listen on\n"
 "  port 7471           1 to 65535\n"
-"  transport rc        rc, or uc, which clients connect to with RDMA_PS_IB\n"
+"  transport rc        rc; uc, which clients connect to with RDMA_PS_IB; ud, with RDMA_PS_UDP,\n"
+"                      one endpoint for all clients of a device, and no memory\n"
 "  scope shared        shared: one memory for all connections; private: each has its own\n"
 "  srq 0               1: the connections of a shared port use one shared receive queue, of\n"
 "                      recv_depth receives, for each device\n"
@@ -180,7 +181,9 @@ static int port_value(struct serve_cfg *cfg, const char *key, const char *text)
 		return words(text, "rtgt", NULL);
 	if (!strcmp(key, "transport")) {
 		which = words(text, "rc", "uc");
-		cfg->transport = which == 1 ? SERVE_UC : SERVE_RC;
+		if (which < 0)
+			which = words(text, "ud", NULL) ? -EINVAL : SERVE_UD;
+		cfg->transport = (enum serve_transport)which;
 		return which < 0 ? which : 0;
 	}
 	if (!strcmp(key, "srq")) {
@@ -214,7 +217,6 @@ static int region_value(struct serve_spec *spec, const char *key, const char *te
 /* What is different from the kernel's target */
 static const struct attr serve_attrs[] = {
 	{ "service", false, "it speaks rtgt only; rping and sink are the kernel target's" },
-	{ "transport", false, "rc or uc; ud is the kernel target's" },
 	{ }
 };
 
@@ -280,6 +282,8 @@ static int take_words(struct serve_cfg *cfg, int argc, char **argv)
 		ret = misused("--windows needs scope private: of a shared region a key is everybody's");
 	if (!ret && cfg->windows && cfg->transport != SERVE_RC)
 		ret = misused("--windows needs transport rc: nobody else has SEND_WITH_INVALIDATE");
+	if (!ret && cfg->count && cfg->transport == SERVE_UD)
+		ret = misused("--once and --count need connections: transport ud has none");
 	if (!ret && !cfg->nr_regions) {
 		ret = add_region(cfg, "data");
 		cfg->region[0].size = 1u << 20;

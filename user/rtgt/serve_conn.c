@@ -14,6 +14,8 @@
  * The end of a connection that took a completion queue with errors in it is told by the
  * peer at about the same time: what it did comes before that it left, so its completions
  * are looked at first.
+ *
+ * The endpoint of datagrams goes the same way (serve_ud.c), but no peer ends it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -66,14 +68,34 @@ void serve_qp_failed(struct serve_conn *c, const char *why)
 	serve_close(c, why);
 }
 
-static void reject(struct server *s, const struct serve_conn *c, uint32_t reason, uint32_t arg)
+static const char *peer_of(struct rdma_cm_id *id, char *buf, size_t size)
+{
+	const struct sockaddr *addr = rdma_get_peer_addr(id);
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	char host[INET6_ADDRSTRLEN] = "?";
+
+	if (addr->sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+		snprintf(buf, size, "[%s]:%u", host, ntohs(in6->sin6_port));
+	} else {
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+		snprintf(buf, size, "%s:%u", host, ntohs(in->sin_port));
+	}
+	return buf;
+}
+
+/* Refuse a request, with the reason and what goes with it */
+void serve_reject(struct server *s, struct rdma_cm_id *id, uint32_t reason, uint32_t arg)
 {
 	uint8_t priv[RTGT_REJ_MAX];
 	size_t len = rtgt_encode_rej(priv, sizeof(priv), reason, arg);
+	char peer[SERVE_PEER];
 
 	serve_count(s, RTGT_REJECTS_VERSION + reason - RTGT_REJ_VERSION, 1);
-	serve_say(s, "connection from %s: refused: %s (%u)", c->peer, rtgt_rej_name(reason), arg);
-	rdma_reject(c->cm_id, priv, (uint8_t)len);
+	serve_say(s, "connection from %s: refused: %s (%u)", peer_of(id, peer, sizeof(peer)),
+		  rtgt_rej_name(reason), arg);
+	rdma_reject(id, priv, (uint8_t)len);
 }
 
 static void destroy(struct serve_conn *c)
@@ -85,9 +107,11 @@ static void destroy(struct serve_conn *c)
 	if (s->cfg.private)
 		serve_windows_destroy(c->domain);
 	serve_io_destroy(c);
+	serve_ud_destroy(c);
 	if (s->cfg.private)
 		serve_domain_destroy(c->domain, true);
-	rdma_destroy_id(c->cm_id);
+	if (c->cm_id)
+		rdma_destroy_id(c->cm_id);
 	TAILQ_REMOVE(&s->conns, c, entry);
 	s->nr_conns--;
 	serve_count(s, RTGT_CONNS_CLOSED, 1);
@@ -99,8 +123,8 @@ static void say_goodbye(struct serve_conn *c)
 {
 	if (c->accepted)
 		rdma_disconnect(c->cm_id);
-	else
-		reject(c->s, c, c->refusal, c->refusal_arg);
+	else if (c->cm_id)
+		serve_reject(c->s, c->cm_id, c->refusal, c->refusal_arg);
 }
 
 /* Release what was closed, when it is drained; no completion of it is being worked on */
@@ -141,23 +165,8 @@ void serve_close_all(struct server *s)
 
 /* ---------------------------------------------------------------------- the REQ */
 
-static void print_peer(struct serve_conn *c, const struct sockaddr *addr)
-{
-	char host[INET6_ADDRSTRLEN] = "?";
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
-
-	if (addr->sa_family == AF_INET6) {
-		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-		snprintf(c->peer, sizeof(c->peer), "[%s]:%u", host, ntohs(in6->sin6_port));
-	} else {
-		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-		snprintf(c->peer, sizeof(c->peer), "%s:%u", host, ntohs(in->sin_port));
-	}
-}
-
 /* The reason an errno of a connection that could not be built is told with */
-static uint32_t reject_reason(int err, uint32_t *arg)
+uint32_t serve_reject_reason(int err, uint32_t *arg)
 {
 	*arg = (uint32_t)-err;
 	switch (-err) {
@@ -175,7 +184,7 @@ static size_t welcome(const struct serve_conn *c, uint8_t *priv, size_t size)
 {
 	struct rtgt_welcome w = {
 		.features = c->s->cfg.private ? RTGT_F_PRIVATE : 0,
-		.recv_size = c->s->cfg.recv_size,
+		.recv_size = c->recv_size,
 		.recv_depth = (uint16_t)c->s->cfg.recv_depth,
 		.conn_id = c->id,
 		.nr = (uint16_t)c->domain->nr,
@@ -197,7 +206,8 @@ static uint8_t least(uint8_t asked, int can)
 	return asked < can ? asked : (uint8_t)can;
 }
 
-static int build(struct serve_conn *c, const struct rdma_conn_param *req)
+/* All a queue pair needs, and that, in RTS.  0 or a negative errno */
+int serve_build(struct serve_conn *c, const struct rdma_conn_param *req)
 {
 	const struct ibv_device_attr *attr;
 	int ret = 0;
@@ -238,7 +248,7 @@ static int accept_conn(struct serve_conn *c)
 /* What could not be built, or accepted, is refused when it is released */
 static void give_up(struct serve_conn *c, int err)
 {
-	c->refusal = reject_reason(err, &c->refusal_arg);
+	c->refusal = serve_reject_reason(err, &c->refusal_arg);
 	serve_close(c, "could not be accepted");
 }
 
@@ -269,66 +279,86 @@ static int accept_bound(struct serve_conn *c)
 	return 0;
 }
 
-/* A REQ that can be taken: it counts from here on, and is released like any other */
-static void admit(struct server *s, struct serve_conn *c, const struct rdma_conn_param *req)
+/* One that nobody knows of yet; NULL without memory */
+struct serve_conn *serve_conn_create(struct server *s)
 {
-	int ret;
+	struct serve_conn *c = calloc(1, sizeof(*c));
 
-	c->id = ++s->next_id;
+	if (!c)
+		return NULL;
+	c->s = s;
+	c->recv_size = s->cfg.recv_size;
 	c->refusal = RTGT_REJ_RESOURCES;
 	c->refusal_arg = EIO;
-	c->cm_id->context = c;
+	snprintf(c->peer, sizeof(c->peer), "0.0.0.0:0");
 	TAILQ_INIT(&c->sending);
-	TAILQ_INSERT_TAIL(&s->conns, c, entry);
-	s->nr_conns++;
-	serve_count(s, RTGT_CONNS_ACCEPTED, 1);
-	ret = build(c, req);
-	if (!ret)
-		ret = accept_bound(c);
-	if (ret)
-		give_up(c, ret);
+	TAILQ_INIT(&c->ways);
+	return c;
+}
+
+/* Why there is no place for one more; 0 if there is */
+uint32_t serve_full(const struct server *s, uint32_t *arg)
+{
+	if (s->stop || (s->cfg.count && s->next_id >= s->cfg.count))
+		return RTGT_REJ_STOPPING;
+	if (s->nr_conns < s->cfg.max_conns)
+		return 0;
+	*arg = s->cfg.max_conns;
+	return RTGT_REJ_FULL;
+}
+
+/* It counts from here on, and is released like any other */
+void serve_admit(struct serve_conn *c)
+{
+	c->id = ++c->s->next_id;
+	TAILQ_INSERT_TAIL(&c->s->conns, c, entry);
+	c->s->nr_conns++;
+	serve_count(c->s, RTGT_CONNS_ACCEPTED, 1);
 }
 
 static void connect_request(struct server *s, struct rdma_cm_id *id,
 			    const struct rdma_conn_param *req)
 {
-	struct serve_conn *c = calloc(1, sizeof(*c));
+	struct serve_conn *c = serve_conn_create(s);
 	struct rtgt_hello hello;
 	uint32_t why, arg = 0;
+	int ret;
 
 	if (!c) {
 		rdma_reject(id, NULL, 0);
 		rdma_destroy_id(id);
 		return;
 	}
-	c->s = s;
-	c->cm_id = id;
-	print_peer(c, rdma_get_peer_addr(id));
 	why = (uint32_t)rtgt_decode_req(req->private_data, req->private_data_len, &hello, &arg);
-	c->plain = hello.plain;
-	if (!why && (s->stop || (s->cfg.count && s->next_id >= s->cfg.count))) {
-		why = RTGT_REJ_STOPPING;
-	} else if (!why && s->nr_conns >= s->cfg.max_conns) {
-		why = RTGT_REJ_FULL;
-		arg = s->cfg.max_conns;
-	}
-	if (!why) {
-		admit(s, c, req);
+	if (!why)
+		why = serve_full(s, &arg);
+	if (why) {
+		serve_reject(s, id, why, arg);
+		rdma_destroy_id(id);
+		free(c);
 		return;
 	}
-	reject(s, c, why, arg);
-	rdma_destroy_id(id);
-	free(c);
+	c->cm_id = id;
+	c->plain = hello.plain;
+	peer_of(id, c->peer, sizeof(c->peer));
+	id->context = c;
+	serve_admit(c);
+	ret = serve_build(c, req);
+	if (!ret)
+		ret = accept_bound(c);
+	if (ret)
+		give_up(c, ret);
 }
 
 /* ------------------------------------------------------------------ rdma_cm's events */
 
-static void established(struct serve_conn *c)
+/* The peer knows, or, of an endpoint, peers may come to know */
+void serve_established(struct serve_conn *c)
 {
 	if (c->state != SERVE_CONNECTING)
 		return;
 	c->state = SERVE_LIVE;
-	if (c->s->cfg.idle_ms) {
+	if (c->s->cfg.idle_ms && c->cm_id) {
 		c->timed = true;
 		c->active_ns = rtgt_now_ns();
 		TAILQ_INSERT_TAIL(&c->s->timed, c, timed_entry);
@@ -342,7 +372,7 @@ static void conn_event(struct serve_conn *c, enum rdma_cm_event_type event)
 {
 	switch (event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		established(c);
+		serve_established(c);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_REJECTED:
@@ -372,15 +402,24 @@ void serve_cm_event(struct server *s, void *arg)
 	for (int i = 0; i < EVENTS && !rdma_get_cm_event(s->channel, &ev); i++) {
 		enum rdma_cm_event_type event = ev->event;
 		struct rdma_cm_id *id = ev->id;
-		struct rdma_conn_param req = ev->param.conn;
+		struct rdma_conn_param req = { };
 		uint8_t priv[256];
+
+		if (s->cfg.transport == SERVE_UD) {
+			req.private_data = ev->param.ud.private_data;
+			req.private_data_len = ev->param.ud.private_data_len;
+		} else {
+			req = ev->param.conn;
+		}
 
 		if (event == RDMA_CM_EVENT_CONNECT_REQUEST && req.private_data_len) {
 			memcpy(priv, req.private_data, req.private_data_len);
 			req.private_data = priv;
 		}
 		rdma_ack_cm_event(ev);
-		if (event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		if (event == RDMA_CM_EVENT_CONNECT_REQUEST && s->cfg.transport == SERVE_UD)
+			serve_ud_request(s, id, req.private_data, req.private_data_len);
+		else if (event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			connect_request(s, id, &req);
 		else if (id->context)
 			conn_event(id->context, event);

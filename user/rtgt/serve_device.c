@@ -46,7 +46,8 @@ static void asyncs(struct server *s, void *arg)
 		switch (ev.event_type) {
 		case IBV_EVENT_COMM_EST:
 			c = ev.element.qp->qp_context;
-			rdma_notify(c->cm_id, IBV_EVENT_COMM_EST);
+			if (c->cm_id)
+				rdma_notify(c->cm_id, IBV_EVENT_COMM_EST);
 			break;
 		case IBV_EVENT_QP_FATAL:
 		case IBV_EVENT_QP_REQ_ERR:
@@ -83,6 +84,7 @@ enum ibv_qp_type serve_qp_type(const struct serve_cfg *cfg)
 	static const enum ibv_qp_type type[] = {
 		[SERVE_RC] = IBV_QPT_RC,
 		[SERVE_UC] = IBV_QPT_UC,
+		[SERVE_UD] = IBV_QPT_UD,
 	};
 
 	return type[cfg->transport];

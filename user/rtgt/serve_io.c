@@ -90,6 +90,12 @@ void serve_reply(struct serve_slot *slot, uint32_t status, uint32_t len)
 	};
 	bool signaled;
 
+	if (slot->way) {
+		wr.wr.ud.ah = slot->way->ah;
+		wr.wr.ud.remote_qpn = slot->src_qp;
+		wr.wr.ud.remote_qkey = RDMA_UDP_QKEY;
+	}
+
 	if (c->state == SERVE_CLOSING)
 		return;
 	rtgt_encode_reply(slot->buf, &slot->rq, status, len, slot->imm);
@@ -199,11 +205,19 @@ static void recv_failed(struct serve_conn *c, const struct ibv_wc *wc)
 			"the device refused what the peer did" : ibv_wc_status_str(wc->status));
 }
 
-static void received(struct serve_conn *c, struct serve_slot *slot, const struct ibv_wc *wc)
+static void received(struct serve_conn *c, struct serve_slot *slot, struct ibv_wc *wc)
 {
+	bool ud = c->s->cfg.transport == SERVE_UD;
+
 	serve_active(c);
+	/* the device itself refuses a peer that is connected */
+	if (ud && wc->byte_len > c->recv_size + c->pool->head) {
+		serve_count(c->s, RTGT_MALFORMED, 1);
+		serve_slot_done(slot);
+		return;
+	}
 	slot->imm = 0;
-	slot->len = wc->byte_len;
+	slot->len = wc->byte_len - c->pool->head;
 	if (wc->wc_flags & IBV_WC_WITH_IMM) {
 		slot->imm = ntohl(wc->imm_data);
 		c->imms++;
@@ -220,11 +234,14 @@ static void received(struct serve_conn *c, struct serve_slot *slot, const struct
 	}
 	c->recv_msgs++;
 	serve_count(c->s, RTGT_RECV_MSGS, 1);
-	serve_count(c->s, RTGT_RECV_BYTES, wc->byte_len);
-	serve_message(slot);
+	serve_count(c->s, RTGT_RECV_BYTES, slot->len);
+	if (ud)
+		serve_ud_message(slot, wc);
+	else
+		serve_message(slot);
 }
 
-static void complete(struct serve_conn *c, const struct ibv_wc *wc)
+static void complete(struct serve_conn *c, struct ibv_wc *wc)
 {
 	struct serve_slot *slot = wr_slot(c, wc->wr_id);
 	unsigned int what = wc->wr_id & ((1u << SERVE_WR_BITS) - 1);
@@ -314,6 +331,11 @@ static int modify(struct serve_conn *c, enum ibv_qp_state state)
 	struct ibv_qp_attr attr = { .qp_state = state };
 	int mask;
 
+	/* of datagrams rdma_cm knows INIT only */
+	if (c->s->cfg.transport == SERVE_UD && state != IBV_QPS_INIT) {
+		mask = IBV_QP_STATE | (state == IBV_QPS_RTS ? IBV_QP_SQ_PSN : 0);
+		return -ibv_modify_qp(c->qp, &attr, mask);
+	}
 	if (rdma_init_qp_attr(c->cm_id, &attr, &mask))
 		return -errno;
 	/* rdma_cm learns these only with the REP, and the timer not at all */

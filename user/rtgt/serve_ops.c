@@ -218,6 +218,15 @@ static void (*const ops[])(struct serve_slot *slot) = {
 	[RTGT_MSG_EXTENTS]	= op_extents,
 };
 
+/* What makes no sense to a datagram */
+static const bool connected[] = {
+	[RTGT_MSG_PULL]		= true,
+	[RTGT_MSG_PUSH]		= true,
+	[RTGT_MSG_REVOKE]	= true,
+	[RTGT_MSG_DISCONNECT]	= true,
+	[RTGT_MSG_EXTENTS]	= true,
+};
+
 /* A SEND arrived.  A plain client's is only counted: it would not know an answer */
 void serve_message(struct serve_slot *slot)
 {
@@ -229,6 +238,8 @@ void serve_message(struct serve_slot *slot)
 		return;
 	}
 	status = rtgt_decode_msg(slot->buf, slot->len, &slot->rq);
+	if (status == RTGT_OK && connected[slot->rq.op] && c->s->cfg.transport == SERVE_UD)
+		status = RTGT_ST_OP;
 	if (status == RTGT_OK && slot->rq.op == RTGT_MSG_WITHHOLD && slot->rq.ms) {
 		slot->later_ms = slot->rq.ms;
 		slot->pool->withheld++;

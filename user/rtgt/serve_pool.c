@@ -24,12 +24,20 @@
 
 #include "serve.h"
 
+/*
+ * The largest packet there is: a device may take an endpoint's queue pair down for one that
+ * is longer than its receive (rxe before 6.12), and it serves others.
+ */
+#define MTU_MAX	4096
+
 /* A slot is in one list, or, NULL, with the device */
 void serve_slot_move(struct serve_slot *slot, struct serve_slots *list)
 {
 	if (slot->list)
 		TAILQ_REMOVE(slot->list, slot, entry);
 	slot->list = list;
+	if (list == &slot->pool->free)
+		serve_ud_done(slot);
 	if (list)
 		TAILQ_INSERT_TAIL(list, slot, entry);
 }
@@ -38,7 +46,7 @@ static int post_recv(struct serve_slot *slot, struct ibv_qp *qp)
 {
 	struct serve_pool *pool = slot->pool;
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)slot->buf,
+		.addr = (uintptr_t)slot->buf - pool->head,
 		.length = pool->size,
 		.lkey = pool->mr->lkey,
 	};
@@ -98,7 +106,7 @@ static int make_slots(struct serve_pool *pool, struct ibv_pd *pd)
 	for (unsigned int i = 0; i < pool->nr; i++) {
 		pool->slots[i].pool = pool;
 		pool->slots[i].index = i;
-		pool->slots[i].buf = (uint8_t *)pool->bufs + (size_t)stride * i;
+		pool->slots[i].buf = (uint8_t *)pool->bufs + (size_t)stride * i + pool->head;
 		serve_slot_move(&pool->slots[i], &pool->free);
 	}
 	return 0;
@@ -126,6 +134,10 @@ int serve_pool_create(struct serve_pool **out, const struct serve_cfg *cfg, stru
 	TAILQ_INIT(&pool->free);
 	pool->depth = cfg->recv_depth;
 	pool->size = cfg->recv_size;
+	if (cfg->transport == SERVE_UD) {
+		pool->head = sizeof(struct ibv_grh);
+		pool->size = pool->head + (cfg->recv_size > MTU_MAX ? cfg->recv_size : MTU_MAX);
+	}
 	pool->nr = 2 * cfg->recv_depth + SERVE_SIGNAL_EVERY;
 	ret = make_slots(pool, pd);
 	if (!ret && cfg->srq)
@@ -150,6 +162,7 @@ void serve_pool_leave(struct serve_pool *pool, const struct serve_conn *c,
 		if (slot->conn != c)
 			continue;
 		slot->conn = NULL;
+		serve_ud_done(slot);
 		if (slot->list == later)
 			continue;
 		if (slot->later_ms)
