@@ -307,6 +307,31 @@ TEST_F(flow, refused)
 	EXPECT_EQ(1, self->unanswered);
 }
 
+/* A refusal may overtake the rest of what is refused, but nothing else */
+TEST_F(flow, refused_early)
+{
+	up(self);
+	write_packet(self, PSN_C, 3 * MTU, 0);
+	ack(self, PSN_C, NAK_REM_ACCESS, 0);
+	write_packet(self, PSN_C + 1, 3 * MTU, 1);
+	write_packet(self, PSN_C + 2, 3 * MTU, 2);
+	EXPECT_STREQ("", self->rules);
+	EXPECT_EQ(1, self->naks);
+	write_packet(self, PSN_C + 3, 8, 0);
+	write_packet(self, PSN_C + 4, 3 * MTU, 2);
+	EXPECT_STREQ("opcode-sequence@9 ", self->rules);
+}
+
+/* What was whole when it was refused has no rest */
+TEST_F(flow, refused_whole)
+{
+	up(self);
+	write_packet(self, PSN_C, 8, 0);
+	ack(self, PSN_C, NAK_REM_ACCESS, 0);
+	write_packet(self, PSN_C + 1, 3 * MTU, 2);
+	EXPECT_STREQ("opcode-sequence@6 ", self->rules);
+}
+
 /* The MSN: wrong once, then right; and a QP that began again from 0 */
 TEST_F(flow, msn)
 {

@@ -83,8 +83,10 @@ states() {
 	[[ $(told '.missing[]') != *rtgt_qp_* ]] || skip "$(told '.missing[0]')"
 	connection_order "client: QP created: RESET" "client: QP RESET->INIT" "wire: REQ" "target: QP created: RESET" \
 		"target: QP RESET->INIT" "target: QP INIT->RTR" "wire: REP" "client: QP INIT->RTR" "client: QP RTR->RTS" \
-		"wire: RTU" "client: the program is told: connected" "client: QP RTS->ERR" "wire: DREQ" "wire: DREP" \
+		"wire: RTU" "client: QP RTS->ERR" "wire: DREQ" "wire: DREP" \
 		"client: the program is told: disconnected" "client: QP destroyed"
+	# the device may still have the RTU
+	connection_order "client: rdma_cm sends RTU" "client: the program is told: connected" "client: QP RTS->ERR"
 	connection_order "target: QP INIT->RTR" "target: QP RTR->RTS" "target: connection: connecting -> live" "wire: DREQ" \
 		"target: QP destroyed"
 	same "devices" "$(told '.connections[0] | "\(.client.device) \(.target.device)"')" "$RTGT_CLIENT_DEV $RTGT_TARGET_DEV"

@@ -137,12 +137,15 @@ struct flow_mark {
  * @stale: requests that came when one with this PSN had been taken, whoever made them
  * @failed: message that was refused for good: its QP has failed with it
  * @served_after: messages behind that one which were served all the same
+ * @cut: a message was refused before its last packet was seen: more of it may be on the way
+ * @cut_op: what that one was
  * @msg: those that are open, a ring that begins at @head
  * @cap: the memory of *this* end, which the other asks for
  * @caps_lost: some are no longer kept
  */
 struct flow_half {
-	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending;
+	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending, cut;
+	uint8_t cut_op;
 	uint32_t next, beyond, answered, begun, base, restarts, failed;
 	uint64_t failed_packet, served_after;
 	uint64_t gap_packet;

@@ -134,6 +134,8 @@ static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 	    !m || m->status != FLOW_OPEN)
 		return;
 	m->syndrome = p->syndrome;
+	h->cut = !m->whole;
+	h->cut_op = (uint8_t)m->op;
 	m->whole = true;
 	if (flow_psn_diff(m->last_psn, m->first_psn) < 0 || !m->sent_ns)
 		m->last_psn = p->psn;

@@ -245,6 +245,7 @@ static void take(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	rule.last_op = ops[op].last;
 	rule.first = !m;
 	if (ops[op].first) {
+		h->cut = false;
 		if (m)
 			flow_msg_done(f, c, m, FLOW_INCOMPLETE, p);
 		m = begin(f, c, h, p, seen->from);
@@ -273,6 +274,9 @@ static void take(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	h->next = (p->psn + n) & FLOW_PSN_MASK;
 	if (flow_psn_diff(h->next, h->beyond) > 0)
 		h->beyond = h->next;
+	/* The refusal of its beginning may overtake the rest of a message */
+	if (!m && h->cut && ops[op].op == h->cut_op)
+		return;
 	/* A capture that begins in the middle may begin in the middle of a message */
 	if (m || !c->guessed || h->begun)
 		rules_judge(f, AT_REQUEST, &rule);
