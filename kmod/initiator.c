@@ -113,19 +113,20 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 			end = jiffies + patience;
 		else if (time_after(jiffies, end) && !run_ends(run, done))
 			return rtgt_run_fail(run, -ETIMEDOUT, "no completion within %u ms",
-				    run->cfg.timeout_ms);
+					     run->cfg.timeout_ms);
 		progress = now;
 	}
 	if (READ_ONCE(run->failed) > 0)
 		return rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"",
-			    ib_wc_status_msg(run->failed));
+				     ib_wc_status_msg(run->failed));
 	if (READ_ONCE(run->failed))
 		return rtgt_run_fail(run, -EIO, "an answer, or a value, is not what it should be");
 	if (completion_done(done))
 		return 0;
 	if (READ_ONCE(run->ini->stop))
 		return -EINTR;
-	return rtgt_run_fail(run, -ECONNRESET, "the target closed the connection, or the device goes");
+	return rtgt_run_fail(run, -ECONNRESET,
+			     "the target closed the connection, or the device goes");
 }
 
 static int run_operations(struct rtgt_run *run)
@@ -137,7 +138,7 @@ static int run_operations(struct rtgt_run *run)
 	ret = run->sample ? rtgt_lanes_create(run) : -ENOMEM;
 	if (ret)
 		return rtgt_run_fail(run, ret, "no memory for %u operations of %u bytes: %d",
-			    run->cfg.depth, run->cfg.size, ret);
+				     run->cfg.depth, run->cfg.size, ret);
 	set_state(run->ini, RTGT_INI_RUNNING);
 	rtgt_lanes_start(run);
 	ret = rtgt_run_wait(run, &run->all_done);

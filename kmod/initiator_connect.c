@@ -83,17 +83,18 @@ static int run_step(struct rtgt_run *run, enum rtgt_ini_step step, enum rdma_cm_
 		return -EINTR;
 	if (!come)
 		return rtgt_run_fail(run, -ETIMEDOUT, "%s: nothing within %u ms", what,
-			    run->cfg.timeout_ms);
+				     run->cfg.timeout_ms);
 	run->come = false;
 	if (run->event == want)
 		return 0;
 	if (run->event == RDMA_CM_EVENT_REJECTED && run->reject)
 		return rtgt_run_fail(run, -ECONNREFUSED, "%s: refused by the target: %s", what,
-			    rtgt_rej_name(run->reject));
+				     rtgt_rej_name(run->reject));
 	if (run->event == RDMA_CM_EVENT_REJECTED)
 		return rtgt_run_fail(run, -ECONNREFUSED, "%s: refused: %s", what,
-			    rdma_reject_msg(run->id, run->status));
-	return rtgt_run_fail(run, -EIO, "%s: %s (%d)", what, rdma_event_msg(run->event), run->status);
+				     rdma_reject_msg(run->id, run->status));
+	return rtgt_run_fail(run, -EIO, "%s: %s (%d)", what, rdma_event_msg(run->event),
+			     run->status);
 }
 
 static int run_resolve(struct rtgt_run *run)
@@ -111,8 +112,9 @@ static int run_resolve(struct rtgt_run *run)
 	}
 	ret = rdma_resolve_addr(run->id, source, (struct sockaddr *)&cfg->addr, cfg->timeout_ms);
 	if (ret)
-		return rtgt_run_fail(run, ret, "resolving the address: %d: no route over an RDMA device",
-			    ret);
+		return rtgt_run_fail(run, ret,
+				     "resolving the address: %d: no route over an RDMA device",
+				     ret);
 	ret = run_step(run, RTGT_STEP_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, "resolving the address",
 		       start);
 	if (ret)
@@ -211,37 +213,44 @@ static int run_check(struct rtgt_run *run)
 	u64 len;
 
 	if (cfg->signal > cfg->depth)
-		return rtgt_run_fail(run, -EINVAL, "signal %u: no operation of depth %u would complete",
-			    cfg->signal, cfg->depth);
+		return rtgt_run_fail(run, -EINVAL,
+				     "signal %u: no operation of depth %u would complete",
+				     cfg->signal, cfg->depth);
 	if (cfg->verify_all && (cfg->duration_ms || cfg->warmup + cfg->iters > cfg->depth))
 		return rtgt_run_fail(run, -EINVAL,
-			    "verify all: no duration_ms, and iters and warmup within depth %u",
-			    cfg->depth);
+				     "verify all: no duration_ms, and iters and warmup within depth %u",
+				     cfg->depth);
 	if (rtgt_op_is_answered(cfg->op)) {
 		if (!run->known)
-			return rtgt_run_fail(run, -EPROTO, "not with a target that does not speak rtgt");
+			return rtgt_run_fail(run, -EPROTO,
+					     "not with a target that does not speak rtgt");
 		if (cfg->depth > peer->recv_depth)
-			return rtgt_run_fail(run, -EINVAL, "depth %u: the target's recv_depth is %u",
-				    cfg->depth, peer->recv_depth);
+			return rtgt_run_fail(run, -EINVAL,
+					     "depth %u: the target's recv_depth is %u", cfg->depth,
+					     peer->recv_depth);
 	}
 	if (cfg->op == RTGT_INI_SEND) {
 		if (cfg->size + sizeof(struct rtgt_msg) > peer->recv_size)
-			return rtgt_run_fail(run, -EMSGSIZE, "size %u, head %zu: above recv_size %u",
-				    cfg->size, sizeof(struct rtgt_msg), peer->recv_size);
+			return rtgt_run_fail(run, -EMSGSIZE,
+					     "size %u, head %zu: above recv_size %u", cfg->size,
+					     sizeof(struct rtgt_msg), peer->recv_size);
 		return 0;
 	}
 	if (cfg->region >= peer->nr)
-		return rtgt_run_fail(run, -EINVAL, "region %u: the target has %u", cfg->region, peer->nr);
+		return rtgt_run_fail(run, -EINVAL, "region %u: the target has %u", cfg->region,
+				     peer->nr);
 	if ((peer->region[cfg->region].access & needs[cfg->op]) != needs[cfg->op])
-		return rtgt_run_fail(run, -EACCES, "region %u does not grant it (access)", cfg->region);
+		return rtgt_run_fail(run, -EACCES, "region %u does not grant it (access)",
+				     cfg->region);
 	len = peer->region[cfg->region].len;
 	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_lanes_places(run))
 		return rtgt_run_fail(run, -ERANGE, "size %u, offset %llu: region %u has %llu bytes",
-			    cfg->size, cfg->offset, cfg->region, len);
+				     cfg->size, cfg->offset, cfg->region, len);
 	if (cfg->verify_all && !rtgt_op_is_atomic(cfg->op) &&
 	    rtgt_lanes_places(run) < cfg->warmup + cfg->iters)
-		return rtgt_run_fail(run, -ERANGE, "verify all: room for %llu operations (span, region %u)",
-			    rtgt_lanes_places(run), cfg->region);
+		return rtgt_run_fail(run, -ERANGE,
+				     "verify all: room for %llu operations (span, region %u)",
+				     rtgt_lanes_places(run), cfg->region);
 	return 0;
 }
 
