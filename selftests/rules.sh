@@ -22,18 +22,19 @@ record() {
 	wait_until 10 grep -q "listening on" "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
 }
 
-# Ends when the DREPs of so many connections are there.
+# Ends when so many connections have.
 recorded() { # CONNECTIONS
-	wait_until 20 has_ended "$1" || fail "no $1 DREPs in the capture"
+	wait_until 20 has_ended "$1" || fail "no end of $1 connections in the capture"
 	kill -INT "${BG_PID[dump]}"
 	finish dump || true
 	grep -q "^0 packets dropped by kernel" "$WORK/dump.err" || fail "tcpdump lost packets: $(<"$WORK/dump.err")"
 }
 
+# A DREQ and a DREP; two DREQs where both ends have had enough at once
 has_ended() { # CONNECTIONS
-	local dreps
-	dreps=$(rtgt explain -T fields -e infiniband.mad.attributeid "$WORK/wire.pcap" 2>&1 | grep -c 0x0016) || true
-	((dreps >= $1))
+	local ends
+	ends=$(rtgt explain -T fields -e infiniband.mad.attributeid "$WORK/wire.pcap" 2>&1 | grep -c '0x001[56]') || true
+	((ends >= 2 * $1))
 }
 
 # The rules find this, or nothing at all.
