@@ -172,6 +172,25 @@ ping_ok() { # OP BYTES ITERATIONS
 		fail "rtgt ping exits 0, but says: $(<"$WORK/ping")"
 }
 
+# What netem does is done to packets of IPv4 from the client that match: at 28 is the BTH, whose
+# first byte is the opcode, at 48 a MAD.  netem tells the sender nothing of a loss, as a wire
+# does; a filter that drops would.
+disturb() { # U32-MATCH NETEM...
+	local dev
+	dev=$(<"/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0")
+	need_command tc
+	defer tc qdisc del dev "$dev" root
+	tc -batch - <<-END || skip "the kernel has no netem, prio or u32"
+		qdisc add dev $dev root handle 1: prio
+		qdisc add dev $dev parent 1:3 netem ${*:2}
+		filter add dev $dev parent 1: protocol ip u32 match $1 flowid 1:3
+	END
+}
+
+lose() { # U32-MATCH
+	disturb "$1" loss 100%
+}
+
 # The bytes of a region, as the target sees them.
 data_of() { # REGION [PORT]
 	echo "$DEBUGFS/ports/${2:-$PORT}/regions/$1/data"

@@ -100,24 +100,30 @@ tell_all() { # before|after
 	on_target rtgt -j show "$PORT" >"$WORK/target-$1.json"
 }
 
-one_story() { # ""|NETEM...
-	local dev
+one_story() { # RULE-THAT-IS-BROKEN|""
 	target_port recv_size=8K recv_depth=4 region mem size=8K
-	if [[ $1 ]]; then
-		need_command tc
-		dev=$(netdev_of "$RTGT_CLIENT_DEV")
-		defer tc qdisc del dev "$dev" root
-		tc qdisc add dev "$dev" root netem "$@" || skip "the kernel has no netem"
-	fi
 	record
 	tell_all before
 	all_operations "1,64,5000" 5
 	expect_counters conns_closed=1
 	recorded 1
 	tell_all after
-	check ""
+	check "$1"
 	rtgt reconcile "$WORK" >"$WORK/story" || fail "$(<"$WORK/story")"
 	tell_reader "$(tail -n 1 "$WORK/story")"
+}
+
+# Of the connection itself, which sends again what is lost
+one_story_disturbed() { # NETEM...
+	disturb "u8 0 0x60 at 28" "$@"
+	one_story ""
+}
+
+# The RTU is sent once, whether it comes or not, and data are as good to who waits for it.
+no_rtu() {
+	lose "u16 0x0014 0xffff at 64"
+	one_story ": rtu: "
+	has "$(<"$WORK/story")" "messages of the CM were lost"
 }
 
 # Each of those who tell lies in its turn, by one.
@@ -185,8 +191,9 @@ limit 90
 tcase every-operation "every operation's packets keep the rules" every_operation
 tcase refusals "accesses that are refused break no rule" refusals
 tcase faults "a forged key, a corrupt, a missing packet and a wrong count are named" faults
-tcase one-story "client, target, devices and wire tell the same story" one_story ""
-more tcase one-story-loss "the same with packets lost and copied" one_story loss 3% duplicate 10%
+more tcase one-story "client, target, devices and wire tell the same story" one_story ""
+more tcase one-story-loss "the same with packets lost and copied" one_story_disturbed loss 3% duplicate 10%
+tcase one-story-rtu "the same with the RTU lost" no_rtu
 tcase lies "whoever counts wrong is found out" lies
 more tcase page "the report holds what explain says of every packet" page
 tcase page-of-little "the report of a directory with nothing, and what is no directory" page_of_little

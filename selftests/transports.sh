@@ -43,20 +43,6 @@ ping_refused() { # TEXT ARG...
 	fails_with "$1" rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "${@:2}" "$RTGT_TARGET_ADDR"
 }
 
-# Packets with this opcode (the first byte of the BTH) do not leave the client.  netem
-# tells the sender nothing, as a wire does; a filter that drops would.
-lose() { # OPCODE
-	local dev
-	dev=$(<"/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0")
-	need_command tc
-	defer tc qdisc del dev "$dev" root
-	tc -batch - <<-END || skip "the kernel has no netem, prio or u32"
-		qdisc add dev $dev root handle 1: prio
-		qdisc add dev $dev parent 1:3 netem loss 100%
-		filter add dev $dev parent 1: protocol ip u32 match u8 $1 0xff at 28 flowid 1:3
-	END
-}
-
 # --- UC -----------------------------------------------------------------------------
 
 UC_SEND_MIDDLE=0x21
@@ -96,7 +82,7 @@ uc_all() {
 uc_lost_send() {
 	local text heard
 	target_port transport=uc
-	lose $UC_SEND_MIDDLE
+	lose "u8 $UC_SEND_MIDDLE 0xff at 28"
 	text=$(probe unheard transport=uc body=4000)
 	has "$text" wc=success heard=0
 	heard=$((2 - $(value_of "$text" behind)))
@@ -109,7 +95,7 @@ uc_lost_send() {
 uc_lost_imm() {
 	path_mtu
 	target_port transport=uc region mem size=8192
-	lose $UC_WRITE_MIDDLE
+	lose "u8 $UC_WRITE_MIDDLE 0xff at 28"
 	has "$(probe access transport=uc op=imm imm=17 len=4000)" wc=success
 	has "$(probe access transport=uc op=imm imm=17 len=1000)" wc=success
 	expect_counters imms=1 imm_bytes=1000 conns_closed=2 qp_errors=0
@@ -119,7 +105,7 @@ uc_lost_imm() {
 # The tool says that it waits in vain, and ends.
 uc_lost_ping() {
 	target_port transport=uc
-	lose $UC_SEND_MIDDLE
+	lose "u8 $UC_SEND_MIDDLE 0xff at 28"
 	ping_refused "a message was lost, and over uc nothing is repeated" --transport uc -o send -S 4000 -C 1 --timeout 1
 	expect_counters recv_msgs=0 conns_closed=1 qp_errors=0
 }
@@ -410,9 +396,11 @@ xrc() {
 tcase uc "UC: WRITE, WRITE_WITH_IMM and SEND, verified at both ends" uc_all
 tcase uc-lost-send "a SEND over UC that loses a packet is lost, the next is not" uc_lost_send
 tcase ud-send "UD: SENDs up to the largest packet come back" ud_send
-tcase ud-many "UD: 32 clients of one endpoint, all at once" ud_many
-tcase srq-many "24 connections share two receives" srq_many
 tcase ipv6 "every operation over IPv6" ipv6 rc write,read,write-imm,send 1 1024 4000
+
+tier fast wire
+tcase srq-many "24 connections share two receives" srq_many
+tcase ud-many "UD: 32 clients of one endpoint, all at once" ud_many
 
 tier fast
 tcase uc-write "UC: WRITEs of all classes of size, verified at both ends" uc_write
