@@ -178,7 +178,32 @@ static void conn_did(struct rtgt_conn *conn, enum rtgt_conn_step step)
 	WRITE_ONCE(conn->step_end[step], ktime_get_ns());
 }
 
-static void conn_live(struct rtgt_conn *conn)
+/*
+ * Once the state is CLOSING nothing is queued any more that the teardown has not seen.
+ */
+static void conn_watch_idle(struct rtgt_conn *conn)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	if (conn->state == RTGT_CONN_LIVE)
+		queue_delayed_work(rtgt_wq, &conn->idle_work,
+				   msecs_to_jiffies(conn->port->cfg.idle_ms));
+	spin_unlock_irqrestore(&conn->lock, flags);
+}
+
+/**
+ * rtgt_conn_live() - the peer has the REP
+ * @conn: connection
+ *
+ * Its RTU says so, or its first message: the RTU is sent once and may be lost, and that rdma_cm
+ * sends the REP again takes seconds.  rdma_cm is not told (rdma_notify()): where the connection
+ * is closed before it has done with that, its REP stays under way, and rdma_destroy_id() waits
+ * a minute for that (cm_establish_handler(), 6.12).
+ *
+ * Any context; does nothing but the first time.
+ */
+void rtgt_conn_live(struct rtgt_conn *conn)
 {
 	if (!conn_set_state(conn, RTGT_CONN_LIVE))
 		return;
@@ -188,8 +213,7 @@ static void conn_live(struct rtgt_conn *conn)
 			    conn->port->name, conn->id, &conn->peer, conn->dev_name, conn->qpn);
 	WRITE_ONCE(conn->active, jiffies);
 	if (conn->port->cfg.idle_ms && conn->transport != RTGT_UD)
-		queue_delayed_work(rtgt_wq, &conn->idle_work,
-				   msecs_to_jiffies(conn->port->cfg.idle_ms));
+		conn_watch_idle(conn);
 }
 
 static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
@@ -199,7 +223,7 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	trace_rtgt_cm_event(conn, ev->event, ev->status);
 	switch (ev->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		conn_live(conn);
+		rtgt_conn_live(conn);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		rtgt_conn_close(conn, "disconnected");
@@ -441,7 +465,7 @@ static struct rtgt_conn *conn_create_endpoint(struct rtgt_port *port, struct rdm
 	if (!ret)
 		ret = rtgt_qp_create(conn, id, &param);
 	if (!ret)
-		conn_live(conn);
+		rtgt_conn_live(conn);
 	else
 		rtgt_conn_close(conn, "the endpoint could not be made");
 	complete(&conn->built);

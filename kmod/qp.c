@@ -28,8 +28,7 @@ static void qp_event(struct ib_event *ev, void *context)
 	trace_rtgt_qp_event(conn, ev->event);
 	switch (ev->event) {
 	case IB_EVENT_COMM_EST:
-		if (conn->cm_id)
-			rdma_notify(conn->cm_id, IB_EVENT_COMM_EST);
+		rtgt_conn_live(conn);
 		break;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:

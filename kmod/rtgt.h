@@ -411,7 +411,7 @@ enum rtgt_transport {
 /**
  * enum rtgt_conn_state - life of a connection
  * @RTGT_CONN_CONNECTING: the REQ is being answered, or the REP is on its way
- * @RTGT_CONN_LIVE: the peer's RTU arrived
+ * @RTGT_CONN_LIVE: the peer's RTU arrived, or its first message
  * @RTGT_CONN_CLOSING: teardown is queued or runs; nothing leads out of it
  */
 enum rtgt_conn_state {
@@ -525,6 +525,7 @@ int rtgt_conn_request_ud(struct rtgt_port *port, struct rdma_cm_id *id,
 			 const struct rdma_ud_param *param);
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why);
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why);
+void rtgt_conn_live(struct rtgt_conn *conn);
 void rtgt_conn_put(struct rtgt_conn *conn);
 const char *rtgt_conn_state_name(enum rtgt_conn_state state);
 

@@ -344,6 +344,9 @@ static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	WRITE_ONCE(conn->active, jiffies);
+	/* not every device has an event for that (IB_EVENT_COMM_EST; rxe) */
+	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING))
+		rtgt_conn_live(conn);
 	/* the device itself refuses a peer that is connected */
 	if (conn->transport == RTGT_UD && wc->byte_len > conn->recv_size + slot->pool->head) {
 		rtgt_count(stats, RTGT_MALFORMED, 1);

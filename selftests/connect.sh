@@ -195,14 +195,39 @@ two_ports() {
 	expect_counters conns_established=1 recv_msgs=1
 }
 
+# The RTU is sent once.  The CM would notice when it sends the REP again, in seconds.
+rtu_lost() {
+	target_port
+	lose "u16 0x0014 0xffff at 64"
+	background holder probe hold
+	said holder ready=1
+	expect_counters conns_accepted=1 conns_established=0
+	tell holder echo
+	said holder alive=1
+	expect_counters conns_established=1 recv_msgs=1 replies=1
+	finish holder
+	expect_counters conns_established=1 conns_closed=1
+	# to the CM it is still none, and ends all the same
+	background other probe hold
+	said other ready=1
+	tell other echo
+	said other alive=1
+	target port_del "$PORT"
+	tell other echo
+	said other alive=0
+	finish other
+}
+
 tcase rtgt-client "the REP tells regions, sizes, rights and receives" rtgt_client
 tcase plain "a client without private data is served" plain_client plain=1
+tcase disable-idle "disabling a port ends its connections" disabled_under_clients
+tcase disable-traffic "disabling a port ends a client in full traffic" disabled_under_traffic
+tier fast wire
 tcase version-2 "a REQ of version 2 is refused with the version served" refused version 1 version=2
 tcase size-15 "a REQ of size 15 is refused with the smallest size" refused size 16 size=15
 tcase full "beyond max_conns a connection is refused, until one goes" port_full
 tcase killed "a client that is killed leaves nothing" client_killed
-tcase disable-idle "disabling a port ends its connections" disabled_under_clients
-tcase disable-traffic "disabling a port ends a client in full traffic" disabled_under_traffic
+
 limit 60
 tcase parallel-shared "64 connections at once, shared" parallel shared
 more tcase parallel-private "64 connections at once, private" parallel private
@@ -215,12 +240,13 @@ tcase plain-listed "a plain client is told apart in connections" plain_in_connec
 tcase bad-reqs "each REQ that is malformed is refused with what would be taken" bad_reqs
 tcase size-longer "a longer REQ of a newer client is taken" longer_req
 tcase nobody "a disabled port refuses as if it were not there" nobody_listens
+tcase rtu-lost "a client whose RTU is lost is established with its first message" rtu_lost
 tcase two-ports "ports do not touch each other" two_ports
 more tcase race-shared "1,000 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 1000 4
 more tcase race-private "300 clients WRITE at once after ESTABLISHED, none is refused, private" race private 300 4
 
 tier wire
 more tcase race-wire-shared "300 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 300 4
-tcase race-wire-private "100 clients WRITE at once after ESTABLISHED, none is refused, private" race private 100 4
+more tcase race-wire-private "100 clients WRITE at once after ESTABLISHED, none is refused, private" race private 100 4
 
 tmain "$@"

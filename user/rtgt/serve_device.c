@@ -45,9 +45,7 @@ static void asyncs(struct server *s, void *arg)
 
 		switch (ev.event_type) {
 		case IBV_EVENT_COMM_EST:
-			c = ev.element.qp->qp_context;
-			if (c->cm_id)
-				rdma_notify(c->cm_id, IBV_EVENT_COMM_EST);
+			serve_established(ev.element.qp->qp_context);
 			break;
 		case IBV_EVENT_QP_FATAL:
 		case IBV_EVENT_QP_REQ_ERR:

@@ -210,6 +210,8 @@ static void received(struct serve_conn *c, struct serve_slot *slot, struct ibv_w
 	bool ud = c->s->cfg.transport == SERVE_UD;
 
 	serve_active(c);
+	/* who sends has had the REP; its RTU, which is sent once, may be lost */
+	serve_established(c);
 	/* the device itself refuses a peer that is connected */
 	if (ud && wc->byte_len > c->recv_size + c->pool->head) {
 		serve_count(c->s, RTGT_MALFORMED, 1);
