@@ -220,7 +220,7 @@ nonsense() {
 tcase ops "all operations, user and kernel, RDMA and TCP, verified" ops
 
 tier fast
-tcase moderated "three connections, a completion for one in four" moderated
+more tcase moderated "three connections, a completion for one in four" moderated
 more tcase moderated-poll "likewise, polling" moderated --poll
 more tcase verify-all "every message is compared" verified
 tcase bulk "--bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
@@ -228,8 +228,8 @@ more tcase duration "so long instead of so many, and a line that tells how far" 
 more tcase lat-tcp "rtgt lat over RDMA and TCP" lat_tcp
 more tcase lat-tcp-poll "likewise, polling" lat_tcp --poll
 tcase why "rtgt bw says what cannot be, and why" says_why
-tcase server-goes "the TCP server disappears" server_goes
-tcase port-goes "the target disappears" port_goes
+more tcase server-goes "the TCP server disappears" server_goes
+more tcase port-goes "the target disappears" port_goes
 more tcase nonsense "rtgt tcp-serve refuses what is no message of ours" nonsense
 
 # jq does a lot for an emulated processor

@@ -242,24 +242,24 @@ tcase pull-read-only "a PULL into a region the client may only read is an access
 tcase push-write-only "a PUSH of a region the client may only write is an access error" answered access op=push region=2
 tcase no-depth "a PULL of a client that allows no READ is a depth error" no_depth
 tcase zero-bytes "nothing needs no key" nothing_at_all
-tcase pull-end "a PULL one byte beyond the client's memory ends this connection only" refused op=pull at=65
+more tcase pull-end "a PULL one byte beyond the client's memory ends this connection only" refused op=pull at=65
 tcase push-end "a PUSH one byte beyond the client's memory ends this connection only" refused op=push at=65
-tcase push-before "a PUSH one byte before the client's memory ends this connection only" refused op=push at=-65
-tcase pull-right "a PULL of memory nobody may READ ends this connection only" refused op=pull rights=2
+more tcase push-before "a PUSH one byte before the client's memory ends this connection only" refused op=push at=-65
+more tcase pull-right "a PULL of memory nobody may READ ends this connection only" refused op=pull rights=2
 tcase push-right "a PUSH to memory nobody may WRITE ends this connection only" refused op=push rights=1
-tcase push-elsewhere "a PUSH to memory of the client's other connection ends this one only" elsewhere op=push
+more tcase push-elsewhere "a PUSH to memory of the client's other connection ends this one only" elsewhere op=push
 more tcase window-pull "a PULL through a memory window" through_window pull
 tcase window-push "a PUSH through a memory window" through_window push
 more tcase window-pull-right "a PULL through a window for writing is refused" window_refused op=pull window_rights=2
-tcase window-push-right "a PUSH through a window for reading is refused" window_refused op=push window_rights=1
-tcase window-end "a PUSH beyond a window that ends with its registration is refused" window_refused op=push at=65
+more tcase window-push-right "a PUSH through a window for reading is refused" window_refused op=push window_rights=1
+more tcase window-end "a PUSH beyond a window that ends with its registration is refused" window_refused op=push at=65
 tcase window-killed "a PUSH through a window that was invalidated is refused" window_refused op=push kill=1
 tcase window-elsewhere "a PUSH through a window of another connection is refused" elsewhere op=push window=1
 tcase window-bounds "a PUSH beyond a window, inside its registration, is refused" window_bounds op=push
 tcase window-more "a window larger than its registration is not bound" unbound window_len=3000
 tcase window-read-only "a window for writing over memory that is only read is not bound" unbound rights=1
 tcase window-unbindable "a window over memory that is not for windows is not bound" unbound bindable=0
-tcase leaves-push "a client that disconnects in the middle of a PUSH leaves nothing" leaves_push
+more tcase leaves-push "a client that disconnects in the middle of a PUSH leaves nothing" leaves_push
 more tcase killed-pull "a client that is killed in the middle of a PULL leaves nothing" killed_in_pull
 
 tmain "$@"

@@ -276,9 +276,11 @@ lat_says_why() {
 	fails_with "no \"frob\"" rtgt lat --from frob "$RTGT_TARGET_ADDR"
 }
 
+tcase lat "rtgt lat compares user and kernel, operation by operation" lat
+
+tier fast wire
 tcase write "kernel WRITE: all ways to complete, verified" operation write 3000 3000 12000
 tcase send "kernel SEND and its echo: all ways to complete, verified" operation send 3000 6000 6000
-tcase lat "rtgt lat compares user and kernel, operation by operation" lat
 
 tier fast
 tcase read "kernel READ: all ways to complete, verified" operation read 3000 3000 12000
@@ -304,11 +306,11 @@ tcase no-span "a part beyond the region" fails "has 4096 bytes" -- op=write size
 tcase recv-size "a SEND larger than the target's receives" fails "recv_size" recv_size=64 -- size=49
 tcase recv-depth "more SENDs than the target has receives" fails "recv_depth" recv_depth=2 -- depth=3
 tcase stop "a run can be stopped" stopped
-tcase busy "nothing changes under a run" busy
+more tcase busy "nothing changes under a run" busy
 tcase rmdir "rmdir stops the run" removed
 tcase port-goes "the target disappears" port_goes
 tcase device-goes "the client's device disappears" device_goes
 tcase refused "values that make no sense are refused" refused_values
-tcase lat-why "rtgt lat says what cannot be, and why" lat_says_why
+more tcase lat-why "rtgt lat says what cannot be, and why" lat_says_why
 
 tmain "$@"

@@ -43,8 +43,8 @@ PROGRAM=${PROGRAM%.sh}
 . "$HERE/fixtures.sh"
 
 CASES=()
-declare -A CASE_DESC CASE_TIERS CASE_LIMIT CASE_CMD CASE_MARK
-TIERS="fast wire"
+declare -A CASE_DESC CASE_TIERS CASE_LIMIT CASE_CMD CASE_MARK LENT
+TIERS="wire fast"
 LIMIT=30
 CASES_MARK=
 TIMED_OUT=124
@@ -70,7 +70,8 @@ tcase() { # NAME DESCRIPTION FUNCTION [ARG...]
 	printf -v "CASE_CMD[$name]" '%q ' "$@"
 }
 
-# In which tiers the cases that follow run: fast, wire or both.
+# In which tiers the cases that follow run: fast, wire or both.  "make check" runs them in
+# the first; in the other they are a second look.
 tier() { # TIER...
 	TIERS=$*
 }
@@ -99,9 +100,10 @@ borrow() { # PROGRAM CASE...
 	local program=$1 line name
 	local -A lent=()
 	shift
+	[[ -n ${LENT[$program]:-} ]] || LENT[$program]=$(lend "$program")
 	while IFS= read -r line; do
 		lent[${line%% *}]=${line#* }
-	done < <(lend "$program")
+	done <<<"${LENT[$program]}"
 	for name; do
 		line=${lent[$name]:-}
 		if [[ -z $line ]]; then
@@ -155,10 +157,12 @@ selected() { # NAME PATTERN...
 }
 
 list_cases() {
-	local name t
+	local name t mark
 	for name in "${CASES[@]}"; do
+		mark=${CASE_MARK[$name]}
 		for t in ${CASE_TIERS[$name]}; do
-			echo "$t $PROGRAM.$name ${CASE_MARK[$name]}${CASE_DESC[$name]}"
+			echo "$t $PROGRAM.$name $mark${CASE_DESC[$name]}"
+			mark=${mark:-[more] }
 		done
 	done
 }

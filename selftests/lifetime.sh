@@ -166,6 +166,8 @@ limit 60
 tcase unload-traffic-private "port removal and unload under full traffic, private" unload_traffic private
 tcase rdma-link-bound-shared "rdma link delete under a listener bound to it and full traffic, shared" device_deleted_bound shared
 more tcase rdma-link-wildcard-private "rdma link delete under a listener on 0.0.0.0 and full traffic, private" device_deleted_wildcard private
+
+tier fast wire
 tcase no-device "a port cannot be enabled without the device, and can with it" no_device
 
 tier fast

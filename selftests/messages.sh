@@ -277,11 +277,13 @@ burst() {
 }
 
 tcase echo-largest "an echo that fills a receive to the last byte" echoed 4080
+tcase burst "more SENDs than receives, from eight clients" burst
+
+tier fast wire
 tcase checksum "the checksum of a whole region is that of its bytes" summed 0 $MEM_SIZE
 tcase version-2 "a SEND of version 2 is a version error" answered version 7 msg_version=2
 tcase len-more "a SEND that announces more than it brings is a length error" answered length 7 body=10 msg_len=11
 tcase too-long "a SEND longer than a receive ends its connection only" too_long
-tcase burst "more SENDs than receives, from eight clients" burst
 
 tier fast
 tcase echo-0 "an echo of nothing" echoed 0

@@ -106,9 +106,11 @@ log_lines() {
 	((most > 0 && most <= 40)) || fail "a peer can flood the log, $most lines in 5 s: $(<"$WORK/log")"
 }
 
+
+tier fast wire
+tcase tracepoints "states, completions, requests and rejects are traced" tracepoints
 tcase resources "rdma resource shows PD, CM_ID and QP under the module's name" resources_named
 tcase connection-line "connections tells peer, device, queue pair and messages" connection_line
-tcase tracepoints "states, completions, requests and rejects are traced" tracepoints
 
 tier fast
 tcase statistic "rdma statistic and sysfs tell the same counters" statistic

@@ -107,11 +107,21 @@ op() { # FUNCTION PING-NAME SIZE-CLASS FILL
 	ping_ok "$2" "$n" 3
 }
 
-for size in 0 1 mtu-1 mtu mtu+1 64K 1M; do
+each() { # SIZE-CLASS
+	local size=$1
 	tcase "write-$size" "WRITE of $size bytes: bytes, counters, packets at both ends" op write write "$size" 0xa5
 	tcase "read-$size" "READ of $size bytes: bytes, counters, packets at both ends" op read_ read "$size" counter
 	tcase "write-imm-$size" "WRITE_WITH_IMM of $size bytes: bytes, counters, packets at both ends" op write_imm write-imm "$size" 0xa5
 	tcase "send-$size" "SEND of $size bytes and its echo: bytes, counters, packets at both ends" op send send "$size" 0xa5
-done
+}
+
+each 1
+each mtu+1
+each 64K
+tier fast wire
+each 0
+each mtu-1
+each mtu
+each 1M
 
 tmain "$@"

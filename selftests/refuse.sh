@@ -188,7 +188,7 @@ for key in "${order[@]}"; do
 	read -r op condition <<<"$key"
 	read -r -a expected <<<"${ROWS[$key]}"
 	tier fast
-	[[ " ${WIRE//$'\n'/ } " != *" $op-$condition "* ]] || tier fast wire
+	[[ " ${WIRE//$'\n'/ } " != *" $op-$condition "* ]] || tier wire fast
 	tcase "$op-$condition" "${op^^} ${SAYS[$condition]}: ${expected[0]}, NAK ${expected[1]}" \
 		row "$op" "$condition" "${expected[@]}"
 done

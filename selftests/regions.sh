@@ -402,12 +402,14 @@ whole() { # [ATTR=VALUE...]
 	tell_reader "${text//$'\n'/ }" "$(target first_line "$DEBUGFS/ports/$PORT/registrations")"
 }
 
-tcase fill-counter "a region is filled with little-endian words that count" filled counter 10002
-tcase above-page "a region of 4097 bytes ends there" odd_size 4097
-tcase shared "clients of a shared port see one memory, registered once" shared
 tcase private "clients of a private port have a copy each, gone with them" private
 tcase extents "4 MiB in four extents are one region to a client that knows" extents
 tcase private-key "a private connection's key is refused to any other" private_key
+
+tier fast wire
+tcase fill-counter "a region is filled with little-endian words that count" filled counter 10002
+tcase above-page "a region of 4097 bytes ends there" odd_size 4097
+tcase shared "clients of a shared port see one memory, registered once" shared
 
 tier fast
 tcase fill-zero "a region is zero where nothing else is said" filled zero 4096

@@ -244,15 +244,17 @@ wrong() {
 }
 
 tcase private-stream "a client whose rkeys are revoked is cut off, its neighbour streams on" private_stream
-tcase shared-stream "no byte lands after all rkeys of a shared port were revoked" shared_stream 64
+
+tier fast wire
 tcase by-peer "a client that asks for a new key is refused with the old one" by_peer
+tcase shared-stream "no byte lands after all rkeys of a shared port were revoked" shared_stream 64
 
 tier fast
 tcase unreachable "a private connection's memory is out of every other one's reach" unreachable
 tcase private-bytes "what a revoked client wrote stays as it is, its neighbour's goes on" private_bytes
 more tcase private-all "all clients of a private port are cut off at once" private_all
 more tcase shared-long "no byte of long WRITEs lands after a revocation" shared_stream 65536
-tcase by-peer-shared "a client cannot take a shared region's key from the others" by_peer_shared
+more tcase by-peer-shared "a client cannot take a shared region's key from the others" by_peer_shared
 tcase by-invalidation "a shared key that a client kills is dead for all, and made anew" by_invalidation
 more tcase again "revoked again and again, dead or alive, the old keys stay dead" again
 tcase during-pull "a PULL under way is not the client's access: it ends well" during_pull

@@ -6,8 +6,8 @@
 #
 # PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.  What
 # is listed as [long] takes minutes and runs only when PATTERN is its very name.
-# --set quick leaves out what is listed as [more] and, in the fast tier, what runs
-# elsewhere as well: on the wire, and the unit tests; --set more takes only that.
+# --set quick leaves out what is listed as [more], and the unit tests, which need no
+# guest; --set more takes only that.
 # Of N parts, which take about as long each, --part takes the I-th.
 # Prints KTAP: a plan and a result per program, the program's own KTAP before it
 # behind "# ".  Exits 0 only when every program said so.
@@ -93,17 +93,7 @@ runnable() { # PATTERN...
 # Lines of it that are of the set.
 set_of() { # SET
 	# shellcheck disable=SC2016 # awk's variables
-	awk -v set="$1" '
-		{ line[NR] = $0; more[NR] = $3 == "[more]" }
-		$1 == "wire" { wire[$2] = 1 }
-		END {
-			for (k = 1; k <= NR; k++) {
-				split(line[k], word)
-				again = more[k] || word[1] == "fast" && (word[2] in wire || word[2] ~ /_test\./)
-				if (set == "" || again == (set == "more"))
-					print line[k]
-			}
-		}'
+	awk -v set="$1" 'set == "" || ($3 == "[more]" || $2 ~ /_test\./) == (set == "more")'
 }
 
 # "./PROGRAM.sh:# weight N", from the head of those of which a case costs as much as N

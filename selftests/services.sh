@@ -295,10 +295,12 @@ idle_writes() {
 	expect_counters conns_established=1 conns_closed=1 recv_msgs=0 qp_errors=0
 }
 
-tcase rping-64 "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
 tcase rping-packet "20 pings of a packet and of a byte more or less come back as they went" rping_sizes 20 1023 1024 1025
-tcase rping-killed "an rping that is killed leaves nothing" rping_killed
 tcase ucmatose "ucmatose makes 20 connections to a port with service sink" ucmatose_ 20
+tier fast wire
+tcase rping-64 "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
+tcase rping-killed "an rping that is killed leaves nothing" rping_killed
+
 limit 60
 tcase cmtime "cmtime makes 201 connections to a port with service sink" cmtime_ 100
 
@@ -318,10 +320,10 @@ more tcase rping-empty "an empty message ends its rping's connection only" malfo
 more tcase rping-65537 "a buffer of 64 KiB and one byte ends its rping's connection only" malformed 1 2 len=65537
 more tcase rping-4G "a buffer of 4 GiB ends its rping's connection only" malformed 1 2 len=0xffffffff
 more tcase rping-narrow "a sink that is smaller than the source ends its rping's connection only" malformed 1 3 sink=1 len=63
-tcase rping-no-reads "a client that lets nobody READ is not served by rping" malformed 0 0 holds=0
+more tcase rping-no-reads "a client that lets nobody READ is not served by rping" malformed 0 0 holds=0
 tcase rping-rkey "a READ with a wrong key ends its rping's connection only" unreachable 1 2 rkey_xor=0x1000
 more tcase rping-addr "a READ from nowhere ends its rping's connection only" unreachable 1 2 addr=4096
-tcase rping-sink-rkey "a WRITE with a wrong key ends its rping's connection only" unreachable 1 3 sink=1 rkey_xor=0x1000
+more tcase rping-sink-rkey "a WRITE with a wrong key ends its rping's connection only" unreachable 1 3 sink=1 rkey_xor=0x1000
 
 tcase sink "service sink takes all and answers nothing" sink_takes
 more tcase udaddy "udaddy: three datagram clients" udaddy_ 3

@@ -166,10 +166,12 @@ server_listens() {
 	grep -q "state LISTEN .* src-addr $RTGT_TARGET_ADDR:$CM_PORT " "$WORK/cm_id"
 }
 
-tcase made-by-hand "rtgt port and rtgt region make, change and remove a target" made_by_hand
 tcase json "rtgt -j show tells ports, regions, connections and counters" shown_as_json
 tcase ping-all "rtgt ping does every operation and size, each byte verified" ping_all
 tcase example-client "the example client works against the kernel target" example_client
+
+tier fast wire
+tcase made-by-hand "rtgt port and rtgt region make, change and remove a target" made_by_hand
 tcase examples "the example client works against the example server" examples
 
 tier fast
