@@ -8,7 +8,8 @@
  *
  * The capture is one of the target's end of the wire: what is lost on the way to it was
  * sent by the client and is not in it, which is why only there a difference is allowed,
- * and only where the client's device had to send again.
+ * and only where the client's device had to send again, or what is missing are messages of
+ * the connection manager.
  */
 #include <inttypes.h>
 #include <stdio.h>
