@@ -34,7 +34,8 @@ build/user/.built: $(call files,user) $(call files,kmod/include) $(wildcard kmod
 	$(MAKE) -C user O=$(CURDIR)/build/user
 	touch $@
 
-build/selftests/.built: $(call files,selftests) $(call files,user/lib) $(call files,user/packet) $(call files,kmod/include) \
+build/selftests/.built: $(call files,selftests) $(call files,user/lib) $(call files,user/packet) \
+		$(call files,user/schema) $(call files,kmod/include) \
 		$(wildcard kmod/proto.*) $(root)
 	rm -rf $(@D)
 	$(MAKE) -C selftests tree KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
