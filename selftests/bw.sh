@@ -217,6 +217,8 @@ nonsense() {
 	rows 3 '.count == 5'
 }
 
+
+tier fast wire
 tcase ops "all operations, user and kernel, RDMA and TCP, verified" ops
 
 tier fast

@@ -276,9 +276,9 @@ lat_says_why() {
 	fails_with "no \"frob\"" rtgt lat --from frob "$RTGT_TARGET_ADDR"
 }
 
-tcase lat "rtgt lat compares user and kernel, operation by operation" lat
 
 tier fast wire
+tcase lat "rtgt lat compares user and kernel, operation by operation" lat
 tcase write "kernel WRITE: all ways to complete, verified" operation write 3000 3000 12000
 tcase send "kernel SEND and its echo: all ways to complete, verified" operation send 3000 6000 6000
 

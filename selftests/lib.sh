@@ -100,6 +100,10 @@ borrow() { # PROGRAM CASE...
 	local program=$1 line name
 	local -A lent=()
 	shift
+	# nothing of it is to be run here: it need not be read
+	if [[ -n ${RTGT_CASES:-} && $RTGT_CASES != *[*?[]* && " $RTGT_CASES" != *" $PROGRAM.$program-"* ]]; then
+		return
+	fi
 	[[ -n ${LENT[$program]:-} ]] || LENT[$program]=$(lend "$program")
 	while IFS= read -r line; do
 		lent[${line%% *}]=${line#* }

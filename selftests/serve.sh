@@ -257,9 +257,6 @@ cannot_serve() {
 tier fast
 borrow messages bad-heads burst
 borrow connect rtgt-client plain
-borrow ops write-imm-mtu+1
-borrow verbs send-imm
-borrow refuse write-stale
 borrow tools ping-all
 borrow transports srq-many uc ud-send
 more borrow messages checksum echo-largest too-long bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
@@ -268,12 +265,12 @@ more borrow connect killed rtu-lost bad-reqs plain-listed size-longer full iova-
 more borrow initiated push pull pull-large push-many no-depth push-right killed-pull
 more borrow revoke by-peer unreachable by-peer-shared
 more borrow regions private extent-rest
-more borrow verbs flush
-more borrow ops read-64K
+more borrow verbs send-imm flush
+more borrow ops write-imm-mtu+1 read-64K
 more borrow services idle-requests idle-writes rping-of-rtgt
 more borrow transports srq-rnr uc-too-long ud-many ud-too-long ud-full srq-broken srq-private uc-lost-send uc-lost-imm uc-rkey uc-no-such uc-pull mixed-uc-rc mixed-uc-ud \
 	mixed-rc-uc mixed-space srq-uc ipv6-uc ud-too-large ud-qkey ud-pull ud-short ud-version mixed-ud-rc srq-ud ipv6-ud
-more borrow refuse read-access faa-misaligned read-depth send-rnr
+more borrow refuse write-stale read-access faa-misaligned read-depth send-rnr
 limit 30
 tcase alike-shared "it tells clients, and counts, what the kernel's target does, shared" alike shared
 more tcase alike-private "it tells clients, and counts, what the kernel's target does, private" alike private

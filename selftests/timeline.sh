@@ -198,6 +198,6 @@ more tcase refused "what is no trace, and what makes no sense: a line that says 
 more tcase lost "where events were lost nothing is made up" lost
 
 tier wire
-tcase one-end "at the client's machine: its end and the wire" one_end
+more tcase one-end "at the client's machine: its end and the wire" one_end
 
 tmain "$@"

@@ -122,7 +122,7 @@ lab_start() {
 		# Without what a processor does at no cost and an emulator does not: strings a byte
 		# at a time, access checks that end a block of code, a fifth level of page tables;
 		# and without zeroing what will be written.
-		args=(-accel "tcg,thread=multi" -cpu max,-erms,-smap,-smep,-la57)
+		args=(-accel "tcg,thread=multi" -cpu "max,-erms,-smap,-smep,-la57")
 		# The guest's clock counts instructions, 2 ns each: figures do not
 		# depend on what else the machine does.
 		if [[ ${LAB_VIRTUAL:-} ]]; then
