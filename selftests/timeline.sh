@@ -69,9 +69,12 @@ connection() {
 	connection_order "client: address resolved" "client: route resolved" "client: rdma_cm sends REQ" "wire: REQ" \
 		"target: rdma_cm tells CONNECT_REQUEST" "target: rdma_cm sends REP" "wire: REP" \
 		"client: rdma_cm tells CONNECT_RESPONSE" "client: rdma_cm sends RTU" "wire: RTU" \
-		"target: rdma_cm tells ESTABLISHED" "target: connection: connecting -> live" \
+		"target: rdma_cm tells ESTABLISHED" \
 		"client: rdma_cm is asked to disconnect" "wire: DREQ" "target: rdma_cm tells DISCONNECTED" \
 		"target: connection: live -> closing" "wire: DREP" "client: rdma_cm tells DISCONNECTED"
+	# by the RTU, or by the client's first message
+	connection_order "target: rdma_cm sends REP" "target: connection: connecting -> live" \
+		"target: connection: live -> closing"
 	same "packets are the right ones" \
 		"$(told '.connections[0].events[] | select(.packet) | "\(.packet) CM \(.what)"')" \
 		"$(rtgt explain "$WORK/tl/capture.pcap" | awk '$6 == "CM" { print $1, "CM", $7 }')"
