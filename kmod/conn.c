@@ -197,9 +197,9 @@ static void conn_watch_idle(struct rtgt_conn *conn)
  * @conn: connection
  *
  * Its RTU says so, or its first message: the RTU is sent once and may be lost, and that rdma_cm
- * sends the REP again takes seconds.  rdma_cm is not told (rdma_notify()): where the connection
- * is closed before it has done with that, its REP stays under way, and rdma_destroy_id() waits
- * a minute for that (cm_establish_handler(), 6.12).
+ * sends the REP again takes seconds.  rdma_cm is not told (rdma_notify()): of a connection that
+ * was closed right behind that, rdma_destroy_id() waited more than 30 s for a last reference
+ * (cm_destroy_id_wait_timeout, seen once on 6.12), probably that of the REP still under way.
  *
  * Any context; does nothing but the first time.
  */

@@ -62,8 +62,8 @@ listens() { # TCP-PORT
 }
 
 # perftest takes no completion events for WRITEs, and a program that polls is no
-# measure of latency on one processor, so there are none of its WRITEs here.  Its bandwidth is
-# told both ways: with events, and polling, which is how it comes.
+# measure on one processor, so there are none of its latencies of WRITEs here.  What its
+# programs come to as they are, polling, is told last, and nothing is held against it.
 
 # One of perftest's latency programs; its "typical" is the median
 perftest() { # NAME BYTES PROGRAM [OPTION...]
