@@ -117,6 +117,23 @@ lat_tcp() {
 	same "device" "$(jq -r .facts.device "$WORK/json")" none
 }
 
+# With one processor rtgt lat lets the kernel's workers go first where they do all of it,
+# unless it spins or was started with a policy of its own.
+gives_way() {
+	local want
+	target_port recv_size=1K region mem size=64K access=read,write,atomic
+	client_module
+	tcp_server
+	# what answers a SEND is a program, or the module
+	want=$(if (($(nproc) == 1)); then echo "write read cas"; fi)
+	measure lat --from user,kernel --over rdma,tcp -o write,read,cas,send -C 20
+	same "who gives way" "$(jq -r '[.results[] | select(.gives_way) | if .from + .over == "userrdma" then .op else "other" end] | join(" ")' "$WORK/json")" "$want"
+	measure lat --poll -C 20 -o read
+	same "who spins gives way" "$(jq .results[0].gives_way "$WORK/json")" false
+	chrt -r 1 rtgt -j lat -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -C 20 -o read "$RTGT_TARGET_ADDR" >"$WORK/json"
+	same "who has a priority gives way" "$(jq .results[0].gives_way "$WORK/json")" false
+}
+
 # Every field the schema asks for is missed when it is not there, and so is its type.
 schema() {
 	local command
@@ -228,6 +245,7 @@ more tcase verify-all "every message is compared" verified
 tcase bulk "--bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
 more tcase duration "so long instead of so many, and a line that tells how far" duration
 more tcase lat-tcp "rtgt lat over RDMA and TCP" lat_tcp
+tcase lat-gives-way "rtgt lat lets the kernel's workers go first" gives_way
 more tcase lat-tcp-poll "likewise, polling" lat_tcp --poll
 tcase why "rtgt bw says what cannot be, and why" says_why
 more tcase server-goes "the TCP server disappears" server_goes

@@ -103,6 +103,7 @@ static int cell(struct measure *m, struct rtgt_err *err)
 
 	l->nr = 0;
 	l->verified = 0;
+	l->gives_way = false;
 	if (m->at.from == FROM_KERNEL)
 		ret = kernel_cell(l, err);
 	else

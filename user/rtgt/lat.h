@@ -18,6 +18,7 @@
  * struct lat - rtgt lat
  * @m: what it shares with rtgt bw
  * @half: what is answered is told as half of the round trip
+ * @gives_way: the thread that measures let the kernel's workers go first
  * @ns: how long each operation took, in rising order when the cell is done
  * @nr: how many
  * @elapsed_ns: from the first to the end of the last
@@ -26,6 +27,7 @@
 struct lat {
 	struct measure m;
 	bool half;
+	bool gives_way;
 	uint64_t *ns;
 	uint64_t nr;
 	uint64_t elapsed_ns;

@@ -82,6 +82,7 @@ void lat_out_row(struct lat *l)
 	}
 	o = measure_json_row(&l->m);
 	rtgt_json_str(o, "trip", half ? "half" : "full");
+	json_object_object_add(o, "gives_way", json_object_new_boolean(l->gives_way));
 	rtgt_json_int(o, "count", (int64_t)l->nr);
 	rtgt_json_int(o, "verified_bytes", (int64_t)l->verified);
 	rtgt_json_us(o, "elapsed_us", l->elapsed_ns);
