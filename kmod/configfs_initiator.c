@@ -2,7 +2,7 @@
 /*
  * /sys/kernel/config/rtgt/initiators: text to structures and back, nothing more.
  *
- *   initiators/<name>/{addr,port,source,op,poll,size,iters,warmup,depth,signal,
+ *   initiators/<name>/{addr,port,source,op,poll,size,iters,warmup,depth,segment,signal,
  *                      duration_ms,region,offset,span,walk,verify,timeout_ms}
  *   initiators/<name>/run      1 starts a run, 0 stops it, "wait" waits for its end
  *   initiators/<name>/state    idle, connecting, running, done, failed or stopped
@@ -203,6 +203,18 @@ static int depth_parse(const char *page, struct rtgt_ini_cfg *cfg)
 
 RTGT_INI_ATTR(depth, "%u", cfg->depth);
 
+static int segment_parse(const char *page, struct rtgt_ini_cfg *cfg)
+{
+	u64 val;
+	int ret = rtgt_parse_bytes(page, 0, RTGT_INI_SIZE_MAX, &val);
+
+	if (!ret)
+		cfg->segment = val;
+	return ret;
+}
+
+RTGT_INI_ATTR(segment, "%u", cfg->segment);
+
 static int signal_parse(const char *page, struct rtgt_ini_cfg *cfg)
 {
 	return rtgt_parse_u32(page, 1, RTGT_INI_DEPTH_MAX, &cfg->signal);
@@ -368,6 +380,7 @@ static struct configfs_attribute *rtgt_ini_attrs[] = {
 	&rtgt_ini_attr_iters,
 	&rtgt_ini_attr_warmup,
 	&rtgt_ini_attr_depth,
+	&rtgt_ini_attr_segment,
 	&rtgt_ini_attr_signal,
 	&rtgt_ini_attr_duration_ms,
 	&rtgt_ini_attr_region,

@@ -85,6 +85,11 @@ static bool run_ends(struct rtgt_run *run, struct completion *done)
 	       READ_ONCE(run->ini->stop);
 }
 
+static u32 run_progress(const struct rtgt_run *run)
+{
+	return READ_ONCE(run->progress) + READ_ONCE(run->parts);
+}
+
 /**
  * rtgt_run_wait() - wait for operations under way
  * @run: connected
@@ -99,7 +104,7 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 {
 	unsigned long patience = msecs_to_jiffies(run->cfg.timeout_ms);
 	unsigned long end = jiffies + patience;
-	u32 progress = READ_ONCE(run->progress), now;
+	u32 progress = run_progress(run), now;
 
 	while (!run_ends(run, done)) {
 		if (run->cfg.poll == IB_POLL_DIRECT) {
@@ -108,7 +113,7 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 		} else {
 			wait_event_timeout(run->ini->wake, run_ends(run, done), patience);
 		}
-		now = READ_ONCE(run->progress);
+		now = run_progress(run);
 		if (now != progress)
 			end = jiffies + patience;
 		else if (time_after(jiffies, end) && !run_ends(run, done))

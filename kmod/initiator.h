@@ -74,6 +74,8 @@ enum rtgt_ini_state {
  * @iters: operations that are timed
  * @warmup: operations before them
  * @depth: operations under way at a time
+ * @segment: a WRITE or a READ is done by requests of at most so many bytes, each when the
+ *	     one before has ended; 0 for one request
  * @signal: of one-sided operations one in so many asks for a completion
  * @duration_ms: how long operations are posted, instead of @iters of them, which are
  *		 the first to leave a sample; 0 for @iters
@@ -95,6 +97,7 @@ struct rtgt_ini_cfg {
 	u32 iters;
 	u32 warmup;
 	u32 depth;
+	u32 segment;
 	u32 signal;
 	u32 duration_ms;
 	u32 region;
@@ -204,6 +207,7 @@ struct rtgt_lane_bytes {
  * @value: what an atomic left at its place
  * @known: it is known
  * @index: of the iteration under way
+ * @at: where the part begins that its request moves, in bytes of it
  * @start: when it was posted
  */
 struct rtgt_lane {
@@ -229,6 +233,7 @@ struct rtgt_lane {
 	u64 value;
 	bool known;
 	u32 index;
+	u32 at;
 	u64 start;
 };
 
@@ -253,7 +258,8 @@ struct rtgt_lane {
  * @total: iterations, warm-up included
  * @under_way: chains of lanes that are, and one until all have been started
  * @all_done: none is
- * @progress: completions so far
+ * @progress: operations that have ended
+ * @parts: of those that have not, parts that have
  * @failed: the first failure: an enum ib_wc_status, -1 a bad answer, 0 none
  * @begin: when the last of the warm-up ended, or the first operation was posted
  * @end: when the last one ended
@@ -281,6 +287,7 @@ struct rtgt_run {
 	atomic_t under_way;
 	struct completion all_done;
 	u32 progress;
+	u32 parts;
 	int failed;
 	u64 begin;
 	u64 end;
@@ -312,6 +319,7 @@ u64 rtgt_lanes_places(const struct rtgt_run *run);
 
 /* lane_make.c */
 u32 rtgt_lanes_send_depth(const struct rtgt_ini_cfg *cfg);
+void rtgt_lane_cut(struct rtgt_lane *lane, u32 at, u32 len);
 int rtgt_lanes_create(struct rtgt_run *run);
 void rtgt_lanes_destroy(struct rtgt_run *run);
 

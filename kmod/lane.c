@@ -4,9 +4,10 @@
  *
  * A lane is one operation under way; a run has as many as its depth.  Lanes beside
  * each other form a chain (rtgt_ini_cfg.signal of them): they are posted together and
- * only the last asks for a completion, which posts them again from where it is.  So
- * nothing is woken, locked or allocated between two operations; work requests are made
- * once (lane_make.c).  Completions of a run's one CQ never run two at a time, so a lane
+ * only the last asks for a completion, which posts them again from where it is; with a
+ * segment it posts the next part of their bytes, until there is none.  So nothing is
+ * woken, locked or allocated between two operations; work requests are made once
+ * (lane_make.c).  Completions of a run's one CQ never run two at a time, so a lane
  * and the run's figures have one owner.
  *
  * What is answered by a message (SEND, WRITE_WITH_IMM) is timed until the answer is
@@ -140,33 +141,47 @@ static u32 lane_chain(const struct rtgt_run *run)
 	return rtgt_op_is_answered(run->cfg.op) ? 1 : run->cfg.signal;
 }
 
-static void lane_prepare(struct rtgt_lane *lane, u32 index, u64 now)
+/* The next request moves what lies at @lane->at. */
+static void lane_aim(struct rtgt_lane *lane)
 {
 	struct rtgt_run *run = lane->run;
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
 
-	lane->index = index;
-	lane->start = now;
-	if (run->cfg.walk && run->cfg.op != RTGT_INI_SEND)
-		lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr +
-					    rtgt_lane_offset(lane);
+	if (cfg->segment)
+		rtgt_lane_cut(lane, lane->at, min(cfg->segment, cfg->size - lane->at));
+	if ((cfg->walk || cfg->segment) && cfg->op != RTGT_INI_SEND)
+		lane->wr.rdma.remote_addr = run->peer.region[cfg->region].addr +
+					    rtgt_lane_offset(lane) + lane->at;
 }
 
-static int lane_post(struct rtgt_lane *first, u32 index, u32 nr)
+static int lane_post(struct rtgt_lane *first, struct rtgt_lane *last)
 {
 	struct rtgt_run *run = first->run;
-	struct rtgt_lane *last = first + nr - 1, *lane;
-	u64 now = ktime_get_ns();
+	struct rtgt_lane *lane;
 
 	for (lane = first; lane <= last; lane++) {
-		lane_prepare(lane, index++, now);
+		lane_aim(lane);
 		lane->wr.send.next = lane < last ? &lane[1].wr.send : NULL;
 		lane->wr.send.send_flags = lane < last ? 0 : IB_SEND_SIGNALED;
 	}
 	if (rtgt_op_is_answered(run->cfg.op) && first->index % RTGT_LANE_SIGNAL_EVERY)
 		first->wr.send.send_flags = 0;
-	if (!first->index)
-		run->begin = now;
 	return ib_post_send(run->id->qp, &first->wr.send, NULL);
+}
+
+static int lane_begin(struct rtgt_lane *first, u32 index, u32 nr)
+{
+	struct rtgt_lane *last = first + nr - 1, *lane;
+	u64 now = ktime_get_ns();
+
+	for (lane = first; lane <= last; lane++) {
+		lane->index = index++;
+		lane->at = 0;
+		lane->start = now;
+	}
+	if (!first->index)
+		first->run->begin = now;
+	return lane_post(first, last);
 }
 
 /* Post the next chain, if there is one; an answer may come into @got's receive. */
@@ -179,7 +194,7 @@ static void lane_go(struct rtgt_lane *first, struct rtgt_lane *got)
 	if (!nr)
 		lane_retire(run);
 	else if ((rtgt_op_is_answered(run->cfg.op) && lane_post_recv(got)) ||
-		 lane_post(first, index, nr))
+		 lane_begin(first, index, nr))
 		run_fail(run, -1);
 }
 
@@ -230,6 +245,25 @@ static bool lane_atomic_ok(struct rtgt_lane *lane)
 	return ok;
 }
 
+/* Is there another part of these operations?  Then it is under way, or nothing is any more. */
+static bool lane_continue(struct rtgt_lane *first, struct rtgt_lane *last)
+{
+	struct rtgt_run *run = first->run;
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
+	struct rtgt_lane *lane;
+
+	if (!cfg->segment || cfg->segment >= cfg->size - last->at)
+		return false;
+	WRITE_ONCE(run->parts, run->parts + 1);
+	for (lane = first; lane <= last; lane++)
+		lane->at += cfg->segment;
+	if (READ_ONCE(run->failed) || READ_ONCE(run->ini->stop))
+		lane_retire(run);
+	else if (lane_post(first, last))
+		run_fail(run, -1);
+	return true;
+}
+
 /* The last operation of a chain has ended, and so have those before it. */
 static void lane_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -242,6 +276,8 @@ static void lane_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		run_fail(run, wc->status);
 		return;
 	}
+	if (lane_continue(first, last))
+		return;
 	for (lane = first; lane <= last; lane++) {
 		lane_done(lane, now);
 		if (rtgt_op_is_atomic(run->cfg.op) && !lane_atomic_ok(lane))

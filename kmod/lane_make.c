@@ -111,12 +111,40 @@ static int lane_create_msgs(struct rtgt_lane *lane)
 	return 0;
 }
 
+/**
+ * rtgt_lane_cut() - let a lane's request move a part of its bytes
+ * @lane: of a WRITE or a READ
+ * @at: where the part begins
+ * @len: its bytes, not 0; with @at at most rtgt_ini_cfg.size
+ *
+ * Where it goes at the target is the caller's.  Any context.
+ */
+void rtgt_lane_cut(struct rtgt_lane *lane, u32 at, u32 len)
+{
+	struct ib_sge *sge = lane->sge;
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(&lane->bytes->sgt, sg, i) {
+		u32 skip = min(at, sg_dma_len(sg));
+
+		at -= skip;
+		if (skip == sg_dma_len(sg))
+			continue;
+		sge->addr = sg_dma_address(sg) + skip;
+		sge->length = min(len, sg_dma_len(sg) - skip);
+		sge->lkey = lane->run->pd->local_dma_lkey;
+		len -= sge++->length;
+		if (!len)
+			break;
+	}
+	lane->wr.send.num_sge = sge - lane->sge;
+}
+
 static void lane_make_sges(struct rtgt_lane *lane)
 {
 	struct rtgt_run *run = lane->run;
 	struct ib_send_wr *wr = &lane->wr.send;
-	struct scatterlist *sg;
-	int i;
 
 	wr->sg_list = lane->sge;
 	wr->num_sge = 1;
@@ -132,12 +160,7 @@ static void lane_make_sges(struct rtgt_lane *lane)
 		lane->sge[0].length = sizeof(u64);
 		return;
 	}
-	wr->num_sge = lane->bytes->sgt.nents;
-	for_each_sgtable_dma_sg(&lane->bytes->sgt, sg, i) {
-		lane->sge[i].addr = sg_dma_address(sg);
-		lane->sge[i].length = sg_dma_len(sg);
-		lane->sge[i].lkey = run->pd->local_dma_lkey;
-	}
+	rtgt_lane_cut(lane, 0, run->cfg.size);
 }
 
 static void lane_make_wr(struct rtgt_lane *lane)

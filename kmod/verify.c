@@ -101,6 +101,7 @@ static int read_once(struct rtgt_run *run, u64 offset)
 	int ret;
 
 	once_init(&once);
+	rtgt_lane_cut(lane, 0, run->cfg.size);
 	lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr + offset;
 	lane->wr.send.wr_cqe = &once.cqe;
 	lane->wr.send.next = NULL;

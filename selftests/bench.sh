@@ -38,9 +38,9 @@ lat() { # OPTION...  (TO: "-to-user" for that target)
 }
 
 # What rtgt bw measured: MiB a second of 16 MiB
-bw() { # BYTES OPTION...
+bw() { # BYTES OPTION...  (HOW: "-one" where one request is under way)
 	rtgt -j bw -p "$PORT" -I "$CLIENT" -S "$1" -C $(((16 << 20) / $1)) -W 16 "${@:2}" "$TARGET" |
-		jq -r '.results[] | select(.skipped | not) | [(if .over == "tcp" then .over else .from end) + "." + .op + "-bw." +
+		jq -r --arg how "${HOW:-}" '.results[] | select(.skipped | not) | [(if .over == "tcp" then .over else .from end) + "." + .op + "-bw" + $how + "." +
 			(.size | tostring), .mib_per_s, .mib_per_s, .mib_per_s] | @tsv'
 }
 
@@ -202,6 +202,9 @@ for size in 65536 1048576; do
 	bw "$size" --from user,kernel --over rdma,tcp -o write,read
 	perftest_bw "perftest.send-bw.$size" "$size" ib_send_bw -e
 	perftest_bw "perftest.read-bw.$size" "$size" ib_read_bw -e
+	HOW=-one bw "$size" --from kernel -o write,read -t 1 --segment 64K
+	perftest_bw "perftest.send-bw-one.$size" "$size" ib_send_bw -e -t 1
+	perftest_bw "perftest.read-bw-one.$size" "$size" ib_read_bw -e -t 1
 done
 for qps in 1 2 4 8; do
 	bw_qps $qps

@@ -77,8 +77,13 @@ verified() {
 	expect_counters qp_errors=0 imms=7
 	client_module
 	measure bw --from kernel -o write,read,send,write-imm,write+read --verify all -S 5000 -C 7 -t 4 -Q 3
-	rows 5 '.verify == "all" and .verified_bytes == .bytes and .messages == 7 * .qps'
+	rows 5 '.verify == "all" and .verified_bytes == .bytes and .messages == 7 * .qps and
+		.signal == (if .op == "send" or .op == "write-imm" then 1 else 3 end)'
 	expect_counters qp_errors=0 imms=14
+	measure bw --from kernel -o write,read --verify all -S 5000 -C 7 -t 4 --segment 1700
+	rows 2 '.segment == 1700 and .verified_bytes == .bytes and .messages == 7'
+	measure bw --from kernel -o send -S 5000 -C 7 -t 4 --segment 1700
+	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "--segment cuts WRITEs and READs"
 }
 
 # The bulk case of the walkthrough, a part of it.
@@ -176,6 +181,8 @@ write+read 32768 the target's memory has 65536 bytes for 4 connections"
 	fails_with "never be a completion" rtgt bw -t 4 -Q 5 "$RTGT_TARGET_ADDR"
 	fails_with "no TCP initiator" rtgt bw --from kernel --over tcp "$RTGT_TARGET_ADDR"
 	fails_with "end or all" rtgt bw --verify some "$RTGT_TARGET_ADDR"
+	fails_with "for the kernel's initiator" rtgt bw --segment 4K "$RTGT_TARGET_ADDR"
+	fails_with "1 to 16M" rtgt bw --from kernel --segment 17M "$RTGT_TARGET_ADDR"
 	fails_with "no \"cas\"" rtgt bw -o cas "$RTGT_TARGET_ADDR"
 	fails_with "takes a count" rtgt bw -D 1 --verify all "$RTGT_TARGET_ADDR"
 }

@@ -78,6 +78,35 @@ chains() { # OP
 	expect_no_connections
 }
 
+# In parts that are not all alike, each with its own bytes at its own place, and nothing
+# behind them; a chain goes on together.
+segments() { # OP FILL
+	local chunk=$((2 << 20))
+	target_port region mem size=8M "fill=$2"
+	initiator "op=$1" size=10000 segment=3000 depth=6 iters=6 warmup=0 verify=all span=60000
+	run
+	has "$RESULT" state=done ops=6 bytes=60000 verified=60000
+	[[ $2 != zero ]] || target_filled mem 60000 $(((8 << 20) - 60000)) 0
+	run signal=4
+	has "$RESULT" state=done ops=6 verified=60000
+	# a part may lie across two pieces of the kernel's memory, or be all there is
+	run size=$((chunk + 5000)) segment=$((chunk / 2 + 1)) depth=1 signal=1 iters=1 span=0 offset=7
+	has "$RESULT" state=done ops=1 verified=$((chunk + 5000))
+	run size=3000 segment=3000 depth=4 iters=20 verify=end walk=1
+	has "$RESULT" state=done ops=20
+	expect_counters qp_errors=0
+	expect_no_connections
+}
+
+# A message of so many parts takes longer than one completion may.
+long_segments() {
+	target_port region mem size=8M
+	initiator op=write size=8M segment=256 iters=1 warmup=0 timeout_ms=1000
+	run
+	has "$RESULT" state=done ops=1 "verified=$((8 << 20))"
+	(($(value elapsed_ns) > 1000000000)) || fail "it shows nothing here: $RESULT"
+}
+
 # So long, whatever it takes; the first of them are told one by one.
 duration() {
 	target_port recv_depth=8 region mem size=64K
@@ -198,7 +227,7 @@ busy() {
 	local attr
 	endless
 	for attr in addr=192.0.2.77 port=1 source=192.0.2.78 op=read poll=direct size=1 iters=1 warmup=0 \
-		depth=2 signal=2 duration_ms=5 region=1 offset=1 span=1 walk=1 verify=all timeout_ms=5 run=1; do
+		depth=2 segment=5 signal=2 duration_ms=5 region=1 offset=1 span=1 walk=1 verify=all timeout_ms=5 run=1; do
 		fails_with "busy" attr_set "$INI/${attr%%=*}" "${attr#*=}"
 	done
 	attr_set "$INI/run" 0
@@ -235,11 +264,11 @@ refused_values() {
 	target_port
 	initiator
 	for pair in addr=nonsense addr=192.0.2.1:5 port=0 port=65536 source=x op=frob poll=never size=0 size=17M \
-		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 region=6 offset=-1 offset=17G span=17G walk=maybe walk=1x signal=0 signal=129 duration_ms=-1 duration_ms=3600001 verify=most timeout_ms=0 run=2 run=0x \
+		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 segment=-1 segment=17M region=6 offset=-1 offset=17G span=17G walk=maybe walk=1x signal=0 signal=129 duration_ms=-1 duration_ms=3600001 verify=most timeout_ms=0 run=2 run=0x \
 		addr=::1%lo size=18446744073709551617 iters=4294967297; do
 		fails_with "was refused" attr_set "$INI/${pair%%=*}" "${pair#*=}"
 	done
-	for pair in addr port source op poll size iters warmup depth signal duration_ms region offset span walk verify timeout_ms run; do
+	for pair in addr port source op poll size iters warmup depth segment signal duration_ms region offset span walk verify timeout_ms run; do
 		! { printf '1\0' >"$INI/$pair"; } 2>/dev/null || fail "$pair takes a NUL"
 	done
 	run
@@ -292,6 +321,10 @@ tcase part "the kernel WRITEs a part of a region and nothing else" part
 tcase chains "the kernel WRITEs in chains with one completion each" chains write 1
 more tcase chains-read "likewise READs" chains read
 tcase chains-faa "likewise FETCH_AND_ADDs, every old value as expected" chains faa
+tcase segment-write "the kernel WRITEs in parts, each when the one before has ended" segments write zero
+tcase segment-read "likewise READs" segments read counter
+more tcase segment-long "a message of 32,768 parts is no silent target" long_segments
+tcase segment-send "what is no WRITE or READ cannot be cut" fails "segment 32: only a WRITE or a READ" -- op=send segment=32
 tcase duration "the kernel WRITEs for so long, in chains" duration write 2
 more tcase duration-send "likewise SENDs, one by one" duration send 1
 tcase verify-all "every operation is verified" every_one

@@ -38,6 +38,8 @@ MEASURE_HELP_WHERE
 "  -t, --depth N        messages under way on each connection, 16 by default\n"
 "  -Q, --signal N       one in N asks for a completion, or over TCP for an answer; 1 by\n"
 "                       default.  The kernel posts N together\n"
+"      --segment BYTES  kernel: cut a message into requests of so many bytes, each when\n"
+"                       the one before has ended\n"
 "  -q, --qps N          connections, 1 by default\n"
 "      --verify WHAT    end (the default): the last bytes of each place; all: every message\n"
 "      --bulk           1 GiB in chunks of 4 MiB, all verified, over RDMA and TCP: the same\n"
@@ -53,6 +55,7 @@ MEASURE_HELP_HOW
 enum {
 	OPT_VERIFY = OPT_OWN,
 	OPT_BULK,
+	OPT_SEGMENT,
 };
 
 static const struct option options[] = {
@@ -62,6 +65,7 @@ static const struct option options[] = {
 	{ "signal", required_argument, NULL, 'Q' },
 	{ "qps", required_argument, NULL, 'q' },
 	{ "verify", required_argument, NULL, OPT_VERIFY },
+	{ "segment", required_argument, NULL, OPT_SEGMENT },
 	{ "bulk", no_argument, NULL, OPT_BULK },
 	{ }
 };
@@ -105,6 +109,17 @@ static int set_small(const char *opt, const char *text, unsigned int max, unsign
 	return ret;
 }
 
+static int set_segment(const char *text, unsigned int *value)
+{
+	const char *end = text;
+	uint64_t wide = 0;
+
+	if (parse_size(text, &end, &wide) || *end || !wide || wide > BW_SEGMENT_MAX)
+		return misused("--segment \"%s\": 1 to 16M bytes", text);
+	*value = (unsigned int)wide;
+	return EXIT_OK;
+}
+
 static void set_bulk(struct bw *b)
 {
 	b->m.ops = 1u << OP_WRITE;
@@ -132,6 +147,8 @@ static int own_option(struct measure *m, int opt, const char *text)
 		return set_small("-Q", text, 128, &b->signal);
 	case 'q':
 		return set_small("-q", text, BW_QPS_MAX, &b->qps);
+	case OPT_SEGMENT:
+		return set_segment(text, &b->segment);
 	case OPT_BULK:
 		set_bulk(b);
 		return EXIT_OK;
@@ -147,6 +164,8 @@ static int check_options(struct bw *b)
 	if (b->signal > b->depth)
 		return misused("-Q %u: with -t %u under way there would never be a completion",
 			       b->signal, b->depth);
+	if (b->segment && b->m.from != 1u << FROM_KERNEL)
+		return misused("--segment is for the kernel's initiator: --from kernel");
 	if (b->verify_all && b->seconds)
 		return misused("--verify all takes a count (-C), no duration (-D)");
 	/* nobody looks at what is overwritten before it is compared */

@@ -13,6 +13,9 @@
 /* Changes when a field of the JSON changes its meaning or goes */
 #define BW_SCHEMA	"rtgt-bw-1"
 
+/* What the kernel's initiator takes */
+#define BW_SEGMENT_MAX	(16u << 20)
+
 #define BW_QPS_MAX	(MEASURE_CONNECTIONS / 2)
 
 /**
@@ -20,6 +23,8 @@
  * @m: what it shares with rtgt lat
  * @depth: messages under way on a connection
  * @signal: one in so many asks for a completion
+ * @segment: the kernel's WRITEs and READs are cut into requests of so many bytes, each
+ *	     when the one before has ended; 0 for one request
  * @qps: connections, or of what goes both ways pairs of them
  * @seconds: so long instead of so many; 0 for so many
  * @verify_all: every byte of every message is compared
@@ -31,6 +36,7 @@ struct bw {
 	struct measure m;
 	unsigned int depth;
 	unsigned int signal;
+	unsigned int segment;
 	unsigned int qps;
 	unsigned int seconds;
 	bool verify_all;

@@ -24,6 +24,8 @@ static int prepare(struct bw *b, unsigned int i, uint64_t share, struct rtgt_err
 	/* its time would begin with messages under way: see bw.c */
 	if (!ret)
 		ret = kernel_set_number(m, i, "warmup", 0, err);
+	if (!ret && b->segment)
+		ret = kernel_set_number(m, i, "segment", b->segment, err);
 	if (!ret)
 		ret = kernel_set_number(m, i, "offset", i * share, err);
 	if (!ret)
@@ -95,6 +97,8 @@ int bw_kernel_run(struct bw *b, struct rtgt_err *err)
 	if (!ret && b->m.at.op->answered && b->depth > c->peer.recv_depth)
 		ret = rtgt_fail(err, ERANGE, "depth %u: the target's recv_depth is %u", b->depth,
 				c->peer.recv_depth);
+	if (!ret && b->m.at.op->answered && b->segment)
+		ret = rtgt_fail(err, EOPNOTSUPP, "--segment cuts WRITEs and READs");
 	for (unsigned int i = 0; i < nr && !ret; i++)
 		ret = prepare(b, i, share, err);
 	if (ret)

@@ -41,7 +41,10 @@ void bw_out_row(struct bw *b)
 	o = measure_json_row(&b->m);
 	rtgt_json_int(o, "qps", bw_connections(b));
 	rtgt_json_int(o, "depth", b->depth);
-	rtgt_json_int(o, "signal", at->from == FROM_KERNEL ? 1 : b->signal);
+	/* the kernel posts what is answered one by one */
+	rtgt_json_int(o, "signal", at->from == FROM_KERNEL && at->op->answered ? 1 : b->signal);
+	if (b->segment)
+		rtgt_json_int(o, "segment", b->segment);
 	rtgt_json_str(o, "verify", b->verify_all ? "all" : "end");
 	rtgt_json_int(o, "messages", (int64_t)b->messages);
 	rtgt_json_int(o, "bytes", (int64_t)bytes);
