@@ -11,7 +11,7 @@
 # Listens to the client's device; what it sees is in $WORK/live.out.
 listen() { # ARG...
 	local dev
-	dev=$(<"/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0")
+	dev=$(netdev "$RTGT_CLIENT_DEV")
 	background live rtgt explain -i "$dev" -f "udp port 4791" "$@"
 	wait_until 10 grep -q listening "$WORK/live.err" || fail "it does not listen: $(<"$WORK/live.err")"
 }
@@ -53,7 +53,7 @@ disconnected() {
 captured() {
 	local dev size
 	target_port
-	dev=$(<"/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0")
+	dev=$(netdev "$RTGT_CLIENT_DEV")
 	background dump tcpdump -U --immediate-mode -i "$dev" -w "$WORK/pcap" udp port 4791
 	wait_until 10 grep -q listening "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
 	has "$(probe access op=write len=64)" wc=success

@@ -172,12 +172,16 @@ ping_ok() { # OP BYTES ITERATIONS
 		fail "rtgt ping exits 0, but says: $(<"$WORK/ping")"
 }
 
+netdev() { # DEVICE
+	cat "/sys/class/infiniband/$1/ports/1/gid_attrs/ndevs/0"
+}
+
 # What netem does is done to packets of IPv4 from the client that match: at 28 is the BTH, whose
 # first byte is the opcode, at 48 a MAD.  netem tells the sender nothing of a loss, as a wire
 # does; a filter that drops would.
 disturb() { # U32-MATCH NETEM...
 	local dev
-	dev=$(<"/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0")
+	dev=$(netdev "$RTGT_CLIENT_DEV")
 	need_command tc
 	defer tc qdisc del dev "$dev" root
 	tc -batch - <<-END || skip "the kernel has no netem, prio or u32"

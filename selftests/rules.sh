@@ -10,14 +10,10 @@
 
 . "${0%/*}/lib.sh"
 
-netdev_of() { # DEVICE
-	cat "/sys/class/infiniband/$1/ports/1/gid_attrs/ndevs/0"
-}
-
 # From here on all RoCE packets go to $WORK/wire.pcap.
 record() {
 	need_command tcpdump
-	background dump tcpdump -i "$(netdev_of "$RTGT_TARGET_DEV")" -B 32768 --immediate-mode -U -w "$WORK/wire.pcap" \
+	background dump tcpdump -i "$(netdev "$RTGT_TARGET_DEV")" -B 32768 --immediate-mode -U -w "$WORK/wire.pcap" \
 		udp port 4791
 	wait_until 10 grep -q "listening on" "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
 }

@@ -17,15 +17,11 @@ TRACING=/sys/kernel/tracing
 # Records CMD into $WORK/tl.
 record() { # CMD...
 	[[ -d $TRACING/instances ]] || skip "there is no tracefs at $TRACING"
-	rtgt timeline record -i "$(netdev)" "$WORK/tl" -- "$@" >"$WORK/tl.out" 2>&1 || fail "$(<"$WORK/tl.out")"
+	rtgt timeline record -i "$(netdev "$RTGT_CLIENT_DEV")" "$WORK/tl" -- "$@" >"$WORK/tl.out" 2>&1 || fail "$(<"$WORK/tl.out")"
 	same "what the schema says" "$(jq -r --slurpfile schemas <(cat "$HERE"/rtgt-*-1.json) -f "$HERE/schema.jq" \
 		"$WORK/tl/timeline.json")" ""
 	same "lost" "$(told '"\(.lost_events) \(.lost_packets)"')" "0 0"
 	nothing_left
-}
-
-netdev() {
-	cat "/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/gid_attrs/ndevs/0"
 }
 
 nothing_left() {
@@ -144,7 +140,7 @@ one_end() {
 # What ends the recorder ends the command, and nothing stays.
 interrupted() {
 	[[ -d $TRACING/instances ]] || skip "there is no tracefs at $TRACING"
-	background tl rtgt timeline record -i "$(netdev)" "$WORK/tl" -- sh -c 'echo "rtgt hello" >"$RTGT_TRACE_MARKER"; echo here; exec sleep 1000'
+	background tl rtgt timeline record -i "$(netdev "$RTGT_CLIENT_DEV")" "$WORK/tl" -- sh -c 'echo "rtgt hello" >"$RTGT_TRACE_MARKER"; echo here; exec sleep 1000'
 	said tl here
 	[[ $(ls "$TRACING/instances") == rtgt_timeline_* ]] || fail "no instance: $(ls "$TRACING/instances")"
 	kill -INT "${BG_PID[tl]}"
@@ -177,7 +173,7 @@ refused() {
 	fails_with "give one DIR" rtgt timeline
 	fails_with "needs DIR -- COMMAND" rtgt timeline record "$WORK/x"
 	fails_with "rtgt-none" rtgt timeline record -i rtgt-none "$WORK/x" -- true
-	fails_with "No such file" rtgt timeline record -i "$(netdev)" "$WORK/x" -- "$WORK/none"
+	fails_with "No such file" rtgt timeline record -i "$(netdev "$RTGT_CLIENT_DEV")" "$WORK/x" -- "$WORK/none"
 	nothing_left
 }
 
