@@ -68,8 +68,13 @@ moderated() {
 	expect_counters conns_established=10 conns_closed=10 imms=120 qp_errors=0
 }
 
+sent_packets() {
+	cat "/sys/class/infiniband/$RTGT_CLIENT_DEV/ports/1/hw_counters/sent_pkts"
+}
+
 # Each message, and no more than fit beside each other in between.
 verified() {
+	local -a sent
 	target_port recv_size=8K recv_depth=16 region mem size=40000
 	tcp_server -s 40000
 	measure bw --over rdma,tcp -o write,read,send,write-imm,write+read --verify all -S 5000 -C 7 -t 4
@@ -82,6 +87,13 @@ verified() {
 	expect_counters qp_errors=0 imms=14
 	measure bw --from kernel -o write,read --verify all -S 5000 -C 7 -t 4 --segment 1700
 	rows 2 '.segment == 1700 and .verified_bytes == .bytes and .messages == 7'
+	# a READ is a packet that asks; in parts it is three
+	sent=("$(sent_packets)")
+	measure bw --from kernel -o read --verify all -S 5000 -C 7 -t 4
+	sent+=("$(sent_packets)")
+	measure bw --from kernel -o read --verify all -S 5000 -C 7 -t 4 --segment 1700
+	sent+=("$(sent_packets)")
+	((sent[2] - sent[1] >= sent[1] - sent[0] + 7 * 2)) || fail "packets sent: ${sent[*]}: not in parts"
 	measure bw --from kernel -o send -S 5000 -C 7 -t 4 --segment 1700
 	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "--segment cuts WRITEs and READs"
 }

@@ -45,7 +45,7 @@ struct policy {
 
 /*
  * Let this thread be the last to run: it does not preempt when it wakes up, and its slice
- * does not end within an operation.  Who was started with a policy of their own keeps it,
+ * seldom ends within an operation.  Who was started with a policy of their own keeps it,
  * and so does who has more than one processor, spins, or waits for a program at the other
  * end (that of 4 KiB took longer).
  */
