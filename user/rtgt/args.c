@@ -153,7 +153,7 @@ int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
 }
 
 /* Bytes: a number and K, M, G or nothing behind it; @end is told where it ends */
-int parse_size(const char *text, const char **end, uint64_t *value)
+int read_size(const char *text, const char **end, uint64_t *value)
 {
 	static const char suffix[] = "kmg";
 	const char *unit;

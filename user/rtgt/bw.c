@@ -114,7 +114,7 @@ static int set_segment(const char *text, unsigned int *value)
 	const char *end = text;
 	uint64_t wide = 0;
 
-	if (parse_size(text, &end, &wide) || *end || !wide || wide > BW_SEGMENT_MAX)
+	if (read_size(text, &end, &wide) || *end || !wide || wide > BW_SEGMENT_MAX)
 		return misused("--segment \"%s\": 1 to 16M bytes", text);
 	*value = (unsigned int)wide;
 	return EXIT_OK;

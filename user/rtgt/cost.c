@@ -128,7 +128,7 @@ static int parse_list(struct cost_list *list, const char *option, const char *te
 	uint64_t value;
 
 	for (list->nr = 0; list->nr < COST_LIST; text++) {
-		if (parse_size(text, &text, &value) || !value || value > max)
+		if (read_size(text, &text, &value) || !value || value > max)
 			break;
 		list->value[list->nr++] = value;
 		if (!*text)

@@ -153,7 +153,7 @@ static int parse_sizes(struct measure *m, const char *list)
 	uint64_t size;
 
 	for (m->nr_sizes = 0; m->nr_sizes < MEASURE_SIZES; text++) {
-		if (parse_size(text, &text, &size) || !size || size > 1u << 24)
+		if (read_size(text, &text, &size) || !size || size > 1u << 24)
 			break;
 		m->size[m->nr_sizes++] = (uint32_t)size;
 		if (!*text)

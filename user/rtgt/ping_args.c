@@ -97,10 +97,10 @@ static int parse_range(struct ping *p, const char *text)
 {
 	uint64_t first, last, size;
 
-	if (parse_size(text, &text, &first))
+	if (read_size(text, &text, &first))
 		return -EINVAL;
 	last = first;
-	if (*text == '-' && parse_size(text + 1, &text, &last))
+	if (*text == '-' && read_size(text + 1, &text, &last))
 		return -EINVAL;
 	if (*text || last < first || last > 1u << 30)
 		return -EINVAL;

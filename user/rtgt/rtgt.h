@@ -69,6 +69,6 @@ int parse_number(const char *text, uint64_t max, uint64_t *value);
 unsigned int default_timeout(void);
 int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
 	      uint64_t *value);
-int parse_size(const char *text, const char **end, uint64_t *value);
+int read_size(const char *text, const char **end, uint64_t *value);
 
 #endif /* RTGT_TOOL_H */

@@ -91,7 +91,7 @@ static int bytes(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
 	const char *stop;
 
-	if (parse_size(text, &stop, value) || *stop || *value < min || *value > max)
+	if (read_size(text, &stop, value) || *stop || *value < min || *value > max)
 		return -EINVAL;
 	return 0;
 }

@@ -337,7 +337,7 @@ int cmd_tcp_serve(const struct tool *tool, int argc, char **argv)
 				return EXIT_USAGE;
 			break;
 		case 's':
-			if (parse_size(optarg, &end, &size) || *end || !size || size > SIZE_MAX_MEM)
+			if (read_size(optarg, &end, &size) || *end || !size || size > SIZE_MAX_MEM)
 				return misused("-s \"%s\": 1 byte to 64G", optarg);
 			break;
 		case 'h':
