@@ -361,6 +361,26 @@ no_leaks() {
 	echo "$HOSTNAME: no leak, by $n scans in $((SECONDS - began)) s"
 }
 
+# What the running kernel can do, as words; which cases may be skipped hangs on them
+# (expected-skips, ktap-verdict).  Taken from what the kernel is built of and not from
+# what a device reports, which is under test: a device that stops to report FLUSH
+# although its driver has it makes a skip that nobody expects.
+kernel_has() {
+	local symbols word can=()
+
+	symbols=$(grep -oE ' (rxe_flush_pmem_iova|rxe_mr_do_atomic_write|rxe_odp_mr_init_user)\b' /proc/kallsyms)
+	[[ $symbols != *rxe_flush_pmem_iova* ]] || can+=(flush)
+	[[ $symbols != *rxe_mr_do_atomic_write* ]] || can+=(atomic-write)
+	[[ $symbols != *rxe_odp_mr_init_user* ]] || can+=(odp)
+	[[ ! -d /sys/kernel/debug/failslab ]] || can+=(fault-injection)
+	[[ -z $(find "/lib/modules/$(uname -r)" -name 'siw.ko*' -print -quit 2>&1) ]] || can+=(siw)
+	# members of structures at a function's return (timeline)
+	if [[ -e /sys/kernel/btf/vmlinux ]] && grep -qs 'return probes support:.*arg<N>' /sys/kernel/tracing/README; then
+		can+=(probe-members)
+	fi
+	echo "kernel $(uname -r) has:${can[*]:+ ${can[*]}}"
+}
+
 # --- for another machine --------------------------------------------------------
 
 # Take one command a line, quoted by the shell, with a token in front; answer with

@@ -269,6 +269,10 @@ done
 exec </dev/null
 trap tear_down EXIT
 set_up
+RTGT_KERNEL=$(kernel_has)
+export RTGT_KERNEL
+echo "# $RTGT_KERNEL"
+[[ -z $RTGT_PEER ]] || target kernel_has | sed 's/^/# /'
 ((SLOW == 1)) || args+=(-o $((SLOW * $(sed -n 's/^timeout=//p' "$HERE/settings"))))
 "$HERE/../run_kselftest.sh" "${args[@]}" | judge
 rc=$?
