@@ -4,8 +4,10 @@
 # below build/ or in the cache (~/.cache/rtgt).  vm/build.mk knows what is built
 # of what.
 
-KERNEL ?= 6.12
+# What the scripts take from the environment is said in vm/lib.sh; nothing of make's own
 export KERNEL T V LOCAL WALL
+unexport MAKEFLAGS MFLAGS MAKEFILES MAKELEVEL
+.NOTPARALLEL:
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
@@ -17,7 +19,7 @@ help:
 #:   T=PATTERN       only these: program or program.case, globs allowed
 #:   LOCAL=1         on this machine, no guests: fast tier, as root
 #: make check-list   all tests, a line each
-#: make check-kernels  on 6.1, 6.12 and 7.2: the module is loaded, does every
+#: make check-kernels  on 6.1, 6.12 and the newest: the module is loaded, does every
 #:                   operation, is unloaded; and ops
 #: make bench        latencies and bandwidth in virtual time, beside perftest's
 #:   RUNS=3          so many boots
@@ -33,11 +35,14 @@ help:
 #: make features     the table of Documentation/features.rst, from runs on all kernels
 #: make lint         the checks of the source; silent when fine
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
-#: make build        what the guests need, and nothing else
+#: make build        what the guests need, and build/bin/rtgt, the tool for this machine
+#: make install      the tool and its manual pages, built here from the libraries of this
+#:                   machine; PREFIX=/usr/local
 #: make clean        removes build/
 #: make distclean    removes the cache as well
-#:   KERNEL=6.12     the guests' kernel: 6.1, 6.12, 7.2; debug, with KASAN, lockdep,
-#:                   kmemleak (built at first, in 15 minutes, and eight times slower)
+#:   KERNEL=6.12     the guests' kernel: 6.1, 6.12; newest, the newest Debian has for its
+#:                   stable release; debug, 6.12 with KASAN, lockdep, kmemleak (built at
+#:                   first, in 15 minutes, and eight times slower)
 #:   V=1             shows the output of long steps
 demo: build
 	@vm/demo
@@ -90,11 +95,14 @@ features:
 build:
 	@vm/build
 
+install:
+	@$(MAKE) --no-print-directory -C user install
+
 clean:
 	rm -rf build
 
 distclean: clean
-	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/rtgt"
+	@vm/root forget
 
 .PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell lint features \
-	capture wireshark report-check report-picture fuzz build clean distclean
+	capture wireshark report-check report-picture fuzz build install clean distclean

@@ -4,7 +4,7 @@
 # the products and their dependencies in one place.  Everything is in the
 # payload in the end; a change of the build root builds all anew.
 
-K := build/$(KERNEL)
+K := build/$(RTGT_KREL)
 root := $(K)/root-of-build
 release := build/release-of-build
 
@@ -12,7 +12,7 @@ release := build/release-of-build
 files = $(shell find $(1) -type f ! -name '.*' ! -name '*~' ! -name '*.o' ! -name '*.ko' \
 	! -name '*.mod' ! -name '*.mod.c' ! -name Module.symvers ! -name modules.order)
 
-$(K)/payload.cpio: $(K)/boot/initrd $(K)/kmod/rtgt.ko build/user/.built build/selftests/.built \
+$(K)/payload.erofs: $(K)/boot/initrd $(K)/kmod/rtgt.ko build/user/.built build/bin/.built build/selftests/.built \
 		vm/payload vm/guest-setup
 	vm/payload $(K)
 
@@ -31,7 +31,16 @@ $(K)/kmod/rtgt.ko: $(call files,kmod) $(root)
 build/user/.built: $(call files,user) $(call files,kmod/include) $(wildcard kmod/proto.* kmod/counters.*) \
 		$(release)
 	if [ $(release) -nt $@ ]; then rm -rf $(@D); fi
-	$(MAKE) -C user O=$(CURDIR)/build/user
+	$(MAKE) -C user O=$(CURDIR)/build/user all static
+	touch $@
+
+# The tools for this machine, whatever libraries it has
+build/bin/.built: build/user/.built
+	mkdir -p $(@D)
+	for program in rtgt rtgt-wire; do \
+		strip -o $(@D)/$$program.new build/user/static/$$program && \
+		mv $(@D)/$$program.new $(@D)/$$program || exit; \
+	done
 	touch $@
 
 build/selftests/.built: $(call files,selftests) $(call files,user/lib) $(call files,user/packet) \

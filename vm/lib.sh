@@ -9,10 +9,45 @@
 # log and where the whole of it lies.  Each step is a process group, so that
 # what it started ends with it when the script is interrupted.
 
+# The caller's environment ends here: a script that sources this starts again with
+# the variables below and no others, and so does all that it calls.  What a login shell
+# exports (USER, CDPATH, BASH_ENV, GREP_OPTIONS, MAKEFLAGS, functions, a locale, a PATH
+# without sbin) decides nothing.  Documentation/vm.rst has the same list; vm/root passes
+# fewer of them into a root, and none reaches a guest.
+RTGT_PASSED=(
+	KERNEL T V LOCAL WALL RUNS FUZZ_RUNS KDIR LAB_BOOT_SECS DEBIAN_MIRROR CI
+	http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
+	TERM COLUMNS LINES DISPLAY WAYLAND_DISPLAY XAUTHORITY
+	HOME TMPDIR XDG_CACHE_HOME XDG_RUNTIME_DIR
+)
+
+# rtgt_restart CMD...: replaces this process by CMD in the clean environment.
+rtgt_restart() {
+	local name keep=()
+
+	# A home that cannot hold the cache is none: the one of the user database is taken.
+	[[ ${HOME:-} == /* && -d $HOME && -w $HOME ]] || HOME=$(unset HOME && echo ~)
+	# Relative ones are to be ignored (XDG Base Directory Specification)
+	[[ ${XDG_CACHE_HOME:-/} == /* ]] || unset XDG_CACHE_HOME
+	[[ -d ${TMPDIR:-/tmp} && -w ${TMPDIR:-/tmp} ]] || unset TMPDIR
+	for name in "${RTGT_PASSED[@]}" "${!RTGT_@}"; do
+		[[ ! -v $name || $name == RTGT_@(PASSED|ENVIRONMENT) ]] || keep+=("$name=${!name}")
+	done
+	exec /usr/bin/env -i "${keep[@]}" RTGT_ENVIRONMENT=clean LC_ALL=C.UTF-8 \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+[[ ${RTGT_ENVIRONMENT:-} == clean ]] || rtgt_restart "$BASH" "$0" "$@"
+umask 022
+
 RTGT_TOP=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd -P)
 RTGT_OUT=$RTGT_TOP/build
+# Where a root shows the checkout, wherever it lies here
 # shellcheck disable=SC2034 # for those that source this
-RTGT_CACHE=${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/rtgt
+RTGT_INSIDE=/rtgt
+RTGT_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/rtgt
+# A user without a home of their own
+[[ -w $RTGT_CACHE ]] || mkdir -p "$RTGT_CACHE" 2>/dev/null || RTGT_CACHE=$RTGT_OUT/cache
 KERNEL=${KERNEL:-6.12}
 
 say() {
@@ -60,7 +95,7 @@ steps_end() {
 	STEP_PIDS=()
 }
 
-# step_progress WHAT LOG START: one line over itself on a terminal, otherwise
+# step_progress WHAT LOG START ABOUT: one line over itself on a terminal, otherwise
 # a line every 15 seconds.
 step_progress() {
 	local last secs
@@ -69,20 +104,44 @@ step_progress() {
 	secs=${secs%.*}
 	if [[ -t 2 ]]; then
 		last=$(tail -c 400 "$2" | tr -d '\r' | sed -n '$p')
-		printf '\r\033[Krtgt: %s ... %d s  %.50s' "$1" "$secs" "$last" >&2
+		printf '\r\033[Krtgt: %s ... %d%s s  %.50s' "$1" "$secs" "${4:+ of about $4}" "$last" >&2
 	elif ((secs > 0 && secs % 15 == 0)); then
-		last=$(tail -n 1 "$2")
-		say "$1 ... $secs s  ${last:0:60}"
+		last=$(tail -c 400 "$2" | tr -d '\r' | tail -n 1)
+		say "$1 ... $secs${4:+ of about $4} s  ${last:0:60}"
 	fi
 }
 
-# step WHAT CMD...: runs a command or function, tells how it went, returns its
-# status.  V=1 shows its output as well.
+# step_reason LOG: what a user can do about a failure, in a line, where the log shows a
+# cause that is not ours.
+step_reason() {
+	local tail
+
+	tail=$(tail -n 400 "$1" | tr -d '\0')
+	if [[ $tail == *"No space left on device"* || $tail == *"have enough free space"* ]]; then
+		echo "no space left: make room in $RTGT_CACHE, $RTGT_OUT and ${TMPDIR:-/var/tmp}, and run the same again"
+	elif [[ $tail == *"no pubkey"* || $tail == *NO_PUBKEY* || $tail == *"Missing key"* ]]; then
+		echo "the host's debian-archive-keyring is older than this Debian release: install a newer one, and run the same again"
+	elif [[ $tail =~ (Could not resolve|Temporary failure resolving|Could not connect|Unable to connect|Connection (failed|refused|timed out)|Failed to fetch|Network is unreachable) ]]; then
+		echo "Debian's mirror cannot be reached (network, proxy, DEBIAN_MIRROR): when it can, run the same again"
+	else
+		return 1
+	fi
+}
+
+# step WHAT [--about SECONDS] CMD...: runs a command or function, says how it went and
+# returns its status.  V=1 shows its output as well.
 step() {
-	local what=$1 start=$EPOCHREALTIME log pid tick rc=0
+	local what=$1 about='' start=$EPOCHREALTIME log pid tick reason rc=0
 
 	shift
-	mkdir -p "$RTGT_OUT/log"
+	if [[ $1 == --about ]]; then
+		about=$2
+		shift 2
+	fi
+	if ! mkdir -p "$RTGT_OUT/log"; then
+		say "cannot write to $RTGT_OUT: clone into a directory of your own"
+		return 1
+	fi
 	log=$RTGT_OUT/log/${what//[^a-zA-Z0-9._-]/-}.log
 	: >"$log"
 	exec {tick}<> <(:)
@@ -102,13 +161,17 @@ step() {
 	set +m
 	STEP_PIDS+=("$pid")
 	until read -r -t 1 -u "$tick" || ! kill -0 "$pid" 2>/dev/null; do
-		[[ ${V:-} ]] || step_progress "$what" "$log" "$start"
+		[[ ${V:-} ]] || step_progress "$what" "$log" "$start" "$about"
 	done
 	wait "$pid" || rc=$?
 	STEP_PIDS=("${STEP_PIDS[@]/#$pid/}")
 	exec {tick}<&-
 	[[ -t 2 && ! ${V:-} ]] && printf '\r\033[K' >&2
 	if ((rc)); then
+		if reason=$(step_reason "$log"); then
+			say "$what: failed after $(since "$start") s: $reason (all of it: $log)"
+			return "$rc"
+		fi
 		say "$what: failed after $(since "$start") s (status $rc); the end of $log:"
 		tail -n 30 "$log" | sed 's/^/    /' >&2
 		return "$rc"
