@@ -3,9 +3,11 @@
  * probe invalidate: kill the region's rkey with a SEND_WITH_INVALIDATE, and see
  * what can still be done with it.
  *
- *	rotate=1	have the target make a new one first, which must work, and
- *			only then use the old one
+ *	rotate=N	have the target make a new one N times first, the last of which must
+ *			work, and only then use the old one
+ *	wait=1		before the old one is used, wait for a line on stdin
  */
+#include <errno.h>
 #include <stdio.h>
 
 #include "probe.h"
@@ -46,14 +48,18 @@ static int run(struct link *l, const struct option *o, struct rtgt_err *err)
 	printf("wc=%s ", wc_name(wc.status));
 	print_reply(&reply, o);
 	rtgt_wire_range(&range, 0, 0, 0);
-	if (o->rotate) {
+	for (long long i = 0; i < o->rotate; i++)
 		if (ask(l, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, err))
 			return -1;
+	if (o->rotate) {
 		printf("other=%d same_addr=%d\n", reply.mem.rkey != old,
 		       reply.mem.addr == l->peer.region[0].addr);
 		if (write_with(l, o, "new", reply.mem.rkey, err))
 			return -1;
 	}
+	fflush(stdout);
+	if (o->wait && getchar() == EOF)
+		return rtgt_fail(err, EPIPE, "stdin ended");
 	return write_with(l, o, "old", old, err);
 }
 

@@ -40,6 +40,13 @@ static const struct {
 	/* large.c */
 	{ "extents", cmd_extents },
 	{ "bulk", cmd_bulk },
+	/* flood.c */
+	{ "flood", cmd_flood },
+	{ "storm", cmd_storm },
+	{ "overtake", cmd_overtake },
+	/* forge.c */
+	{ "half", cmd_half },
+	{ "lost", cmd_lost },
 };
 
 static const struct {

@@ -78,6 +78,11 @@ int cmd_chain(const struct option *o);
 int cmd_move(const struct option *o);
 int cmd_invalidate(const struct option *o);
 int cmd_contend(const struct option *o);
+int cmd_flood(const struct option *o);
+int cmd_storm(const struct option *o);
+int cmd_overtake(const struct option *o);
+int cmd_half(const struct option *o);
+int cmd_lost(const struct option *o);
 
 /* main.c */
 int parse_option(struct option *o, char *arg);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets that no device of ours sends: written byte by byte to a raw socket, from any
+ * source address.  IPv4 only.
+ *
+ *	half	count=N REQs of the connection manager, each for a connection of its own,
+ *		with the largest response timeout (over two hours) and 15 retries.  Nobody
+ *		answers the REP: no RTU, no REJ
+ *	lost	count=N datagrams to the endpoint that the target names, each from another
+ *		address from "source" on, which need not exist
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pcap/dlt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../frames.h"
+#include "probe.h"
+
+#define CM_QKEY		0x80010000u
+#define UDP_QKEY	0x01234567u	/* RDMA_UDP_QKEY */
+#define SEND_ONLY_UD	0x64
+
+/* Offsets in a REQ, from its first byte behind the MAD header */
+enum {
+	REQ_BYTES	= 232,
+	REQ_SERVICE	= 8,
+	REQ_GUID	= 16,
+	REQ_QPN		= 32,
+	REQ_DEPTH	= 39,
+	REQ_REMOTE	= 43,	/* remote response timeout, transport, flow control */
+	REQ_PSN		= 44,
+	REQ_LOCAL	= 47,	/* local response timeout, retries */
+	REQ_PKEY	= 48,
+	REQ_MTU		= 50,
+	REQ_RETRIES	= 51,
+	REQ_LIDS	= 52,
+	REQ_GIDS	= 56,
+	REQ_RATE	= 91,
+	REQ_HOPS	= 93,
+	REQ_SL		= 94,
+	REQ_ACK		= 95,
+	REQ_PRIVATE	= 140,
+	REQ_RTGT	= 176,	/* behind rdma_cm's own */
+};
+
+static void put_at(struct frame *f, size_t at, uint64_t value, size_t bytes)
+{
+	const size_t end = f->len;
+
+	f->len = at;
+	frame_put(f, value, bytes);
+	f->len = end;
+}
+
+static void put_zeros(struct frame *f, size_t n)
+{
+	memset(f->b + f->len, 0, n);
+	f->len += n;
+}
+
+/* From the IP header to the datagram's own */
+static void begin(struct frame *f, uint32_t from, uint32_t to, uint32_t qpn, uint32_t qkey,
+		  uint32_t psn)
+{
+	static uint16_t id = 1;
+
+	frame_link(f, DLT_RAW, false, 0);
+	frame_put(f, 0x45000000, 4);
+	frame_put(f, id++, 2);
+	frame_put(f, 0x4000, 2);
+	frame_put(f, 0x40110000, 4);
+	frame_put(f, from, 4);
+	frame_put(f, to, 4);
+	frame_udp(f);
+	frame_bth(f, SEND_ONLY_UD, 0, qpn);
+	put_at(f, f->bth + 1, 0, 1);
+	put_at(f, f->bth + 2, 0xffff, 2);
+	put_at(f, f->bth + 8, psn & 0xffffff, 4);
+	frame_put(f, qkey, 4);
+	frame_put(f, 1, 4);
+}
+
+static void put_gid(struct frame *f, size_t at, uint32_t addr)
+{
+	put_at(f, at, 0xffff, 12);
+	put_at(f, at + 12, addr, 4);
+}
+
+/* InfiniBand Architecture Specification 12.6.5, and rdma_cm's header in the private data */
+static void make_req(struct frame *f, uint32_t from, uint32_t to, uint16_t port, uint32_t nr)
+{
+	struct rtgt_req own;
+	size_t req;
+
+	begin(f, from, to, 1, CM_QKEY, nr);
+	frame_put(f, 0x01070203, 4);
+	frame_put(f, 0, 4);
+	frame_put(f, 0xbad00000ull << 32 | nr, 8);
+	frame_put(f, 0x10, 2);
+	put_zeros(f, 6);
+	req = f->len;
+	put_zeros(f, REQ_BYTES);
+	put_at(f, req, nr, 4);
+	put_at(f, req + REQ_SERVICE, 0x01060000ull | port, 8);
+	put_at(f, req + REQ_GUID, 0xbad0000000000000ull | from, 8);
+	put_at(f, req + REQ_QPN, (nr & 0xffffff) << 8 | 4, 4);
+	put_at(f, req + REQ_DEPTH, 4, 1);
+	put_at(f, req + REQ_REMOTE, 31 << 3, 1);
+	put_at(f, req + REQ_PSN, nr & 0xffffff, 3);
+	put_at(f, req + REQ_LOCAL, 31 << 3 | 7, 1);
+	put_at(f, req + REQ_PKEY, 0xffff, 2);
+	put_at(f, req + REQ_MTU, 3 << 4 | 7, 1);
+	put_at(f, req + REQ_RETRIES, 15 << 4, 1);
+	put_at(f, req + REQ_LIDS, 0xffffffff, 4);
+	put_gid(f, req + REQ_GIDS, from);
+	put_gid(f, req + REQ_GIDS + 16, to);
+	put_at(f, req + REQ_RATE, 3, 1);
+	put_at(f, req + REQ_HOPS, 64, 1);
+	put_at(f, req + REQ_ACK, 18 << 3, 1);
+	put_at(f, req + REQ_PRIVATE + 1, 0x40, 1);
+	put_at(f, req + REQ_PRIVATE + 2, 0xc000, 2);
+	put_at(f, req + REQ_PRIVATE + 16, from, 4);
+	put_at(f, req + REQ_PRIVATE + 32, to, 4);
+	rtgt_wire_req(&own);
+	memcpy(f->b + req + REQ_RTGT, &own, sizeof(own));
+	frame_end(f);
+}
+
+static void make_datagram(struct frame *f, uint32_t from, uint32_t to, uint32_t qpn, uint32_t nr)
+{
+	struct rtgt_msg msg;
+
+	begin(f, from, to, qpn, UDP_QKEY, nr);
+	rtgt_wire_msg(&msg, RTGT_MSG_ECHO, nr, 0);
+	memcpy(f->b + f->len, &msg, sizeof(msg));
+	f->len += sizeof(msg);
+	frame_end(f);
+}
+
+static int send_frame(int fd, const struct frame *f, uint32_t to)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(to) };
+
+	if (sendto(fd, f->b, f->len, 0, (struct sockaddr *)&addr, sizeof(addr)) >= 0)
+		return 0;
+	perror("probe: raw packet");
+	return -1;
+}
+
+static int open_raw(const struct option *o, uint32_t *from, uint32_t *to)
+{
+	struct in_addr source, host;
+	int fd;
+
+	if (!o->source || !inet_aton(o->source, &source) || !inet_aton(o->host, &host)) {
+		fputs("probe: IPv4 addresses are needed\n", stderr);
+		return -1;
+	}
+	*from = ntohl(source.s_addr);
+	*to = ntohl(host.s_addr);
+	fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
+	if (fd < 0)
+		perror("probe: raw socket");
+	return fd;
+}
+
+int cmd_half(const struct option *o)
+{
+	uint16_t port = (uint16_t)strtoul(o->port, NULL, 10);
+	uint32_t from, to;
+	long long sent = 0;
+	struct frame f;
+	int fd = open_raw(o, &from, &to);
+
+	if (fd < 0)
+		return 1;
+	for (; sent < o->count; sent++) {
+		/* the low bits of the process: another run is another set of connections */
+		make_req(&f, from, to, port, (uint32_t)getpid() << 12 | (uint32_t)(sent + 1));
+		if (send_frame(fd, &f, to))
+			break;
+	}
+	close(fd);
+	printf("sent=%lld\n", sent);
+	return sent < o->count;
+}
+
+int cmd_lost(const struct option *o)
+{
+	struct option real = *o;
+	uint32_t from, to;
+	long long sent = 0;
+	struct rtgt_err err;
+	struct frame f;
+	struct link l;
+	int fd = open_raw(o, &from, &to);
+
+	if (fd < 0)
+		return 1;
+	real.source = o->file;	/* what resolves is another address */
+	real.transport = RTGT_UD;
+	if (open_link(&l, &real, &err)) {
+		complain("lost", &err);
+	} else {
+		for (; sent < o->count; sent++) {
+			make_datagram(&f, from + (uint32_t)sent, to, l.cm.ud.qp_num,
+				      (uint32_t)sent);
+			if (send_frame(fd, &f, to))
+				break;
+		}
+	}
+	close_link(&l);
+	close(fd);
+	printf("sent=%lld\n", sent);
+	return sent < o->count;
+}
