@@ -54,8 +54,49 @@ stall() {
 	serves "$CM_PORT"
 }
 
+# Two REQs to a port that registers 4096 extents for each of its connections, and then one
+# to another port: that one is answered first, whoever listens there.
+overtaken() { # kernel|user
+	local slow
+	target_port scope=private mr_max=4K region mem size=16M
+	slow=$CM_PORT
+	case $1 in
+	kernel)
+		target_port
+		# the first client of a port has its own costs
+		has "$(probe connect)" result=established
+		;;
+	user)
+		CM_PORT=$((CM_PORT + 8))
+		background server rtgt serve addr "$RTGT_TARGET_ADDR" port $CM_PORT region mem size 4K
+		said server "listening on "
+		;;
+	esac
+	at=$CM_PORT CM_PORT=$slow
+	has "$(probe overtake count=2 at="$at" timeout=20)" before=0 established=2
+}
+
+# A peer that answers no REP and says in each REQ that it takes hours to answer holds the
+# port's connections for its handshake_ms and no longer.
+half_open() { # ATTRIBUTE...
+	target_port max_conns=16 handshake_ms=1000 "$@"
+	has "$(probe half count=20)" sent=20
+	expect_counters conns_accepted=16
+	wait_until 10 served || fail "still connected to $PORT: $(target connections "$PORT")"
+	expect_no_connections
+}
+
+served() {
+	[[ $(probe connect) == result=established* ]]
+}
+
 tier fast
 limit 60
 tcase stall "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
+tcase build-kernel "connections that take long to build do not delay one to another port" overtaken kernel
+tcase build-user "connections that take long to build do not delay one to a server in user space" overtaken user
+tcase half-open "half-open connections end by the target's clock, whatever the REQ says" half_open
+tcase half-open-private "half-open connections of a private port end too, and their memory is freed" half_open \
+	scope=private region mem size=1M
 
 tmain "$@"

@@ -87,7 +87,7 @@ static void begin(struct frame *f, uint32_t from, uint32_t to, uint32_t qpn, uin
 
 static void put_gid(struct frame *f, size_t at, uint32_t addr)
 {
-	put_at(f, at, 0xffff, 12);
+	put_at(f, at + 10, 0xffff, 2);
 	put_at(f, at + 12, addr, 4);
 }
 
