@@ -90,6 +90,125 @@ served() {
 	[[ $(probe connect) == result=established* ]]
 }
 
+# Another peer has its own share.  Its address need not be one that answers.
+peer_limit() {
+	local stranger=${RTGT_CLIENT_ADDR%.*}.99
+	target_port max_conns=8 peer_conns_max=4
+	defer ip neigh del "$stranger" dev va
+	ip neigh replace "$stranger" lladdr "$(</sys/class/net/vb/address)" dev va nud permanent
+	has "$(probe half source="$stranger" count=10)" sent=10
+	expect_counters conns_accepted=4 rejects_full=6
+	has "$(probe connect)" result=established
+}
+
+# A peer invalidates its rkey once.  After 256 more the low eight bits of the key, which are
+# all that changes, are again those: then, too, it can be revoked.
+reused_key() {
+	target_port scope=private region mem size=4096
+	background peer probe invalidate rotate=256 wait=1 depth=2
+	said peer new=success
+	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
+	tell peer go
+	finish peer
+	has "$(<"$WORK/peer.out")" new=success old=rem-access
+	expect_counters invalidations=1 rotations=257
+}
+
+# The same on a shared port, where the administrator revokes: clients come after it.
+reused_key_shared() {
+	local i
+	target_port
+	background peer probe invalidate wait=1
+	said peer status=ok
+	for ((i = 0; i < 257; i++)); do
+		target attr_set "$CONFIGFS/ports/$PORT/revoke" all
+	done
+	has "$(probe access op=write)" wc=success
+	tell peer go
+	finish peer
+	expect_counters invalidations=1 rotations=257
+}
+
+# Four messages that are wrong, as many as there are shared receives.
+rping_receives() {
+	local i
+	target_port service=rping srq=1 recv_depth=4
+	for i in 1 2 3 4; do
+		has "$(probe rping count=0 len=131072)" pings=0
+	done
+	expect_counters malformed=4
+	has "$(timeout $((10 * SLOW)) "$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$RTGT_CLIENT_ADDR" \
+		rping count=2 len=131072)" pings=2
+}
+
+# It READs and WRITEs, which takes a reliable connection.
+rping_transport() { # uc|ud
+	PORT=$CASE
+	defer target port_del "$PORT"
+	fails_with "Operation not supported" target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" port=$((20000 + CASE_INDEX * 16)) \
+		service=rping transport="$1" region mem
+}
+
+# What a client may not READ it is not told a checksum of, which of four bytes is as good.
+checksum_access() {
+	target_port region mem access=write fill=0x5a
+	has "$(probe send msg_op=2 body=24 count=4)" wc=success status=access alive=1
+	expect_counters malformed=1
+}
+
+# Ordinary closings, which fill the log's limit, and one that has a reason.
+log_reason() {
+	target_port
+	background crowd probe hold count=20
+	said crowd ready=20
+	finish crowd
+	expect_counters conns_closed=20
+	tolerate_log "non-flush error status"
+	has "$(probe access op=write rkey_xor=0x5000)" wc=rem-access
+	expect_counters conns_closed=21
+	wait_until 5 logged "$PORT: connection 21 .*refused what the peer did" ||
+		fail "the log does not say why connection 21 was closed: $(target look since "$MARK$CASE" | grep "$PORT")"
+}
+
+logged() { # REGEX
+	target look since "$MARK$CASE" | grep -q "$1"
+}
+
+# Each connection's receives take 16 MiB; the fourth would be beyond the ceiling.
+pools() {
+	target_port conn_memory_max=64M recv_depth=4096 recv_size=4096
+	refused_beyond 3
+}
+
+# Likewise private regions.
+private_memory() {
+	target_port conn_memory_max=64M scope=private region mem size=20M
+	refused_beyond 3
+}
+
+# So many clients are served, the next one is refused with the reason, and can come when
+# one has left.
+refused_beyond() { # CLIENTS
+	background crowd probe hold count="$1"
+	said crowd "ready=$1"
+	has "$(probe connect)" result=refused reason=resources arg=12
+	finish crowd
+	expect_no_connections
+	has "$(probe connect)" result=established
+}
+
+# One client at a time until one is refused, whatever the administrator set.  Where nothing
+# limits the sum, the OOM killer ends another process.
+out_of_memory() { # ATTRIBUTE...
+	target_port "$@"
+	background crowd probe flood count=200 depth=1 timeout=20
+	wait_until 60 grep -q ready= "$WORK/crowd.out" || fail "$(cat "$WORK"/crowd.*)"
+	has "$(probe connect)" result=refused reason=resources arg=12
+	finish crowd
+	expect_no_connections
+	has "$(probe connect)" result=established
+}
+
 tier fast
 limit 60
 tcase stall "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
@@ -98,5 +217,19 @@ tcase build-user "connections that take long to build do not delay one to a serv
 tcase half-open "half-open connections end by the target's clock, whatever the REQ says" half_open
 tcase half-open-private "half-open connections of a private port end too, and their memory is freed" half_open \
 	scope=private region mem size=1M
+tcase peer-limit "half-open connections of one peer leave the others their share" peer_limit
+tcase reused-key "an rkey that was invalidated remotely can be revoked when its number comes again" reused_key
+tcase reused-key-shared "clients are served when the number of an invalidated rkey comes again" reused_key_shared
+tcase rping-receives "messages that are no rping client's keep no shared receive" rping_receives
+tcase rping-uc "the service rping cannot be enabled with UC" rping_transport uc
+tcase rping-ud "the service rping cannot be enabled with UD" rping_transport ud
+tcase pools "the receives of all connections stay below conn_memory_max" pools
+tcase private-memory "the private regions of all connections stay below conn_memory_max" private_memory
+more tcase oom-pools "receives for which there is no memory are refused, and no process is killed" out_of_memory \
+	recv_depth=4096 recv_size=8192
+more tcase oom-private "private regions for which there is no memory are refused, and no process is killed" out_of_memory \
+	scope=private region mem size=4M
+tcase checksum-access "a checksum of a region that grants no read is refused" checksum_access
+tcase log-reason "twenty ordinary closings do not hide the reason of the next one" log_reason
 
 tmain "$@"
