@@ -197,13 +197,17 @@ refused_beyond() { # CLIENTS
 	has "$(probe connect)" result=established
 }
 
-# One client at a time until one is refused, whatever the administrator set.  Where nothing
-# limits the sum, the OOM killer ends another process.
+# One client at a time until one is refused, where the administrator set no ceiling: an
+# eighth of the memory is left to others.  Where nothing limits the sum, the OOM killer
+# ends another process.
 out_of_memory() { # ATTRIBUTE...
+	local left
 	target_port "$@"
-	background crowd probe flood count=200 depth=1 timeout=20
+	background crowd probe flood count=600 depth=1 timeout=20
 	wait_until 60 grep -q ready= "$WORK/crowd.out" || fail "$(cat "$WORK"/crowd.*)"
 	has "$(probe connect)" result=refused reason=resources arg=12
+	left=$(target memory_left)
+	((left >= 125)) || fail "only $left per mille of the memory is left"
 	finish crowd
 	expect_no_connections
 	has "$(probe connect)" result=established

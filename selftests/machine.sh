@@ -176,6 +176,11 @@ no_connections() { # PORT
 	contents "$DEBUGFS/ports/$1/connections" && [[ -z $TEXT ]]
 }
 
+# Of a thousand parts of the memory, so many are there for who asks.
+memory_left() {
+	awk '{ kib[$1] = $2 } END { print int(1000 * kib["MemAvailable:"] / kib["MemTotal:"]) }' /proc/meminfo
+}
+
 # --- devices and the module ---------------------------------------------------
 
 # Hardware counters, "name value" a line, and what the connection manager sent more

@@ -2,7 +2,7 @@
 /*
  * Requests nobody waits for.
  *
- *	flood	opens count=N connections and then sends what the lines of stdin say,
+ *	flood	opens count=N connections, or as many as it gets, and then sends what the lines of stdin say,
  *		without a look at what is answered: "OP N", N messages of that operation
  *		over each of them.  It ends with stdin
  *	storm	threads=N clients connect, send "depth" ECHOs, a DISCONNECT, an ECHO and
@@ -66,12 +66,10 @@ int cmd_flood(const struct option *o)
 	long long times;
 	char line[32];
 
-	for (int i = 0; i < n; i++) {
-		if (open_flood(&l[i], o, &err))
-			complain("flood", &err);
-		else
-			up++;
-	}
+	while (up < n && !open_flood(&l[up], o, &err))
+		up++;
+	if (up < n)
+		complain("flood", &err);
 	printf("ready=%d\n", up);
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
