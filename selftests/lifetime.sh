@@ -149,6 +149,41 @@ netdev_deleted() { # ADDRESS STATE
 	has "$(probe access op=write)" wc=success
 }
 
+# MRs of the target's device, without a process.
+mrs() {
+	look_at resources "$RTGT_TARGET_DEV"
+	[[ $LOOKED =~ " mr "([0-9]+) ]] && MRS=${BASH_REMATCH[1]}
+}
+
+more_mrs_than() { # NUMBER
+	mrs && ((MRS > $1))
+}
+
+# Delete the device, which must not hang.  One that does stays so: the hung-task detector
+# of the guest has the last word.
+delete_device() {
+	background deleter rdma link delete "$RTGT_TARGET_DEV"
+	wait_until 15 process_gone "${BG_PID[deleter]}" || fail "rdma link delete does not end"
+	finish deleter
+	gone "$RTGT_TARGET_DEV"
+}
+
+# While the first client's REQ makes the registrations of a shared port; the second region
+# is one too large for mr_max, so they fail in the end.
+device_deleted_registering() {
+	defer bring_back
+	target_port addr=0.0.0.0 mr_max=4K region one size=16M region two size=128M
+	tolerate_log "rtgt: .*region two cannot be registered"
+	background client probe connect timeout=30
+	wait_until 10 more_mrs_than 50 || fail "nothing is registered"
+	kill -KILL "${BG_PID[client]}"
+	delete_device
+	target port_del "$PORT"
+	bring_back
+	target_port addr=0.0.0.0
+	has "$(probe access op=write)" wc=success
+}
+
 # Again and again: nothing may pile up.
 cycles() {
 	local i
@@ -178,6 +213,7 @@ more tcase rdma-link-bound-private "rdma link delete under a listener bound to i
 more tcase rdma-link-wildcard-shared "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
 tcase rdma-link-idle "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
 more tcase cycles "five ports removed under full traffic, one after the other" cycles
+tcase rdma-link-registering "rdma link delete while a first client's regions are registered" device_deleted_registering
 tcase ip-link-bound "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
 more tcase ip-link-wildcard "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
 
