@@ -3,8 +3,8 @@
  * /sys/kernel/config/rtgt: text to structures and back, nothing more.
  *
  *   features
- *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,recv_size,
- *                 recv_depth,idle_ms,mr_max,enable,state,revoke}
+ *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,backlog,peer_conns_max,
+ *                 handshake_ms,recv_size,recv_depth,idle_ms,mr_max,enable,state,revoke}
  *   ports/<port>/regions/          (configfs_region.c)
  *   initiators/                    (configfs_initiator.c)
  *
@@ -196,6 +196,27 @@ static int max_conns_parse(const char *page, struct rtgt_port_cfg *cfg)
 
 RTGT_PORT_ATTR(max_conns, "%u", cfg->max_conns);
 
+static int backlog_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	return rtgt_parse_u32(page, 1, RTGT_CONNS_MAX, &cfg->backlog);
+}
+
+RTGT_PORT_ATTR(backlog, "%u", cfg->backlog);
+
+static int peer_conns_max_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	return rtgt_parse_u32(page, 0, RTGT_CONNS_MAX, &cfg->peer_conns_max);
+}
+
+RTGT_PORT_ATTR(peer_conns_max, "%u", cfg->peer_conns_max);
+
+static int handshake_ms_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	return rtgt_parse_u32(page, 1, RTGT_IDLE_MAX_MS, &cfg->handshake_ms);
+}
+
+RTGT_PORT_ATTR(handshake_ms, "%u", cfg->handshake_ms);
+
 static int recv_size_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
 	u64 val;
@@ -371,6 +392,9 @@ static struct configfs_attribute *rtgt_port_attrs[] = {
 	&rtgt_port_attr_scope,
 	&rtgt_port_attr_srq,
 	&rtgt_port_attr_max_conns,
+	&rtgt_port_attr_backlog,
+	&rtgt_port_attr_peer_conns_max,
+	&rtgt_port_attr_handshake_ms,
 	&rtgt_port_attr_recv_size,
 	&rtgt_port_attr_recv_depth,
 	&rtgt_port_attr_idle_ms,

@@ -4,25 +4,34 @@
  * datagrams, an endpoint: one QP for all clients of a device, which lives like a
  * connection that has no peer and no cm_id.
  *
- *   REQ arrives   rtgt_conn_request() admits it to the port, becomes a user of
- *                 the device, builds domain, CQ, QP and receives, and accepts
- *   RTU arrives   CONNECTING -> LIVE
+ *   REQ arrives   rtgt_conn_request(), in the CM's handler, validates it, has the port
+ *                 admit the connection and queues the set-up: nothing there allocates
+ *                 more than the connection itself, or waits
+ *   set-up        conn_setup(), in a worker, becomes a user of the device, builds
+ *                 domain, CQ, QP and receives, and accepts
+ *   RTU arrives   CONNECTING -> LIVE.  A peer that has the REP and says nothing has
+ *                 handshake_ms by the target's clock, whatever its REQ says
  *   the end       whatever comes first of: the peer disconnects, a completion
  *                 fails, the port is disabled, the device goes, the handshake
  *                 fails.  rtgt_conn_close() moves to CLOSING, which happens once,
- *                 and queues the teardown
+ *                 and queues the teardown; while the set-up runs, its end does
  *
  * conn_teardown() is the one teardown, in one order, and takes a connection that
- * was built only half way as well: so the REQ handler has no unwinding of its
- * own.  From the moment a connection is admitted it owns its cm_id, and the
- * handler returns 0 whatever happens; the teardown destroys the id.
+ * was built only half way as well: so the set-up has no unwinding of its own.  From
+ * the moment a connection is admitted it owns its cm_id, and the handler returns 0
+ * whatever happens; the teardown destroys the id.
  *
- * Locks: rtgt_conn.lock protects the state only.  CM handlers run under the id's
- * handler mutex, completions in softirq.
+ * Whoever may call rtgt_conn_close() is waited for by the teardown: completions by the
+ * release of the CQ, CM handlers by that of the id, the timer, the device's removal.
+ *
+ * Locks: rtgt_conn.lock protects the state, and what is queued for a connection that
+ * is not closing.  CM handlers run under the id's handler mutex, completions and the
+ * timer in softirq.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/debugfs.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
@@ -47,6 +56,17 @@ const char *rtgt_conn_state_name(enum rtgt_conn_state state)
 	return conn_state_names[state];
 }
 
+/* What a state needs once it is entered; nothing is started for one that is closing. */
+static void conn_enter(struct rtgt_conn *conn, enum rtgt_conn_state state)
+{
+	lockdep_assert_held(&conn->lock);
+	WRITE_ONCE(conn->state, state);
+	if (state == RTGT_CONN_CLOSING && !conn->building)
+		queue_work(rtgt_conn_wq, &conn->close_work);
+	else if (state == RTGT_CONN_LIVE && conn->transport != RTGT_UD && conn->port->cfg.idle_ms)
+		mod_timer(&conn->timer, jiffies + msecs_to_jiffies(conn->port->cfg.idle_ms));
+}
+
 /* All transitions are here.  Returns whether the state changed. */
 static bool conn_set_state(struct rtgt_conn *conn, enum rtgt_conn_state new)
 {
@@ -58,7 +78,7 @@ static bool conn_set_state(struct rtgt_conn *conn, enum rtgt_conn_state new)
 	old = conn->state;
 	changed = new > old;
 	if (changed)
-		WRITE_ONCE(conn->state, new);
+		conn_enter(conn, new);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (changed)
 		trace_rtgt_conn_state(conn, old, new);
@@ -67,26 +87,21 @@ static bool conn_set_state(struct rtgt_conn *conn, enum rtgt_conn_state new)
 
 static void conn_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct rtgt_conn, ref));
+	struct rtgt_conn *conn = container_of(ref, struct rtgt_conn, ref);
+
+	rtgt_port_put(conn->port);
+	kfree(conn);
 }
 
 /**
  * rtgt_conn_put() - give a reference back
  * @conn: connection
+ *
+ * Any context.
  */
 void rtgt_conn_put(struct rtgt_conn *conn)
 {
 	kref_put(&conn->ref, conn_free);
-}
-
-static bool conn_start_close(struct rtgt_conn *conn, const char *why)
-{
-	if (!conn_set_state(conn, RTGT_CONN_CLOSING))
-		return false;
-	pr_info_ratelimited("%s: connection %u from %pISpc: closing: %s\n", conn->port->name,
-			    conn->id, &conn->peer, why);
-	queue_work(rtgt_wq, &conn->close_work);
-	return true;
 }
 
 /**
@@ -99,20 +114,27 @@ static bool conn_start_close(struct rtgt_conn *conn, const char *why)
  */
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why)
 {
-	conn_start_close(conn, why);
+	if (conn_set_state(conn, RTGT_CONN_CLOSING))
+		pr_info_ratelimited("%s: connection %u from %pISpc: closing: %s\n",
+				    conn->port->name, conn->id, &conn->peer, why);
 }
 
 /**
  * rtgt_conn_fail() - end a connection whose QP the device moved to error
  * @conn: connection
- * @why: for the log
+ * @why: for the log, which has a limit of its own for these: ordinary closings do not
+ *	 use it up
  *
  * Any context.  A flush during the teardown comes here too and does nothing.
  */
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why)
 {
-	if (conn_start_close(conn, why))
-		rtgt_count(conn->port->stats, RTGT_QP_ERRORS, 1);
+	if (!conn_set_state(conn, RTGT_CONN_CLOSING))
+		return;
+	rtgt_count(conn->port->stats, RTGT_QP_ERRORS, 1);
+	if (__ratelimit(&conn->port->failures))
+		pr_info("%s: connection %u from %pISpc: closing: %s\n", conn->port->name,
+			conn->id, &conn->peer, why);
 }
 
 static void conn_gone(struct rtgt_dev_user *user)
@@ -139,10 +161,7 @@ static void conn_teardown(struct work_struct *work)
 {
 	struct rtgt_conn *conn = container_of(work, struct rtgt_conn, close_work);
 
-	/* the REQ handler may still be building */
-	wait_for_completion(&conn->built);
-
-	cancel_delayed_work_sync(&conn->idle_work);
+	timer_delete_sync(&conn->timer);
 	if (conn->cm_id)
 		rdma_disconnect(conn->cm_id);
 	rtgt_qp_destroy(conn);
@@ -160,36 +179,42 @@ static void conn_teardown(struct work_struct *work)
 	rtgt_conn_put(conn);
 }
 
-/* Whoever sends nothing for so long is not missed. */
-static void conn_idle(struct work_struct *work)
+/* In CONNECTING the peer had its time; in LIVE, did it send nothing for so long? */
+static const char *conn_timed_out(struct rtgt_conn *conn)
 {
-	struct rtgt_conn *conn = container_of(to_delayed_work(work), struct rtgt_conn, idle_work);
 	unsigned long limit = msecs_to_jiffies(conn->port->cfg.idle_ms);
 	unsigned long idle = jiffies - READ_ONCE(conn->active);
 
-	if (idle >= limit)
-		rtgt_conn_close(conn, "idle");
-	else
-		queue_delayed_work(rtgt_wq, &conn->idle_work, limit - idle);
+	lockdep_assert_held(&conn->lock);
+	switch (conn->state) {
+	case RTGT_CONN_CONNECTING:
+		return "not established in time";
+	case RTGT_CONN_LIVE:
+		if (idle >= limit)
+			return "idle";
+		mod_timer(&conn->timer, jiffies + limit - idle);
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+static void conn_timer(struct timer_list *timer)
+{
+	struct rtgt_conn *conn = container_of(timer, struct rtgt_conn, timer);
+	unsigned long flags;
+	const char *why;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	why = conn_timed_out(conn);
+	spin_unlock_irqrestore(&conn->lock, flags);
+	if (why)
+		rtgt_conn_close(conn, why);
 }
 
 static void conn_did(struct rtgt_conn *conn, enum rtgt_conn_step step)
 {
 	WRITE_ONCE(conn->step_end[step], ktime_get_ns());
-}
-
-/*
- * Once the state is CLOSING nothing is queued any more that the teardown has not seen.
- */
-static void conn_watch_idle(struct rtgt_conn *conn)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	if (conn->state == RTGT_CONN_LIVE)
-		queue_delayed_work(rtgt_wq, &conn->idle_work,
-				   msecs_to_jiffies(conn->port->cfg.idle_ms));
-	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
 /**
@@ -205,15 +230,14 @@ static void conn_watch_idle(struct rtgt_conn *conn)
  */
 void rtgt_conn_live(struct rtgt_conn *conn)
 {
+	WRITE_ONCE(conn->active, jiffies);
 	if (!conn_set_state(conn, RTGT_CONN_LIVE))
 		return;
+	rtgt_port_established(conn->port, conn);
 	conn_did(conn, RTGT_CONN_LIVE_DONE);
 	rtgt_count(conn->port->stats, RTGT_CONNS_ESTABLISHED, 1);
 	pr_info_ratelimited("%s: connection %u from %pISpc on %s: established, QP %u\n",
 			    conn->port->name, conn->id, &conn->peer, conn->dev_name, conn->qpn);
-	WRITE_ONCE(conn->active, jiffies);
-	if (conn->port->cfg.idle_ms && conn->transport != RTGT_UD)
-		conn_watch_idle(conn);
 }
 
 static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
@@ -278,14 +302,14 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	return 0;
 }
 
-static int conn_accept(struct rtgt_conn *conn, const struct rdma_conn_param *req)
+static int conn_accept(struct rtgt_conn *conn)
 {
 	const struct ib_device_attr *attrs = &conn->cm_id->device->attrs;
 	u8 priv[RTGT_REP_MAX];
 	struct rdma_conn_param param = {
 		.private_data = priv,
-		.responder_resources = min_t(int, req->responder_resources, attrs->max_qp_rd_atom),
-		.initiator_depth = min_t(int, req->initiator_depth, attrs->max_qp_init_rd_atom),
+		.responder_resources = min_t(int, conn->responder_resources, attrs->max_qp_rd_atom),
+		.initiator_depth = min_t(int, conn->initiator_depth, attrs->max_qp_init_rd_atom),
 		.flow_control = 1,
 		.rnr_retry_count = 7,
 		.srq = conn->port->cfg.srq,
@@ -305,12 +329,23 @@ static int conn_accept(struct rtgt_conn *conn, const struct rdma_conn_param *req
 	conn_did(conn, RTGT_CONN_QP_DONE);
 	param.qp_num = conn->qpn;
 	param.private_data_len = conn->port->cfg.service->reply(conn, priv, sizeof(priv));
+	rdma_lock_handler(conn->cm_id);
 	ret = rdma_accept(conn->cm_id, &param);
+	rdma_unlock_handler(conn->cm_id);
 	conn_did(conn, RTGT_CONN_ACCEPT_DONE);
 	return ret;
 }
 
-static void conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason, u32 arg)
+/**
+ * rtgt_conn_reject() - answer a request with a typed REJ
+ * @port: that listens
+ * @id: the request's
+ * @reason: enum rtgt_rej_reason
+ * @arg: as the reason says
+ *
+ * May sleep.
+ */
+void rtgt_conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason, u32 arg)
 {
 	u8 priv[RTGT_REJ_MAX];
 	size_t len = rtgt_encode_rej(priv, sizeof(priv), reason, arg);
@@ -322,44 +357,55 @@ static void conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reaso
 	rdma_reject(id, priv, len, IB_CM_REJ_CONSUMER_DEFINED);
 }
 
-static struct rtgt_conn *conn_alloc(struct rtgt_port *port, struct ib_device *ibdev)
-{
-	struct rtgt_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
-
-	if (!conn)
-		return NULL;
-	kref_init(&conn->ref);
-	INIT_LIST_HEAD(&conn->port_entry);
-	INIT_WORK(&conn->close_work, conn_teardown);
-	INIT_DELAYED_WORK(&conn->idle_work, conn_idle);
-	init_completion(&conn->built);
-	init_waitqueue_head(&conn->quiet);
-	spin_lock_init(&conn->lock);
-	conn->state = RTGT_CONN_CONNECTING;
-	conn->port = port;
-	conn->peer.ss_family = AF_INET;
-	strscpy(conn->dev_name, dev_name(&ibdev->dev), sizeof(conn->dev_name));
-	conn->user.gone = conn_gone;
-	conn->transport = port->cfg.transport;
-	conn->nr_slots = port->cfg.recv_depth;
-	conn->recv_size = port->cfg.recv_size;
-	conn_did(conn, RTGT_CONN_REQ_DONE);
-	return conn;
-}
-
-/* Hold the device and have a domain. */
-static int conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev)
+/**
+ * rtgt_conn_settle() - hold the device and have a domain
+ * @conn: admitted
+ * @ibdev: the device
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno; the teardown takes back what was made.
+ */
+int rtgt_conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev)
 {
 	int ret = rtgt_dev_attach(ibdev, &conn->user);
 
 	if (ret)
 		return ret;
 	conn->attached = true;
-	return conn_create_domain(conn, ibdev);
+	ret = conn_create_domain(conn, ibdev);
+	conn_did(conn, RTGT_CONN_DOMAIN_DONE);
+	return ret;
 }
 
-/* The reject an errno of a connection that could not be built is told with. */
-static u32 conn_reject_reason(int err, u32 *arg)
+/**
+ * rtgt_conn_built() - nothing more is added to a connection
+ * @conn: its teardown may run from here on, the caller looks at it no more without a
+ *	  reference
+ *
+ * From here on the peer's time runs, too, until it is established.
+ */
+void rtgt_conn_built(struct rtgt_conn *conn)
+{
+	unsigned long handshake = msecs_to_jiffies(conn->port->cfg.handshake_ms);
+
+	spin_lock_irq(&conn->lock);
+	conn->building = false;
+	if (conn->state == RTGT_CONN_CLOSING)
+		queue_work(rtgt_conn_wq, &conn->close_work);
+	else if (conn->state == RTGT_CONN_CONNECTING)
+		mod_timer(&conn->timer, jiffies + handshake);
+	spin_unlock_irq(&conn->lock);
+}
+
+/**
+ * rtgt_conn_reject_reason() - map the errno of a failed set-up to the reason in the REJ
+ * @err: negative errno
+ * @arg: set
+ *
+ * Return: enum rtgt_rej_reason.
+ */
+u32 rtgt_conn_reject_reason(int err, u32 *arg)
 {
 	*arg = -err;
 	switch (err) {
@@ -373,18 +419,88 @@ static u32 conn_reject_reason(int err, u32 *arg)
 	}
 }
 
-static int conn_admit(struct rtgt_port *port, struct rtgt_conn *conn, u32 *why, u32 *arg)
+/* From an admitted REQ to the REP. */
+static void conn_setup(struct work_struct *work)
 {
-	int ret = rtgt_port_admit(port, conn);
+	struct rtgt_conn *conn = container_of(work, struct rtgt_conn, setup_work);
+	u32 why, arg;
+	int ret = -ESHUTDOWN;
 
-	if (!ret) {
-		rtgt_count(port->stats, RTGT_CONNS_ACCEPTED, 1);
-	} else if (ret == -EUSERS) {
-		*why = RTGT_REJ_FULL;
-		*arg = port->cfg.max_conns;
-	} else {
-		*why = conn_reject_reason(ret, arg);
+	if (READ_ONCE(conn->state) == RTGT_CONN_CONNECTING)
+		ret = rtgt_conn_settle(conn, conn->cm_id->device);
+	if (!ret)
+		ret = conn_accept(conn);
+	if (ret) {
+		why = rtgt_conn_reject_reason(ret, &arg);
+		rtgt_conn_reject(conn->port, conn->cm_id, why, arg);
+		rtgt_conn_close(conn, "could not be accepted");
 	}
+	rtgt_conn_built(conn);
+}
+
+/**
+ * rtgt_conn_alloc() - a connection that is being built
+ * @port: of it
+ * @ibdev: the device it comes through
+ *
+ * May sleep.
+ *
+ * Return: for rtgt_conn_put() until it is admitted, or NULL.
+ */
+struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev)
+{
+	struct rtgt_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	unsigned int i;
+
+	if (!conn)
+		return NULL;
+	kref_init(&conn->ref);
+	INIT_LIST_HEAD(&conn->port_entry);
+	INIT_LIST_HEAD(&conn->deferred);
+	INIT_WORK(&conn->setup_work, conn_setup);
+	INIT_WORK(&conn->close_work, conn_teardown);
+	timer_setup(&conn->timer, conn_timer, 0);
+	init_waitqueue_head(&conn->quiet);
+	spin_lock_init(&conn->lock);
+	conn->state = RTGT_CONN_CONNECTING;
+	conn->building = true;
+	kref_get(&port->ref);
+	conn->port = port;
+	conn->peer.ss_family = AF_INET;
+	strscpy(conn->dev_name, dev_name(&ibdev->dev), sizeof(conn->dev_name));
+	conn->user.gone = conn_gone;
+	conn->transport = port->cfg.transport;
+	conn->nr_slots = port->cfg.recv_depth;
+	conn->recv_size = port->cfg.recv_size;
+	conn->nr_workers = conn->transport == RTGT_UD ? RTGT_UD_WORKERS : 1;
+	for (i = 0; i < conn->nr_workers; i++) {
+		INIT_WORK(&conn->workers[i].work, rtgt_slot_run_deferred);
+		conn->workers[i].conn = conn;
+	}
+	conn_did(conn, RTGT_CONN_REQ_DONE);
+	return conn;
+}
+
+/**
+ * rtgt_conn_admit() - have the port count a connection in
+ * @conn: new
+ * @why: set to the reason of the REJ when the port does not
+ * @arg: of it
+ *
+ * CM handler: waits for nobody who waits.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rtgt_conn_admit(struct rtgt_conn *conn, u32 *why, u32 *arg)
+{
+	int ret = rtgt_port_admit(conn->port, conn, arg);
+
+	if (!ret)
+		rtgt_count(conn->port->stats, RTGT_CONNS_ACCEPTED, 1);
+	else if (ret == -EUSERS)
+		*why = RTGT_REJ_FULL;
+	else
+		*why = rtgt_conn_reject_reason(ret, arg);
 	return ret;
 }
 
@@ -394,7 +510,7 @@ static int conn_admit(struct rtgt_port *port, struct rtgt_conn *conn, u32 *why, 
  * @id: the new id
  * @param: of the REQ
  *
- * CM handler.
+ * CM handler: other listeners of the machine wait for it.
  *
  * Return: 0 when @id is owned by a connection, even one that is being torn down
  * already; a negative errno when the peer was rejected and the core shall destroy
@@ -406,113 +522,24 @@ int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 	struct rtgt_conn *conn;
 	u32 arg = 0;
 	u32 why;
-	int ret;
 
-	conn = conn_alloc(port, id->device);
+	conn = rtgt_conn_alloc(port, id->device);
 	if (!conn) {
-		conn_reject(port, id, RTGT_REJ_RESOURCES, ENOMEM);
+		rtgt_conn_reject(port, id, RTGT_REJ_RESOURCES, ENOMEM);
 		return -ENOMEM;
 	}
 	conn->peer = id->route.addr.dst_addr;
 	conn->cm_id = id;
+	conn->responder_resources = param->responder_resources;
+	conn->initiator_depth = param->initiator_depth;
 	why = port->cfg.service->request(conn, param->private_data, param->private_data_len, &arg);
-	if (why || conn_admit(port, conn, &why, &arg)) {
-		conn_reject(port, id, why, arg);
+	if (why || rtgt_conn_admit(conn, &why, &arg)) {
+		rtgt_conn_reject(port, id, why, arg);
 		rtgt_conn_put(conn);
 		return -ECONNREFUSED;
 	}
-
 	id->context = conn;
 	id->event_handler = conn_event;
-	ret = conn_settle(conn, id->device);
-	conn_did(conn, RTGT_CONN_DOMAIN_DONE);
-	if (!ret)
-		ret = conn_accept(conn, param);
-	if (ret) {
-		why = conn_reject_reason(ret, &arg);
-		conn_reject(port, id, why, arg);
-		rtgt_conn_close(conn, "could not be accepted");
-	}
-	complete(&conn->built);
+	queue_work(rtgt_conn_wq, &conn->setup_work);
 	return 0;
-}
-
-/* The endpoint's QP is built with the first client's id, which it does not keep. */
-static struct rtgt_conn *conn_create_endpoint(struct rtgt_port *port, struct rdma_cm_id *id,
-					      u32 *why, u32 *arg)
-{
-	struct rdma_conn_param param = {};
-	struct ib_port_attr attr;
-	struct rtgt_conn *conn;
-	int ret;
-
-	conn = conn_alloc(port, id->device);
-	if (!conn) {
-		*why = conn_reject_reason(-ENOMEM, arg);
-		return NULL;
-	}
-	ret = ib_query_port(id->device, id->port_num, &attr);
-	if (!ret)
-		conn->recv_size = min_t(u32, conn->recv_size, ib_mtu_enum_to_int(attr.active_mtu));
-	else
-		*why = conn_reject_reason(ret, arg);
-	if (ret || conn_admit(port, conn, why, arg)) {
-		rtgt_conn_put(conn);
-		return NULL;
-	}
-	kref_get(&conn->ref);	/* for the caller */
-	ret = conn_settle(conn, id->device);
-	if (!ret)
-		ret = rtgt_qp_create(conn, id, &param);
-	if (!ret)
-		rtgt_conn_live(conn);
-	else
-		rtgt_conn_close(conn, "the endpoint could not be made");
-	complete(&conn->built);
-	if (!ret)
-		return conn;
-	*why = conn_reject_reason(ret, arg);
-	rtgt_conn_put(conn);
-	return NULL;
-}
-
-/**
- * rtgt_conn_request_ud() - answer the request for a datagram endpoint
- * @port: that listens
- * @id: the new id
- * @param: of the request
- *
- * CM handler.  The answer is all that happens between this client and the
- * target; the id is not kept.
- *
- * Return: a negative errno always, so that the core destroys @id.
- */
-int rtgt_conn_request_ud(struct rtgt_port *port, struct rdma_cm_id *id,
-			 const struct rdma_ud_param *param)
-{
-	u8 priv[RTGT_REP_UD_MAX];
-	struct rdma_conn_param accept = { .private_data = priv };
-	struct rtgt_hello hello;
-	struct rtgt_conn *conn;
-	u32 arg = 0;
-	u32 why;
-
-	why = rtgt_decode_req(param->private_data, param->private_data_len, &hello, &arg);
-	if (why) {
-		conn_reject(port, id, why, arg);
-		return -ECONNREFUSED;
-	}
-	conn = rtgt_port_endpoint(port, id->device);
-	if (!conn)
-		conn = conn_create_endpoint(port, id, &why, &arg);
-	if (!conn) {
-		conn_reject(port, id, why, arg);
-		return -ECONNREFUSED;
-	}
-	accept.qp_num = conn->qpn;
-	accept.private_data_len = rtgt_service_endpoint(conn, priv, sizeof(priv));
-	if (rdma_accept(id, &accept))
-		pr_info_ratelimited("%s: a datagram client could not be answered\n", port->name);
-	rtgt_conn_put(conn);
-	return -ECONNABORTED;
 }

@@ -63,10 +63,11 @@ int rtgt_cq_create(struct rtgt_cq *cq, struct ib_device *ibdev, int nr, enum ib_
 }
 
 /**
- * rtgt_cq_destroy() - free it
+ * rtgt_cq_destroy() - process what is left in it, and free it
  * @cq: no QP uses it any more; nothing happens unless it was created
  *
- * May sleep.
+ * ib_free_cq() drops completions nobody has polled; one that brings back a receive of
+ * an SRQ must not be.  May sleep.
  */
 void rtgt_cq_destroy(struct rtgt_cq *cq)
 {
@@ -75,6 +76,11 @@ void rtgt_cq_destroy(struct rtgt_cq *cq)
 	if (cq->softirq) {
 		cq->ib->comp_handler = cq->softirq;
 		irq_work_sync(&cq->kick);
+		irq_poll_disable(&cq->ib->iop);
+		local_bh_disable();
+		ib_process_cq_direct(cq->ib, -1);
+		local_bh_enable();
+		irq_poll_enable(&cq->ib->iop);
 	}
 	ib_free_cq(cq->ib);
 	cq->ib = NULL;

@@ -87,7 +87,7 @@ static int setups_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(setups);
 
-static int show_domain(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
+static void show_domain(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
 {
 	struct seq_file *m = arg;
 	unsigned int i;
@@ -105,12 +105,12 @@ static int show_domain(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn
 			   map->nr, rtgt_extent_len(map, 0), map->entries, map->entry_size,
 			   map->dma_ns, map->mr_ns, map->reg_ns);
 	}
-	return 0;
 }
 
 static int registrations_show(struct seq_file *m, void *v)
 {
-	return rtgt_port_domains(m->private, 0, show_domain, m);
+	rtgt_port_domains(m->private, show_domain, m);
+	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(registrations);
 

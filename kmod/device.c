@@ -59,7 +59,8 @@ void rtgt_dev_remove(struct ib_device *ibdev, void *data)
 	mutex_lock(&rtgt_devs.lock);
 	list_del(&dev->entry);
 	list_for_each_entry(user, &dev->users, entry)
-		user->gone(user);
+		if (user->gone)
+			user->gone(user);
 	mutex_unlock(&rtgt_devs.lock);
 
 	wait_event(dev->idle, list_empty_careful(&dev->users));
@@ -83,7 +84,7 @@ static struct rtgt_dev *dev_find(struct ib_device *ibdev)
 /**
  * rtgt_dev_attach() - become a user of a device
  * @ibdev: the device
- * @user: with @user->gone set
+ * @user: with @user->gone set, or NULL if somebody else sees to it that it lets go
  *
  * May sleep.
  *

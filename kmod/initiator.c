@@ -278,7 +278,7 @@ int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net)
 	ini->net = get_net(net);
 	ini->stop = false;
 	ini->busy = true;
-	queue_work(rtgt_wq, &ini->work);
+	queue_work(rtgt_ini_wq, &ini->work);
 	return 0;
 }
 

@@ -6,6 +6,13 @@
  * /sys/kernel/config/rtgt.  Each of those directories pins the module, so at
  * unload there is no port and no connection any more; what may remain is the end
  * of a teardown, which the flush waits for.
+ *
+ * The work queues have one purpose each, and nothing waits for work on its own queue:
+ *
+ *   rtgt_conn_wq  set-up and teardown of connections, release of a shared domain whose
+ *                 device is being removed.  A teardown waits for rtgt_req_wq
+ *   rtgt_req_wq   requests that sleep or take long, one at a time for each connection
+ *   rtgt_ini_wq   runs of initiators, which wait for a peer
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,7 +25,9 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-struct workqueue_struct *rtgt_wq;
+struct workqueue_struct *rtgt_conn_wq;
+struct workqueue_struct *rtgt_req_wq;
+struct workqueue_struct *rtgt_ini_wq;
 struct dentry *rtgt_debugfs_ports;
 struct dentry *rtgt_debugfs_initiators;
 
@@ -33,13 +42,34 @@ struct ib_client rtgt_client = {
 	.remove = rtgt_dev_remove,
 };
 
+static void destroy_queues(void)
+{
+	if (rtgt_ini_wq)
+		destroy_workqueue(rtgt_ini_wq);
+	if (rtgt_req_wq)
+		destroy_workqueue(rtgt_req_wq);
+	if (rtgt_conn_wq)
+		destroy_workqueue(rtgt_conn_wq);
+}
+
+static int __init create_queues(void)
+{
+	rtgt_conn_wq = alloc_workqueue("rtgt_conn", WQ_UNBOUND, 0);
+	rtgt_req_wq = alloc_workqueue("rtgt_req", WQ_UNBOUND, 0);
+	rtgt_ini_wq = alloc_workqueue("rtgt_ini", WQ_UNBOUND, 0);
+	if (rtgt_conn_wq && rtgt_req_wq && rtgt_ini_wq)
+		return 0;
+	destroy_queues();
+	return -ENOMEM;
+}
+
 static int __init rtgt_init(void)
 {
 	int ret;
 
-	rtgt_wq = alloc_workqueue("rtgt", WQ_UNBOUND, 0);
-	if (!rtgt_wq)
-		return -ENOMEM;
+	ret = create_queues();
+	if (ret)
+		return ret;
 	rtgt_debugfs_init();
 	ret = ib_register_client(&rtgt_client);
 	if (ret)
@@ -54,17 +84,17 @@ unregister_client:
 	ib_unregister_client(&rtgt_client);
 debugfs_exit:
 	rtgt_debugfs_exit();
-	destroy_workqueue(rtgt_wq);
+	destroy_queues();
 	return ret;
 }
 
 static void __exit rtgt_exit(void)
 {
 	rtgt_configfs_exit();
-	flush_workqueue(rtgt_wq);
+	flush_workqueue(rtgt_conn_wq);
 	ib_unregister_client(&rtgt_client);
 	rtgt_debugfs_exit();
-	destroy_workqueue(rtgt_wq);
+	destroy_queues();
 	pr_info("unloaded\n");
 }
 

@@ -180,7 +180,7 @@ void rtgt_pool_quiet(struct rtgt_pool *pool)
 	unsigned int i;
 
 	for (i = 0; i < pool->nr; i++)
-		cancel_delayed_work_sync(&pool->slots[i].later);
+		timer_delete_sync(&pool->slots[i].later);
 }
 
 /**

@@ -5,7 +5,9 @@
  * An administrator's thread enables and disables it, under rtgt_port.config; CM
  * handlers and teardowns work on its lists, under rtgt_port.lock.  The two are
  * never held the wrong way round, because a handler never takes config and the
- * listener is destroyed (which waits for handlers) without lock.
+ * listener is destroyed (which waits for handlers) without lock.  A CM handler waits
+ * for rtgt_port.lock, so nothing that takes long is done under it: shared domains are
+ * made under rtgt_port.making, keys are revoked under no lock of the port.
  *
  * enable:   memory -> listener bound -> domain, if the device is known -> listen
  * disable:  stop the listener, close the connections, wait for the last, release
@@ -24,6 +26,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
@@ -35,10 +38,10 @@
 
 /**
  * struct rtgt_port_domain - a shared port's domain on one device
- * @entry: in rtgt_port.domains; who takes it off the list releases it
- * @port: the port
- * @user: hold on the device
- * @gone: releases it when the device goes
+ * @entry: in rtgt_port.domains; who takes it off the list, under rtgt_port.lock, releases it
+ * @port: the port; not looked at once it is off the list
+ * @user: tells when the device goes
+ * @gone: releases it then
  * @domain: a counted reference
  */
 struct rtgt_port_domain {
@@ -47,6 +50,20 @@ struct rtgt_port_domain {
 	struct rtgt_dev_user user;
 	struct work_struct gone;
 	struct rtgt_domain *domain;
+};
+
+/**
+ * struct rtgt_peer - an address that has connections of a port
+ * @entry: in rtgt_port.peers, as long as there is one
+ * @addr: the address; its port does not count
+ * @nr_conns: of these connections; under rtgt_port.lock
+ * @half_open: how many of them are; under rtgt_port.half_lock
+ */
+struct rtgt_peer {
+	struct hlist_node entry;
+	struct sockaddr_storage addr;
+	unsigned int nr_conns;
+	unsigned int half_open;
 };
 
 static const char *const port_state_names[] = {
@@ -69,16 +86,9 @@ const char *rtgt_port_state_name(enum rtgt_port_state state)
 
 /* ----------------------------------------------------- domains of a shared port */
 
-static void port_domain_release(struct rtgt_port_domain *pd)
+/* Take it off the list.  Returns whether that makes it the caller's. */
+static bool port_domain_unlink(struct rtgt_port_domain *pd)
 {
-	rtgt_domain_put(pd->domain);
-	rtgt_dev_detach(&pd->user);
-	kfree(pd);
-}
-
-static void port_domain_gone(struct work_struct *work)
-{
-	struct rtgt_port_domain *pd = container_of(work, struct rtgt_port_domain, gone);
 	struct rtgt_port *port = pd->port;
 	bool mine;
 
@@ -86,13 +96,28 @@ static void port_domain_gone(struct work_struct *work)
 	mine = !list_empty(&pd->entry);
 	list_del_init(&pd->entry);
 	mutex_unlock(&port->lock);
-	if (mine)
-		port_domain_release(pd);
+	return mine;
+}
+
+/* The domain holds the device itself, until its last user has put it. */
+static void port_domain_release(struct rtgt_port_domain *pd)
+{
+	rtgt_dev_detach(&pd->user);
+	rtgt_domain_put(pd->domain);
+	kfree(pd);
+}
+
+static void port_domain_gone(struct work_struct *work)
+{
+	port_domain_release(container_of(work, struct rtgt_port_domain, gone));
 }
 
 static void port_domain_device_gone(struct rtgt_dev_user *user)
 {
-	queue_work(rtgt_wq, &container_of(user, struct rtgt_port_domain, user)->gone);
+	struct rtgt_port_domain *pd = container_of(user, struct rtgt_port_domain, user);
+
+	if (port_domain_unlink(pd))
+		queue_work(rtgt_conn_wq, &pd->gone);
 }
 
 static void port_domains_drop(struct rtgt_port *port)
@@ -107,40 +132,58 @@ static void port_domains_drop(struct rtgt_port *port)
 		mutex_unlock(&port->lock);
 		if (!pd)
 			return;
-		/* it may have been queued, and finds the list empty */
-		cancel_work_sync(&pd->gone);
 		port_domain_release(pd);
 	}
 }
 
-static struct rtgt_port_domain *port_domain_create(struct rtgt_port *port, struct ib_device *ibdev)
+static struct rtgt_domain *port_domain_find(struct rtgt_port *port, struct ib_device *ibdev)
+{
+	struct rtgt_domain *dom = NULL;
+	struct rtgt_port_domain *pd;
+
+	mutex_lock(&port->lock);
+	list_for_each_entry(pd, &port->domains, entry) {
+		if (pd->domain->ibdev == ibdev) {
+			dom = pd->domain;
+			kref_get(&dom->ref);
+			break;
+		}
+	}
+	mutex_unlock(&port->lock);
+	return dom;
+}
+
+/* On the list before it is told of the device: whoever takes it off then releases it. */
+static struct rtgt_domain *port_domain_create(struct rtgt_port *port, struct ib_device *ibdev)
 {
 	struct rtgt_port_domain *pd;
+	struct rtgt_domain *dom;
 	int ret;
 
+	lockdep_assert_held(&port->making);
 	pd = kzalloc(sizeof(*pd), GFP_KERNEL);
 	if (!pd)
 		return ERR_PTR(-ENOMEM);
 	pd->port = port;
 	pd->user.gone = port_domain_device_gone;
 	INIT_WORK(&pd->gone, port_domain_gone);
-	INIT_LIST_HEAD(&pd->entry);
-	ret = rtgt_dev_attach(ibdev, &pd->user);
-	if (ret)
-		goto free_pd;
-	pd->domain = rtgt_domain_create(ibdev, port->stats, port->spec, port->mem,
-					port->nr_regions, port->cfg.mr_max);
-	if (IS_ERR(pd->domain)) {
-		ret = PTR_ERR(pd->domain);
-		goto detach;
+	dom = rtgt_domain_create(ibdev, port->stats, port->spec, port->mem, port->nr_regions,
+				 port->cfg.mr_max);
+	if (IS_ERR(dom)) {
+		kfree(pd);
+		return dom;
 	}
-	return pd;
-
-detach:
-	rtgt_dev_detach(&pd->user);
-	/* the device may have gone in between and queued it */
-	cancel_work_sync(&pd->gone);
-free_pd:
+	pd->domain = dom;
+	kref_get(&dom->ref);	/* for the caller */
+	mutex_lock(&port->lock);
+	list_add_tail(&pd->entry, &port->domains);
+	mutex_unlock(&port->lock);
+	ret = rtgt_dev_attach(ibdev, &pd->user);
+	if (!ret)
+		return dom;	/* @pd may be gone by now */
+	port_domain_unlink(pd);
+	rtgt_domain_put(dom);
+	rtgt_domain_put(dom);
 	kfree(pd);
 	return ERR_PTR(ret);
 }
@@ -156,64 +199,217 @@ free_pd:
  */
 struct rtgt_domain *rtgt_port_domain_get(struct rtgt_port *port, struct ib_device *ibdev)
 {
-	struct rtgt_port_domain *pd;
 	struct rtgt_domain *dom;
 
-	mutex_lock(&port->lock);
-	list_for_each_entry(pd, &port->domains, entry)
-		if (pd->domain->ibdev == ibdev)
-			goto found;
-	pd = port_domain_create(port, ibdev);
-	if (IS_ERR(pd)) {
-		mutex_unlock(&port->lock);
-		return ERR_CAST(pd);
-	}
-	list_add_tail(&pd->entry, &port->domains);
-found:
-	dom = pd->domain;
-	kref_get(&dom->ref);
-	mutex_unlock(&port->lock);
+	mutex_lock(&port->making);
+	dom = port_domain_find(port, ibdev) ?: port_domain_create(port, ibdev);
+	mutex_unlock(&port->making);
 	return dom;
 }
 
 /* ------------------------------------------------------------------ connections */
 
+static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return ipv6_addr_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
+				       &((const struct sockaddr_in6 *)b)->sin6_addr);
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+static u32 host_hash(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET6)
+		return ipv6_addr_hash(&((const struct sockaddr_in6 *)a)->sin6_addr);
+	return (__force u32)((const struct sockaddr_in *)a)->sin_addr.s_addr;
+}
+
+/* The peer of a new connection; NULL without memory. */
+static struct rtgt_peer *port_peer_get(struct rtgt_port *port, const struct sockaddr_storage *addr)
+{
+	u32 hash = host_hash(addr);
+	struct rtgt_peer *peer;
+
+	lockdep_assert_held(&port->lock);
+	hash_for_each_possible(port->peers, peer, entry, hash)
+		if (same_host(&peer->addr, addr))
+			return peer;
+	peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+	if (!peer)
+		return NULL;
+	peer->addr = *addr;
+	hash_add(port->peers, &peer->entry, hash);
+	return peer;
+}
+
+static void port_peer_put(struct rtgt_port *port, struct rtgt_peer *peer)
+{
+	lockdep_assert_held(&port->lock);
+	if (peer->nr_conns)
+		return;
+	hash_del(&peer->entry);
+	kfree(peer);
+}
+
+/* One peer has at most half of the backlog. */
+static int port_count_half(struct rtgt_port *port, struct rtgt_peer *peer, struct rtgt_conn *conn,
+			   u32 *bound)
+{
+	u32 share = DIV_ROUND_UP(port->cfg.backlog, 2);
+	int ret = 0;
+
+	spin_lock_irq(&port->half_lock);
+	if (port->nr_half_open >= port->cfg.backlog || peer->half_open >= share) {
+		*bound = peer->half_open >= share ? share : port->cfg.backlog;
+		ret = -EUSERS;
+	} else {
+		port->nr_half_open++;
+		peer->half_open++;
+		conn->half_open = true;
+	}
+	spin_unlock_irq(&port->half_lock);
+	return ret;
+}
+
+/**
+ * rtgt_port_established() - a connection is not half-open any more
+ * @port: the port
+ * @conn: admitted to it; established or freed
+ *
+ * Any context.
+ */
+void rtgt_port_established(struct rtgt_port *port, struct rtgt_conn *conn)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&port->half_lock, flags);
+	if (conn->half_open) {
+		conn->half_open = false;
+		conn->peer_entry->half_open--;
+		port->nr_half_open--;
+	}
+	spin_unlock_irqrestore(&port->half_lock, flags);
+}
+
+static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtgt_peer *peer,
+		      u32 *bound)
+{
+	u32 share = port->cfg.peer_conns_max ?: port->cfg.max_conns;
+	int ret = 0;
+
+	lockdep_assert_held(&port->lock);
+	if (port->nr_conns >= port->cfg.max_conns || peer->nr_conns >= share) {
+		*bound = peer->nr_conns >= share ? share : port->cfg.max_conns;
+		return -EUSERS;
+	}
+	if (conn->transport != RTGT_UD)
+		ret = port_count_half(port, peer, conn, bound);
+	if (ret)
+		return ret;
+	conn->id = ++port->next_id;
+	conn->peer_entry = peer;
+	peer->nr_conns++;
+	port->nr_conns++;
+	list_add_tail(&conn->port_entry, &port->conns);
+	return 0;
+}
+
 /**
  * rtgt_port_admit() - count a connection in
  * @port: the port
  * @conn: the new connection; gets its number
+ * @bound: set to the bound that is reached, if one is
+ *
+ * CM handler, or a worker for a datagram endpoint, whose request was counted already.
  *
  * Return: 0, -EUSERS when the port is full, -ESHUTDOWN when it is not listening.
  */
-int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn)
+int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn, u32 *bound)
 {
-	int ret = 0;
+	struct rtgt_peer *peer;
+	int ret = -ESHUTDOWN;
 
 	mutex_lock(&port->lock);
-	if (port->state != RTGT_PORT_LISTENING) {
-		ret = -ESHUTDOWN;
-	} else if (port->nr_conns >= port->cfg.max_conns) {
-		ret = -EUSERS;
-	} else {
-		conn->id = ++port->next_id;
-		port->nr_conns++;
-		list_add_tail(&conn->port_entry, &port->conns);
-	}
+	if (port->state != RTGT_PORT_LISTENING)
+		goto unlock;
+	ret = -ENOMEM;
+	peer = port_peer_get(port, &conn->peer);
+	if (!peer)
+		goto unlock;
+	ret = port_admit(port, conn, peer, bound);
+	port_peer_put(port, peer);
+unlock:
 	mutex_unlock(&port->lock);
 	return ret;
 }
 
 /**
+ * rtgt_port_admit_request() - count a client in that waits for a datagram endpoint
+ * @port: the port
+ * @bound: set to the bound that is reached, if one is
+ *
+ * CM handler.
+ *
+ * Return: as rtgt_port_admit(); after 0 rtgt_port_request_done() is due.
+ */
+int rtgt_port_admit_request(struct rtgt_port *port, u32 *bound)
+{
+	int ret = 0;
+
+	mutex_lock(&port->lock);
+	*bound = port->cfg.backlog;
+	spin_lock_irq(&port->half_lock);
+	if (port->state != RTGT_PORT_LISTENING) {
+		ret = -ESHUTDOWN;
+	} else if (port->nr_half_open >= port->cfg.backlog) {
+		ret = -EUSERS;
+	} else {
+		port->nr_half_open++;
+		port->nr_requests++;
+	}
+	spin_unlock_irq(&port->half_lock);
+	mutex_unlock(&port->lock);
+	return ret;
+}
+
+static bool port_idle(const struct rtgt_port *port)
+{
+	return !READ_ONCE(port->nr_conns) && !READ_ONCE(port->nr_requests);
+}
+
+/**
+ * rtgt_port_request_done() - such a client has its answer
+ * @port: the port
+ */
+void rtgt_port_request_done(struct rtgt_port *port)
+{
+	mutex_lock(&port->lock);
+	spin_lock_irq(&port->half_lock);
+	port->nr_half_open--;
+	spin_unlock_irq(&port->half_lock);
+	WRITE_ONCE(port->nr_requests, port->nr_requests - 1);
+	if (port_idle(port))
+		wake_up(&port->idle);
+	mutex_unlock(&port->lock);
+}
+
+/**
  * rtgt_port_forget() - the last step of a connection's teardown
- * @port: the port; may be gone when this returns
+ * @port: the port
  * @conn: admitted to it, everything released
  */
 void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn)
 {
+	rtgt_port_established(port, conn);
 	mutex_lock(&port->lock);
 	list_del(&conn->port_entry);
+	conn->peer_entry->nr_conns--;
+	port_peer_put(port, conn->peer_entry);
 	WRITE_ONCE(port->nr_conns, port->nr_conns - 1);
-	if (!port->nr_conns)
+	if (port_idle(port))
 		wake_up(&port->idle);
 	mutex_unlock(&port->lock);
 }
@@ -246,58 +442,77 @@ unlock:
 /**
  * rtgt_port_domains() - do something with each domain of a port
  * @port: port
- * @id: of a connection of a private port; 0 for all domains that are there
  * @fn: gets the domain and the number of the connection it belongs to, 0 of a shared
- *	one; returns 0 to go on.  @port->lock is held, so the domain stays: a teardown
- *	takes that before it drops one
+ *	one.  @port->lock is held, so it does not take long, and the domain stays: a
+ *	teardown takes that before it drops one
  * @arg: for @fn
  *
  * May sleep.
- *
- * Return: 0, -ENOENT without such a connection, or what @fn returned.
  */
-int rtgt_port_domains(struct rtgt_port *port, u32 id,
-		      int (*fn)(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn,
-				void *arg), void *arg)
+void rtgt_port_domains(struct rtgt_port *port,
+		       void (*fn)(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn,
+				  void *arg), void *arg)
 {
 	struct rtgt_port_domain *pd;
 	struct rtgt_conn *conn;
-	int ret = id ? -ENOENT : 0;
 
 	mutex_lock(&port->lock);
-	list_for_each_entry(pd, &port->domains, entry) {
-		ret = fn(port, pd->domain, 0, arg);
-		if (ret)
-			goto unlock;
-	}
+	list_for_each_entry(pd, &port->domains, entry)
+		fn(port, pd->domain, 0, arg);
 	/* whatever the state: as long as there is a domain a peer may reach it */
-	list_for_each_entry(conn, &port->conns, port_entry) {
-		if (!port->cfg.private || !conn->domain || (id && conn->id != id))
-			continue;
-		ret = fn(port, conn->domain, conn->id, arg);
-		if (ret)
-			goto unlock;
-	}
-unlock:
+	list_for_each_entry(conn, &port->conns, port_entry)
+		if (port->cfg.private && conn->domain)
+			fn(port, conn->domain, conn->id, arg);
 	mutex_unlock(&port->lock);
-	return ret;
 }
 
-/* One that cannot be revoked does not keep the others valid; @arg is the first error. */
-static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
+/*
+ * A reference to each domain of the port, or of one connection's, in an array for kvfree().
+ * Its length is in @nr.
+ */
+static struct rtgt_domain **port_domains_get(struct rtgt_port *port, u32 id, unsigned int *nr)
 {
-	int *first = arg;
+	struct rtgt_port_domain *pd;
+	struct rtgt_domain **dom;
+	struct rtgt_conn *conn;
+	unsigned int most;
+
+	*nr = 0;
+	mutex_lock(&port->lock);
+	most = port->nr_conns;
+	list_for_each_entry(pd, &port->domains, entry)
+		most++;
+	dom = kvcalloc(most + 1, sizeof(*dom), GFP_KERNEL);
+	if (!dom)
+		goto unlock;
+	list_for_each_entry(pd, &port->domains, entry)
+		dom[(*nr)++] = pd->domain;
+	/* whatever the state: as long as there is a domain a peer may reach it */
+	list_for_each_entry(conn, &port->conns, port_entry)
+		if (port->cfg.private && conn->domain && (!id || conn->id == id))
+			dom[(*nr)++] = conn->domain;
+	for (most = 0; most < *nr; most++)
+		kref_get(&dom[most]->ref);
+unlock:
+	mutex_unlock(&port->lock);
+	return dom;
+}
+
+/* Returns 0 or the first error: one that cannot be revoked does not keep others valid. */
+static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
+{
 	unsigned int i;
+	int err = 0;
 	int ret;
 
 	for (i = 0; i < dom->nr; i++) {
 		ret = rtgt_domain_rotate(dom, i, false);
 		if (ret >= 0)
 			rtgt_count(port->stats, RTGT_ROTATIONS, ret);
-		else if (!*first)
-			*first = ret;
+		else if (!err)
+			err = ret;
 	}
-	return 0;
+	return err;
 }
 
 /**
@@ -312,13 +527,24 @@ static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom, u32 co
  */
 int rtgt_port_revoke(struct rtgt_port *port, u32 id)
 {
+	struct rtgt_domain **dom;
+	unsigned int nr, i;
 	int err = 0;
 	int ret;
 
 	if (id && !port->cfg.private)
 		return -EINVAL;
-	ret = rtgt_port_domains(port, id, domain_revoke, &err);
-	return ret ?: err;
+	/* not under rtgt_port.lock: a CM handler takes it */
+	dom = port_domains_get(port, id, &nr);
+	if (!dom)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		ret = domain_revoke(port, dom[i]);
+		err = err ?: ret;
+		rtgt_domain_put(dom[i]);
+	}
+	kvfree(dom);
+	return id && !nr ? -ENOENT : err;
 }
 
 static void port_close_conns(struct rtgt_port *port)
@@ -329,10 +555,7 @@ static void port_close_conns(struct rtgt_port *port)
 	list_for_each_entry(conn, &port->conns, port_entry)
 		rtgt_conn_close(conn, "the port is being disabled");
 	mutex_unlock(&port->lock);
-	wait_event(port->idle, !READ_ONCE(port->nr_conns));
-	/* the last one may still hold it */
-	mutex_lock(&port->lock);
-	mutex_unlock(&port->lock);
+	wait_event(port->idle, port_idle(port));
 }
 
 /* --------------------------------------------------------------------- listener */
@@ -351,7 +574,7 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	switch (ev->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		if (port->cfg.transport == RTGT_UD)
-			return rtgt_conn_request_ud(port, id, &ev->param.ud);
+			return rtgt_endpoint_request(port, id, &ev->param.ud);
 		return rtgt_conn_request(port, id, &ev->param.conn);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		/* comes only to a listener that is bound to an address */
@@ -559,7 +782,14 @@ struct rtgt_port *rtgt_port_create(const char *name)
 		return ERR_PTR(-ENOMEM);
 	}
 	strscpy(port->name, name, sizeof(port->name));
+	kref_init(&port->ref);
 	mutex_init(&port->config);
+	mutex_init(&port->making);
+	mutex_init(&port->making_endpoint);
+	spin_lock_init(&port->half_lock);
+	hash_init(port->peers);
+	ratelimit_state_init(&port->failures, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
 	mutex_init(&port->lock);
 	INIT_LIST_HEAD(&port->conns);
 	INIT_LIST_HEAD(&port->domains);
@@ -567,6 +797,8 @@ struct rtgt_port *rtgt_port_create(const char *name)
 	port->state = RTGT_PORT_DISABLED;
 	port->cfg.service = rtgt_service_nth(0);
 	port->cfg.max_conns = 1024;
+	port->cfg.backlog = 512;
+	port->cfg.handshake_ms = 10000;
 	port->cfg.recv_size = 4096;
 	port->cfg.recv_depth = 16;
 	sin = (struct sockaddr_in *)&port->cfg.addr;
@@ -577,15 +809,33 @@ struct rtgt_port *rtgt_port_create(const char *name)
 	return port;
 }
 
+static void port_free(struct kref *ref)
+{
+	struct rtgt_port *port = container_of(ref, struct rtgt_port, ref);
+
+	rtgt_stats_free(port->stats);
+	kfree(port);
+}
+
 /**
- * rtgt_port_destroy() - free a port
+ * rtgt_port_put() - give a reference back
+ * @port: port
+ *
+ * Any context.
+ */
+void rtgt_port_put(struct rtgt_port *port)
+{
+	kref_put(&port->ref, port_free);
+}
+
+/**
+ * rtgt_port_destroy() - the end of a port
  * @port: disabled, without regions
+ *
+ * The memory goes with the last reference: a teardown may be in its last steps.
  */
 void rtgt_port_destroy(struct rtgt_port *port)
 {
 	debugfs_remove(port->debugfs);
-	/* a teardown or a domain's end may be in its last unlock */
-	flush_workqueue(rtgt_wq);
-	rtgt_stats_free(port->stats);
-	kfree(port);
+	rtgt_port_put(port);
 }

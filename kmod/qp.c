@@ -7,9 +7,18 @@
  * "rdma resource show", and a datagram endpoint's QP, which belongs to no one
  * client's id, is made the same way.
  *
- * The end: the receive queue is drained, which moves the QP to error; after that
- * no completion starts new work, so what is deferred can be waited for; after
- * that nothing posts a send, so the send queue can be drained.
+ * The end, in the state CLOSING.  Completions of one CQ run one after the other, in
+ * its order, and send and receive queue share it.  One that begins in CLOSING posts to
+ * the QP nothing and defers nothing.  So
+ *
+ * 1. the QP is moved to error and a marker goes through the CQ (ib_drain_rq() does both;
+ *    with an SRQ, which keeps its receives, the send queue's marker is used).  When that
+ *    has completed, no completion that began before CLOSING is still running
+ * 2. what such a completion deferred is waited for, and nothing is deferred any more
+ * 3. nothing posts a send now: a second marker, in the send queue, comes out behind the last
+ * 4. the timers of receives that are held back are ended; the QP is destroyed
+ * 5. receives of an SRQ may have completed meanwhile: the CQ is polled until it is empty,
+ *    so that none is lost, and freed
  */
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
@@ -54,7 +63,8 @@ static int qp_create_pool(struct rtgt_conn *conn)
 	bool ud = conn->transport == RTGT_UD;
 	u32 size = ud ? max_t(u32, conn->recv_size, RTGT_MTU_MAX) : conn->recv_size;
 	u32 head = ud ? sizeof(struct ib_grh) : 0;
-	bool srq = conn->port->cfg.srq;
+	/* the one QP of a datagram endpoint has nobody to share with */
+	bool srq = conn->port->cfg.srq && !ud;
 	struct rtgt_pool *pool;
 	int ret = 0;
 
@@ -202,18 +212,19 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 
 static void qp_drain(struct rtgt_conn *conn)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	unsigned int i;
 
-	/* an SRQ keeps its receives */
 	if (conn->qp->srq)
-		ib_modify_qp(conn->qp, &attr, IB_QP_STATE);
+		ib_drain_sq(conn->qp);
 	else
 		ib_drain_rq(conn->qp);
 	wait_event(conn->quiet, !atomic_read(&conn->busy));
+	for (i = 0; i < conn->nr_workers; i++)
+		cancel_work_sync(&conn->workers[i].work);
 	/* the drain posts a WRITE; what a UD QP sends is busy until it completes */
 	if (conn->transport != RTGT_UD)
 		ib_drain_sq(conn->qp);
-	if (conn->pool && !conn->qp->srq)
+	if (!conn->qp->srq)
 		rtgt_pool_quiet(conn->pool);
 }
 

@@ -325,14 +325,16 @@ static void domain_release(struct kref *ref)
 		map_destroy(dom, &dom->map[--dom->nr]);
 	if (dom->reg)
 		rtgt_regqp_destroy(dom->reg);
-	ib_dealloc_pd(dom->pd);
+	if (!IS_ERR_OR_NULL(dom->pd))
+		ib_dealloc_pd(dom->pd);
+	rtgt_dev_detach(&dom->user);
 	kfree(dom);
 }
 
 /**
  * rtgt_domain_create() - a protection domain with regions ready to be used
- * @ibdev: the device; the caller is a rtgt_dev_user of it until after
- *	   rtgt_domain_put()
+ * @ibdev: the device, which waits for the last rtgt_domain_put() when it is removed: the
+ *	   caller sees to it that this comes, as another rtgt_dev_user
  * @stats: counts the registrations
  * @spec: the regions
  * @mem: their memory; NULL, or a NULL entry, for a memory of its own
@@ -356,6 +358,11 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 	dom = kzalloc(sizeof(*dom), GFP_KERNEL);
 	if (!dom)
 		return ERR_PTR(-ENOMEM);
+	ret = rtgt_dev_attach(ibdev, &dom->user);
+	if (ret) {
+		kfree(dom);
+		return ERR_PTR(ret);
+	}
 	kref_init(&dom->ref);
 	mutex_init(&dom->lock);
 	dom->ibdev = ibdev;
@@ -363,8 +370,7 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 	dom->pd = ib_alloc_pd(ibdev, 0);
 	if (IS_ERR(dom->pd)) {
 		ret = PTR_ERR(dom->pd);
-		kfree(dom);
-		return ERR_PTR(ret);
+		goto put;
 	}
 	dom->reg = rtgt_regqp_create(dom->pd);
 	if (IS_ERR(dom->reg)) {

@@ -11,15 +11,17 @@
 #ifndef _RTGT_H
 #define _RTGT_H
 
-#include <linux/completion.h>
+#include <linux/hashtable.h>
 #include <linux/irq_work.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/ratelimit.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
+#include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -35,6 +37,7 @@
 struct dentry;
 struct net;
 struct rtgt_conn;
+struct rtgt_peer;
 struct rtgt_port;
 struct rtgt_slot;
 
@@ -59,7 +62,9 @@ struct rtgt_devs {
 };
 
 extern struct ib_client rtgt_client;
-extern struct workqueue_struct *rtgt_wq;
+extern struct workqueue_struct *rtgt_conn_wq;
+extern struct workqueue_struct *rtgt_req_wq;
+extern struct workqueue_struct *rtgt_ini_wq;
 extern struct rtgt_devs rtgt_devs;
 extern struct dentry *rtgt_debugfs_ports;
 extern struct dentry *rtgt_debugfs_initiators;
@@ -70,7 +75,7 @@ extern struct dentry *rtgt_debugfs_initiators;
  * struct rtgt_dev - what the module keeps for one ib_device
  * @entry: in rtgt_devs.list until the device is being removed
  * @ibdev: the device
- * @users: connections and port domains that hold resources of the device
+ * @users: connections, domains and ports that hold resources of the device
  * @idle: woken when @users became empty
  */
 struct rtgt_dev {
@@ -84,8 +89,8 @@ struct rtgt_dev {
  * struct rtgt_dev_user - one holder of device resources
  * @entry: in rtgt_dev.users
  * @dev: the device, which waits for its users before it goes
- * @gone: the device is being removed: start to let go of it, without waiting.
- *	  Called with rtgt_devs.lock held
+ * @gone: the device is being removed: start to let go of it, without waiting for
+ *	  others.  Called with rtgt_devs.lock held.  NULL if another user's does it
  */
 struct rtgt_dev_user {
 	struct list_head entry;
@@ -131,8 +136,8 @@ struct rtgt_buf {
  * @recv_cqe: completion of the receive
  * @send_cqe: completion of the reply; the receive is posted again there
  * @xfer_cqe: completion of a READ or WRITE towards the peer
- * @work: for requests that take long
- * @busy: counted in rtgt_conn.busy: in a work item, or on the way from there
+ * @entry: in rtgt_conn.deferred
+ * @busy: counted in rtgt_conn.busy: deferred, or on the way from there
  * @later: posts the receive again after a time
  * @later_ms: that time, 0 for at once
  * @then: what a completed transfer or the work item goes on with
@@ -154,9 +159,9 @@ struct rtgt_slot {
 	struct ib_cqe recv_cqe;
 	struct ib_cqe send_cqe;
 	struct ib_cqe xfer_cqe;
-	struct work_struct work;
+	struct list_head entry;
 	bool busy;
-	struct delayed_work later;
+	struct timer_list later;
 	u32 later_ms;
 	void (*then)(struct rtgt_slot *slot);
 	struct rtgt_buf buf;
@@ -314,7 +319,8 @@ struct rtgt_map {
 /**
  * struct rtgt_domain - a protection domain and the regions registered in it
  * @ref: a shared one is held by its port and its connections
- * @ibdev: the device; whoever holds a reference is a rtgt_dev_user
+ * @ibdev: the device
+ * @user: hold on the device, until the last reference is put
  * @pd: QPs that shall reach the regions are created here
  * @reg: posts the registrations
  * @lock: rkeys change under it
@@ -326,6 +332,7 @@ struct rtgt_map {
 struct rtgt_domain {
 	struct kref ref;
 	struct ib_device *ibdev;
+	struct rtgt_dev_user user;
 	struct ib_pd *pd;
 	struct rtgt_regqp *reg;
 	struct mutex lock;	/* every rkey, @pool */
@@ -369,6 +376,7 @@ void rtgt_slot_repost(struct rtgt_slot *slot);
 void rtgt_slot_send(struct rtgt_slot *slot, u32 len);
 void rtgt_slot_reply(struct rtgt_slot *slot, u32 status, u32 len);
 void rtgt_slot_defer(struct rtgt_slot *slot, void (*then)(struct rtgt_slot *slot));
+void rtgt_slot_run_deferred(struct work_struct *work);
 void rtgt_slot_xfer(struct rtgt_slot *slot, enum ib_wr_opcode opcode, u64 addr, u32 rkey,
 		    struct ib_sge *sge, unsigned int nr, void (*then)(struct rtgt_slot *slot));
 
@@ -410,7 +418,7 @@ enum rtgt_transport {
 
 /**
  * enum rtgt_conn_state - life of a connection
- * @RTGT_CONN_CONNECTING: the REQ is being answered, or the REP is on its way
+ * @RTGT_CONN_CONNECTING: half-open: the set-up waits or runs, or the REP is on its way
  * @RTGT_CONN_LIVE: the peer's RTU arrived, or its first message
  * @RTGT_CONN_CLOSING: teardown is queued or runs; nothing leads out of it
  */
@@ -438,12 +446,18 @@ enum rtgt_conn_step {
 	RTGT_CONN_STEPS,
 };
 
+/* Requests of a datagram endpoint that are worked on at a time */
+#define RTGT_UD_WORKERS		4
+
 /**
  * struct rtgt_conn - a connection
  * @ref: the teardown holds one until all is released; each of @busy and a reader
  *	 hold more
  * @port_entry: in rtgt_port.conns, under rtgt_port.lock
- * @port: the port that accepted it; outlives it
+ * @peer_entry: its peer among those of the port, once it is admitted
+ * @half_open: counted as such by the port, until it is established or freed; under
+ *	       rtgt_port.half_lock
+ * @port: the port that accepted it, a counted reference
  * @user: hold on the device
  * @attached: @user is in use
  * @domain: shared with the port, or own
@@ -454,10 +468,16 @@ enum rtgt_conn_step {
  * @transport: of its QP
  * @nr_slots: receive queue depth
  * @recv_size: bytes of the largest message
- * @busy: slots in work items, and on their way from there
+ * @deferred: slots whose requests wait for a worker, under @lock
+ * @workers: run them: one, but RTGT_UD_WORKERS of a datagram endpoint, where a request may
+ *	     have to wait for the resolution of an address.  Queued under @lock, and not
+ *	     any more once the state is CLOSING
+ * @nr_workers: of @workers
+ * @busy: deferred slots, and those on their way from there
  * @quiet: woken when there are none any more
  * @active: jiffies of the last receive
- * @idle_work: closes the connection when nothing was received for a time
+ * @timer: closes the connection: in CONNECTING when the peer takes too long, in LIVE
+ *	   when nothing was received for a time.  Started under @lock
  * @id: number on the wire, in debugfs and in the trace
  * @peer: its address, for log and debugfs
  * @dev_name: of the device, likewise
@@ -466,10 +486,13 @@ enum rtgt_conn_step {
  *	   immediates, count its SENDs
  * @can_read: the peer lets the target READ its memory
  * @service_priv: the service's, made by its setup, freed by its teardown
- * @lock: protects @state
+ * @responder_resources: READs and atomics at a time, as the REQ has it
+ * @initiator_depth: READs towards the peer at a time, as the REQ has it
+ * @lock: protects @state, @building and @deferred
  * @state: changed by conn_set_state() only
- * @built: the REQ handler is done with it
- * @close_work: the teardown
+ * @building: the set-up is not done with it: that queues the teardown then, under @lock
+ * @setup_work: the set-up
+ * @close_work: the teardown; queued under @lock
  * @recv_msgs: SENDs received (@recv_msgs and @imms are written in completions of
  *	       @cq only, which never run in parallel)
  * @imms: immediates received
@@ -480,6 +503,8 @@ enum rtgt_conn_step {
 struct rtgt_conn {
 	struct kref ref;
 	struct list_head port_entry;
+	struct rtgt_peer *peer_entry;
+	bool half_open;
 	struct rtgt_port *port;
 	struct rtgt_dev_user user;
 	bool attached;
@@ -491,10 +516,16 @@ struct rtgt_conn {
 	enum rtgt_transport transport;
 	unsigned int nr_slots;
 	u32 recv_size;
+	struct list_head deferred;
+	struct rtgt_conn_worker {
+		struct work_struct work;
+		struct rtgt_conn *conn;
+	} workers[RTGT_UD_WORKERS];
+	unsigned int nr_workers;
 	atomic_t busy;
 	wait_queue_head_t quiet;
 	unsigned long active;
-	struct delayed_work idle_work;
+	struct timer_list timer;
 	u32 id;
 	struct sockaddr_storage peer;
 	char dev_name[IB_DEVICE_NAME_MAX];
@@ -502,9 +533,12 @@ struct rtgt_conn {
 	bool plain;
 	bool can_read;
 	void *service_priv;
-	spinlock_t lock;	/* @state */
+	u8 responder_resources;
+	u8 initiator_depth;
+	spinlock_t lock;	/* @state, @building, @deferred */
 	enum rtgt_conn_state state;
-	struct completion built;
+	bool building;
+	struct work_struct setup_work;
 	struct work_struct close_work;
 	u64 recv_msgs;
 	u64 imms;
@@ -521,13 +555,22 @@ void rtgt_qp_destroy(struct rtgt_conn *conn);
 
 int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 		      const struct rdma_conn_param *param);
-int rtgt_conn_request_ud(struct rtgt_port *port, struct rdma_cm_id *id,
-			 const struct rdma_ud_param *param);
+struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev);
+int rtgt_conn_admit(struct rtgt_conn *conn, u32 *why, u32 *arg);
+int rtgt_conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev);
+void rtgt_conn_built(struct rtgt_conn *conn);
+void rtgt_conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason, u32 arg);
+u32 rtgt_conn_reject_reason(int err, u32 *arg);
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why);
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why);
 void rtgt_conn_live(struct rtgt_conn *conn);
 void rtgt_conn_put(struct rtgt_conn *conn);
 const char *rtgt_conn_state_name(enum rtgt_conn_state state);
+
+/* -------------------------------------------------------------- endpoint.c */
+
+int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
+			  const struct rdma_ud_param *param);
 
 /* --------------------------------------------------------------- service.c */
 
@@ -592,6 +635,9 @@ enum rtgt_port_state {
  * @srq: connections of a domain share their receives
  * @idle_ms: a connection that sends nothing for so long is closed; 0 for never
  * @max_conns: connections at a time
+ * @backlog: half-open ones of them at a time; one peer address may have half of that
+ * @peer_conns_max: connections of one peer address at a time; 0 for @max_conns
+ * @handshake_ms: how long a peer that was sent the REP may take
  * @recv_size: bytes of a receive
  * @recv_depth: receives of a connection
  * @mr_max: bytes of the largest MR; 0 for what the device takes
@@ -604,13 +650,19 @@ struct rtgt_port_cfg {
 	bool srq;
 	u32 idle_ms;
 	u32 max_conns;
+	u32 backlog;
+	u32 peer_conns_max;
+	u32 handshake_ms;
 	u32 recv_size;
 	u32 recv_depth;
 	u64 mr_max;
 };
 
+#define RTGT_PEERS_BITS		6
+
 /**
  * struct rtgt_port - a listener and what it exposes
+ * @ref: its directory holds one, and so does each connection
  * @name: directory name
  * @config: serialises the administrator: protects @cfg, @spec and @nr_regions,
  *	    which do not change while the port is enabled, and the transitions
@@ -621,18 +673,27 @@ struct rtgt_port_cfg {
  * @mem: their memory, while enabled and shared
  * @stats: counters, kept until the port goes
  * @listen_id: xchg() decides who destroys it
- * @lock: protects @state, @conns, @nr_conns, @domains; taken in CM handlers
+ * @making: one shared domain is made at a time.  Held long
+ * @making_endpoint: one datagram endpoint is made at a time.  Held long
+ * @lock: protects @state, @conns, @nr_conns, @nr_requests, @peers, @domains; taken in
+ *	  CM handlers, so nothing that takes long is done under it
  * @state: see above
  * @conns: connections, the closing ones included
  * @nr_conns: how many
+ * @nr_requests: clients that wait for a datagram endpoint to be made
+ * @peers: addresses that have connections: struct rtgt_peer
+ * @half_lock: protects @nr_half_open, rtgt_peer.half_open, rtgt_conn.half_open
+ * @nr_half_open: connections that are not established yet, and @nr_requests
+ * @failures: limits the log's lines about connections the device moved to error
  * @next_id: of the next connection
  * @domains: of a shared port, one rtgt_port_domain for each device
- * @idle: woken when a connection left @conns
+ * @idle: woken when @conns and the requests became empty
  * @debugfs: directory
  * @debugfs_regions: below it while enabled and shared
  * @debugfs_conns: below it
  */
 struct rtgt_port {
+	struct kref ref;
 	char name[RTGT_NAME_LEN];
 	struct mutex config;	/* @cfg, @spec, @nr_regions; enable and disable */
 	struct rtgt_port_cfg cfg;
@@ -641,10 +702,17 @@ struct rtgt_port {
 	struct rtgt_mem *mem[RTGT_MAX_REGIONS];
 	struct rtgt_stats __percpu *stats;
 	struct rdma_cm_id *listen_id;
-	struct mutex lock;	/* @state, @conns, @nr_conns, @domains */
+	struct mutex making;	/* one shared domain is made at a time */
+	struct mutex making_endpoint;	/* one datagram endpoint is made at a time */
+	struct mutex lock;	/* @state, @conns, @nr_conns, @nr_requests, @peers, @domains */
 	enum rtgt_port_state state;
 	struct list_head conns;
 	unsigned int nr_conns;
+	unsigned int nr_requests;
+	DECLARE_HASHTABLE(peers, RTGT_PEERS_BITS);
+	spinlock_t half_lock;	/* @nr_half_open, rtgt_peer.half_open, rtgt_conn.half_open */
+	unsigned int nr_half_open;
+	struct ratelimit_state failures;
 	u32 next_id;
 	struct list_head domains;
 	wait_queue_head_t idle;
@@ -654,16 +722,20 @@ struct rtgt_port {
 };
 
 struct rtgt_port *rtgt_port_create(const char *name);
+void rtgt_port_put(struct rtgt_port *port);
 void rtgt_port_destroy(struct rtgt_port *port);
 int rtgt_port_enable(struct rtgt_port *port, struct net *net);
 void rtgt_port_disable(struct rtgt_port *port);
 bool rtgt_port_enabled(struct rtgt_port *port);
 struct rtgt_domain *rtgt_port_domain_get(struct rtgt_port *port, struct ib_device *ibdev);
-int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn);
+int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn, u32 *bound);
+int rtgt_port_admit_request(struct rtgt_port *port, u32 *bound);
+void rtgt_port_request_done(struct rtgt_port *port);
+void rtgt_port_established(struct rtgt_port *port, struct rtgt_conn *conn);
 struct rtgt_conn *rtgt_port_endpoint(struct rtgt_port *port, struct ib_device *ibdev);
-int rtgt_port_domains(struct rtgt_port *port, u32 id,
-		      int (*fn)(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn,
-				void *arg), void *arg);
+void rtgt_port_domains(struct rtgt_port *port,
+		       void (*fn)(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn,
+				  void *arg), void *arg);
 int rtgt_port_revoke(struct rtgt_port *port, u32 id);
 void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn);
 const char *rtgt_port_state_name(enum rtgt_port_state state);

@@ -9,7 +9,7 @@
  *   rtgt_slot_reply()    send what lies in the slot's buffer and receive again
  *                        (rtgt_slot_send() without the head)
  *   rtgt_slot_xfer()     READ or WRITE the peer's memory, then go on
- *   rtgt_slot_defer()    go on in a work item
+ *   rtgt_slot_defer()    go on in a worker
  *
  * so a slot is always in exactly one place and its buffer has one owner.  A peer
  * that sends faster than slots come back is told so by the device (RNR NAK).
@@ -89,7 +89,7 @@ void rtgt_slot_repost(struct rtgt_slot *slot)
 
 	slot->later_ms = 0;
 	if (ms)	/* the teardown cancels it, unless it is an SRQ's */
-		mod_delayed_work(rtgt_wq, &slot->later, msecs_to_jiffies(ms));
+		mod_timer(&slot->later, jiffies + msecs_to_jiffies(ms));
 	else if (slot->pool->srq)
 		rtgt_pool_post(slot, NULL);
 	else if (rtgt_pool_post(slot, conn->qp))
@@ -97,11 +97,9 @@ void rtgt_slot_repost(struct rtgt_slot *slot)
 	slot_left(conn, busy);
 }
 
-static void slot_later(struct work_struct *work)
+static void slot_later(struct timer_list *timer)
 {
-	struct rtgt_slot *slot = container_of(to_delayed_work(work), struct rtgt_slot, later);
-
-	rtgt_slot_repost(slot);
+	rtgt_slot_repost(container_of(timer, struct rtgt_slot, later));
 }
 
 /* Returns whether the completion was a success. */
@@ -210,29 +208,78 @@ void rtgt_slot_reply(struct rtgt_slot *slot, u32 status, u32 len)
 	rtgt_slot_send(slot, sizeof(struct rtgt_msg) + len);
 }
 
+static bool slot_closing(const struct rtgt_slot *slot)
+{
+	return READ_ONCE(slot->conn->state) == RTGT_CONN_CLOSING;
+}
+
+/* Returns whether it could be: nothing is deferred any more once the state is CLOSING. */
+static bool conn_defer(struct rtgt_conn *conn, struct rtgt_slot *slot)
+{
+	unsigned long flags;
+	unsigned int i;
+	bool open;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	open = conn->state != RTGT_CONN_CLOSING;
+	if (open) {
+		if (!slot->busy) {
+			slot->busy = true;
+			atomic_inc(&conn->busy);
+			kref_get(&conn->ref);
+		}
+		list_add_tail(&slot->entry, &conn->deferred);
+		for (i = 0; i < conn->nr_workers; i++)
+			if (queue_work(rtgt_req_wq, &conn->workers[i].work))
+				break;
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return open;
+}
+
 /**
- * rtgt_slot_defer() - go on in a work item, where sleeping is allowed
+ * rtgt_slot_defer() - go on in a worker, where sleeping is allowed
  * @slot: the caller owns it
- * @then: runs there
+ * @then: runs there, unless the connection is closing
+ *
+ * A connection's requests are worked on one at a time, and after each other
+ * connections have their turn.  So what takes long does a part of it and defers the rest.
  *
  * Any context.
  */
 void rtgt_slot_defer(struct rtgt_slot *slot, void (*then)(struct rtgt_slot *slot))
 {
 	slot->then = then;
-	if (!slot->busy) {
-		slot->busy = true;
-		atomic_inc(&slot->conn->busy);
-		kref_get(&slot->conn->ref);
-	}
-	queue_work(rtgt_wq, &slot->work);
+	if (!conn_defer(slot->conn, slot))
+		slot_lost(slot);
 }
 
-static void slot_work(struct work_struct *work)
+/**
+ * rtgt_slot_run_deferred() - run one of a connection's deferred requests
+ * @work: one of rtgt_conn.workers
+ *
+ * The teardown cancels it once no slot is busy any more, so the connection stays.
+ */
+void rtgt_slot_run_deferred(struct work_struct *work)
 {
-	struct rtgt_slot *slot = container_of(work, struct rtgt_slot, work);
+	struct rtgt_conn *conn = container_of(work, struct rtgt_conn_worker, work)->conn;
+	struct rtgt_slot *slot;
 
-	slot->then(slot);
+	spin_lock_irq(&conn->lock);
+	slot = list_first_entry_or_null(&conn->deferred, struct rtgt_slot, entry);
+	if (slot)
+		list_del(&slot->entry);
+	spin_unlock_irq(&conn->lock);
+	if (!slot)
+		return;
+	if (slot_closing(slot))
+		slot_lost(slot);
+	else
+		slot->then(slot);
+	spin_lock_irq(&conn->lock);
+	if (!list_empty(&conn->deferred))
+		queue_work(rtgt_req_wq, work);
+	spin_unlock_irq(&conn->lock);
 }
 
 /**
@@ -284,7 +331,7 @@ static void slot_xfer_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_slot *slot = container_of(wc->wr_cqe, struct rtgt_slot, xfer_cqe);
 
-	if (slot_sent(slot->conn, wc))
+	if (slot_sent(slot->conn, wc) && !slot_closing(slot))
 		slot->then(slot);
 	else
 		slot_lost(slot);
@@ -347,6 +394,12 @@ static void slot_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	/* not every device has an event for that (IB_EVENT_COMM_EST; rxe) */
 	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING))
 		rtgt_conn_live(conn);
+	/* a completion that begins after this posts nothing: see qp_drain() */
+	if (unlikely(slot_closing(slot))) {
+		if (slot->pool->srq)
+			rtgt_pool_post(slot, NULL);
+		return;
+	}
 	/* the device itself refuses a peer that is connected */
 	if (conn->transport == RTGT_UD && wc->byte_len > conn->recv_size + slot->pool->head) {
 		rtgt_count(stats, RTGT_MALFORMED, 1);
@@ -391,6 +444,5 @@ void rtgt_slot_init(struct rtgt_slot *slot)
 	slot->recv_cqe.done = slot_recv_done;
 	slot->send_cqe.done = slot_send_done;
 	slot->xfer_cqe.done = slot_xfer_done;
-	INIT_WORK(&slot->work, slot_work);
-	INIT_DELAYED_WORK(&slot->later, slot_later);
+	timer_setup(&slot->later, slot_later, 0);
 }
