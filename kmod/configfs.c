@@ -4,7 +4,7 @@
  *
  *   features
  *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,backlog,peer_conns_max,
- *                 handshake_ms,recv_size,recv_depth,idle_ms,mr_max,enable,state,revoke}
+ *                 conn_memory_max,handshake_ms,recv_size,recv_depth,idle_ms,mr_max,enable,state,revoke}
  *   ports/<port>/regions/          (configfs_region.c)
  *   initiators/                    (configfs_initiator.c)
  *
@@ -210,6 +210,13 @@ static int peer_conns_max_parse(const char *page, struct rtgt_port_cfg *cfg)
 
 RTGT_PORT_ATTR(peer_conns_max, "%u", cfg->peer_conns_max);
 
+static int conn_memory_max_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	return rtgt_parse_bytes(page, 0, S64_MAX, &cfg->conn_memory_max);
+}
+
+RTGT_PORT_ATTR(conn_memory_max, "%llu", cfg->conn_memory_max);
+
 static int handshake_ms_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
 	return rtgt_parse_u32(page, 1, RTGT_IDLE_MAX_MS, &cfg->handshake_ms);
@@ -394,6 +401,7 @@ static struct configfs_attribute *rtgt_port_attrs[] = {
 	&rtgt_port_attr_max_conns,
 	&rtgt_port_attr_backlog,
 	&rtgt_port_attr_peer_conns_max,
+	&rtgt_port_attr_conn_memory_max,
 	&rtgt_port_attr_handshake_ms,
 	&rtgt_port_attr_recv_size,
 	&rtgt_port_attr_recv_depth,

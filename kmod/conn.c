@@ -389,6 +389,7 @@ void rtgt_conn_built(struct rtgt_conn *conn)
 {
 	unsigned long handshake = msecs_to_jiffies(conn->port->cfg.handshake_ms);
 
+	rtgt_mem_kept(conn->memory);
 	spin_lock_irq(&conn->lock);
 	conn->building = false;
 	if (conn->state == RTGT_CONN_CLOSING)

@@ -31,6 +31,10 @@ struct workqueue_struct *rtgt_ini_wq;
 struct dentry *rtgt_debugfs_ports;
 struct dentry *rtgt_debugfs_initiators;
 
+struct rtgt_budget rtgt_budget = {
+	.lock = __SPIN_LOCK_UNLOCKED(rtgt_budget.lock),
+};
+
 struct rtgt_devs rtgt_devs = {
 	.lock = __MUTEX_INITIALIZER(rtgt_devs.lock),
 	.list = LIST_HEAD_INIT(rtgt_devs.list),

@@ -13,6 +13,11 @@
  * Failures: without memory it is NULL and the log says how much there was.  An
  * administrator who asks for more than the machine has gets that answer and not
  * the OOM killer.
+ *
+ * Whoever allocates what an administrator or a peer can make large has it promised
+ * before: of what the machine has available an eighth of all its memory stays with the
+ * others, and what was promised and is not allocated yet counts as gone.  So the sum
+ * is checked, however many ask at a time.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -112,12 +117,88 @@ static void mem_fill(struct rtgt_mem *mem, u16 fill)
 	}
 }
 
-/* What can be taken without taking all: an eighth is left to the others. */
+/* What can be promised. */
 static u64 mem_available(void)
 {
-	u64 pages = max(si_mem_available(), 0L);
+	s64 pages = si_mem_available() - (s64)(totalram_pages() / 8);
+	u64 bytes = (u64)max_t(s64, pages, 0) << PAGE_SHIFT;
+	u64 promised = READ_ONCE(rtgt_budget.promised);
 
-	return (pages - pages / 8) << PAGE_SHIFT;
+	return bytes - min(bytes, promised);
+}
+
+/**
+ * rtgt_mem_promise() - is there memory for something?
+ * @bytes: to be allocated soon
+ *
+ * Process context.
+ *
+ * Return: true; rtgt_mem_kept() is due when it was allocated, or will not be.
+ */
+bool rtgt_mem_promise(u64 bytes)
+{
+	bool ok;
+
+	spin_lock(&rtgt_budget.lock);
+	ok = bytes <= mem_available();
+	if (ok)
+		WRITE_ONCE(rtgt_budget.promised, rtgt_budget.promised + bytes);
+	spin_unlock(&rtgt_budget.lock);
+	return ok;
+}
+
+/**
+ * rtgt_mem_kept() - what was promised is allocated, or not needed
+ * @bytes: as promised
+ *
+ * Process context.
+ */
+void rtgt_mem_kept(u64 bytes)
+{
+	spin_lock(&rtgt_budget.lock);
+	WRITE_ONCE(rtgt_budget.promised, rtgt_budget.promised - bytes);
+	spin_unlock(&rtgt_budget.lock);
+}
+
+/**
+ * rtgt_mem_needs() - what a region takes in all
+ * @size: of the region
+ *
+ * Return: bytes: whole chunks, and what a device keeps for each page.
+ */
+u64 rtgt_mem_needs(u64 size)
+{
+	u64 chunk = PAGE_SIZE << min_t(int, get_order(size), RTGT_CHUNK_ORDER);
+
+	return ALIGN(size, chunk) + size / 256;
+}
+
+/**
+ * rtgt_mem_alloc_promised() - memory to expose, promised by rtgt_mem_promise()
+ * @spec: the region it is for
+ *
+ * May sleep.
+ *
+ * Return: a reference for rtgt_mem_put(), or NULL without memory.
+ */
+struct rtgt_mem *rtgt_mem_alloc_promised(const struct rtgt_spec *spec)
+{
+	int order = min_t(int, get_order(spec->size), RTGT_CHUNK_ORDER);
+	struct rtgt_mem *mem = NULL;
+	u64 start = ktime_get_ns();
+
+	for (; order >= 0 && !mem; order--)
+		mem = mem_alloc_order(spec->size, order);
+	if (!mem) {
+		pr_warn_ratelimited("region %s: no memory for its %llu bytes: %llu can be had\n",
+				    spec->name, spec->size, mem_available());
+		return NULL;
+	}
+	mem->alloc_ns = ktime_get_ns() - start;
+	if (spec->fill)
+		mem_fill(mem, spec->fill);
+	mem->fill_ns = ktime_get_ns() - start - mem->alloc_ns;
+	return mem;
 }
 
 /**
@@ -130,22 +211,16 @@ static u64 mem_available(void)
  */
 struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec)
 {
-	int order = min_t(int, get_order(spec->size), RTGT_CHUNK_ORDER);
-	u64 available = mem_available();
-	struct rtgt_mem *mem = NULL;
-	u64 start = ktime_get_ns();
+	u64 needs = rtgt_mem_needs(spec->size);
+	struct rtgt_mem *mem;
 
-	for (; spec->size <= available && order >= 0 && !mem; order--)
-		mem = mem_alloc_order(spec->size, order);
-	if (!mem) {
+	if (!rtgt_mem_promise(needs)) {
 		pr_warn_ratelimited("region %s: no memory for its %llu bytes: %llu can be had\n",
-				    spec->name, spec->size, available);
+				    spec->name, spec->size, mem_available());
 		return NULL;
 	}
-	mem->alloc_ns = ktime_get_ns() - start;
-	if (spec->fill)
-		mem_fill(mem, spec->fill);
-	mem->fill_ns = ktime_get_ns() - start - mem->alloc_ns;
+	mem = rtgt_mem_alloc_promised(spec);
+	rtgt_mem_kept(needs);
 	return mem;
 }
 
@@ -173,8 +248,23 @@ void rtgt_mem_put(struct rtgt_mem *mem)
  */
 u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len)
 {
-	u32 crc = ~0U;
+	return rtgt_mem_crc32_more(mem, 0, offset, len);
+}
 
+/**
+ * rtgt_mem_crc32_more() - go on with a CRC-32
+ * @mem: memory
+ * @crc: of what lies before; 0 at the beginning
+ * @offset: first byte
+ * @len: bytes; the caller has checked the range
+ *
+ * May sleep.
+ *
+ * Return: the CRC of all so far.
+ */
+u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len)
+{
+	crc = ~crc;
 	while (len) {
 		size_t here;
 		void *p = rtgt_mem_at(mem, offset, len, &here);

@@ -19,6 +19,10 @@
 /* One transfer's work request at most; far below any device's max_msg_sz. */
 #define RTGT_XFER_BYTES		(1024 * 1024)
 
+/* What a request does before it lets others have their turn: milliseconds of work */
+#define RTGT_STEP_BYTES		(4 * 1024 * 1024)
+#define RTGT_STEP_KEYS		32
+
 static void *slot_body(struct rtgt_slot *slot)
 {
 	return rtgt_slot_msg(slot) + sizeof(struct rtgt_msg);
@@ -42,21 +46,42 @@ static void op_echo(struct rtgt_slot *slot)
 	rtgt_slot_reply(slot, RTGT_OK, slot->rq.len);
 }
 
-static void op_checksum(struct rtgt_slot *slot)
+/* A part of it; then others have their turn, or the connection may be closing. */
+static void checksum_step(struct rtgt_slot *slot)
 {
 	struct rtgt_request *rq = &slot->rq;
+	u64 here = min_t(u64, rq->count, RTGT_STEP_BYTES);
+	struct rtgt_crc *body = slot_body(slot);
+
+	slot->done = rtgt_mem_crc32_more(slot->conn->domain->map[rq->region].mem, slot->done,
+					 rq->offset, here);
+	rq->offset += here;
+	rq->count -= here;
+	if (rq->count) {
+		rtgt_slot_defer(slot, checksum_step);
+		return;
+	}
+	body->crc = cpu_to_be32(slot->done);
+	rtgt_slot_reply(slot, RTGT_OK, sizeof(*body));
+}
+
+/* It tells of the bytes what a READ would: of four as much. */
+static void op_checksum(struct rtgt_slot *slot)
+{
 	struct rtgt_crc *body = slot_body(slot);
 	u32 status = slot_check_range(slot);
 
+	if (status == RTGT_OK &&
+	    !(slot->conn->domain->map[slot->rq.region].access & RTGT_ACCESS_READ))
+		status = RTGT_ST_ACCESS;
 	if (status != RTGT_OK) {
 		rtgt_slot_reply(slot, status, 0);
 		return;
 	}
-	body->crc = cpu_to_be32(rtgt_mem_crc32(slot->conn->domain->map[rq->region].mem,
-					       rq->offset, rq->count));
 	body->rsvd = 0;
-	body->len = cpu_to_be64(rq->count);
-	rtgt_slot_reply(slot, RTGT_OK, sizeof(*body));
+	body->len = cpu_to_be64(slot->rq.count);
+	slot->done = 0;
+	checksum_step(slot);
 }
 
 /* One work request of a transfer; its completion comes here for the next. */
@@ -98,32 +123,50 @@ static void op_xfer(struct rtgt_slot *slot)
 		xfer_step(slot);
 }
 
-static void op_revoke(struct rtgt_slot *slot)
+/* The same for the keys of a few extents; rq->offset is the next one. */
+static void revoke_step(struct rtgt_slot *slot)
 {
 	struct rtgt_conn *conn = slot->conn;
 	struct rtgt_domain *dom = conn->domain;
-	unsigned int index = slot->rq.region;
-	struct rtgt_map *map;
+	struct rtgt_request *rq = &slot->rq;
+	struct rtgt_map *map = &dom->map[rq->region];
 	struct ib_mr *mr;
 	int ret;
 
-	if (index >= dom->nr) {
-		rtgt_slot_reply(slot, RTGT_ST_REGION, 0);
-		return;
-	}
-	ret = rtgt_domain_rotate(dom, index, !conn->port->cfg.private);
+	ret = rtgt_domain_rotate(dom, rq->region, rq->offset, RTGT_STEP_KEYS,
+				 !conn->port->cfg.private);
 	if (ret < 0) {
-		rtgt_slot_reply(slot, ret == -EPERM ? RTGT_ST_SHARED : RTGT_ST_FAILED, 0);
+		rtgt_slot_reply(slot, RTGT_ST_FAILED, 0);
 		return;
 	}
 	rtgt_count(conn->port->stats, RTGT_ROTATIONS, ret);
-	map = &dom->map[index];
-	mr = map->extent[0].mr;
+	slot->done += ret;
+	rq->offset += RTGT_STEP_KEYS;
+	if (rq->offset < map->nr) {
+		rtgt_slot_defer(slot, revoke_step);
+		return;
+	}
+	if (!slot->done) {
+		rtgt_slot_reply(slot, RTGT_ST_SHARED, 0);
+		return;
+	}
 	mutex_lock(&dom->lock);
+	mr = map->extent[0].mr;
 	rtgt_encode_region(slot_body(slot), mr->iova, mr->rkey, rtgt_extent_len(map, 0),
 			   rtgt_map_access(map));
 	mutex_unlock(&dom->lock);
 	rtgt_slot_reply(slot, RTGT_OK, sizeof(struct rtgt_region));
+}
+
+static void op_revoke(struct rtgt_slot *slot)
+{
+	if (slot->rq.region >= slot->conn->domain->nr) {
+		rtgt_slot_reply(slot, RTGT_ST_REGION, 0);
+		return;
+	}
+	slot->rq.offset = 0;
+	slot->done = 0;
+	revoke_step(slot);
 }
 
 /* As many capabilities as the reply and the initiator have room for. */

@@ -13,11 +13,14 @@
 
 #include "rtgt.h"
 
+/* A client that is refused is better than a process that is killed for it. */
+#define RTGT_POOL_GFP	(GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
+
 static int pool_alloc(struct rtgt_pool *pool, struct rtgt_buf *buf)
 {
 	struct ib_device *ibdev = pool->pd->device;
 
-	buf->at = kzalloc(pool->size, GFP_KERNEL | __GFP_NOWARN);
+	buf->at = kzalloc(pool->size, RTGT_POOL_GFP);
 	if (!buf->at)
 		return -ENOMEM;
 	buf->dma = ib_dma_map_single(ibdev, buf->at, pool->size, DMA_BIDIRECTIONAL);
@@ -37,10 +40,14 @@ static void pool_free(struct rtgt_pool *pool, struct rtgt_buf *buf)
  * Half as many as slots, so that replies complete by halves; a power of two, so that
  * the counters of what was taken may wrap.
  */
+static unsigned int pool_spares(unsigned int slots)
+{
+	return slots < 4 ? 0 : rounddown_pow_of_two(min_t(unsigned int, slots / 2, RTGT_SPARES));
+}
+
 static int pool_add_spares(struct rtgt_pool *pool, unsigned int slots)
 {
-	unsigned int nr = slots < 4 ? 0 :
-			  rounddown_pow_of_two(min_t(unsigned int, slots / 2, RTGT_SPARES));
+	unsigned int nr = pool_spares(slots);
 	int ret = 0;
 
 	while (!ret && pool->nr_spares < nr) {
@@ -121,7 +128,7 @@ struct rtgt_pool *rtgt_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, 
 	struct rtgt_pool *pool;
 	int ret;
 
-	pool = kvzalloc(struct_size(pool, slots, nr), GFP_KERNEL);
+	pool = kvzalloc(struct_size(pool, slots, nr), RTGT_POOL_GFP);
 	if (!pool)
 		return ERR_PTR(-ENOMEM);
 	pool->pd = pd;
@@ -167,6 +174,21 @@ size_t rtgt_pool_bytes(const struct rtgt_pool *pool, size_t *messages)
 {
 	*messages = (size_t)pool->size * (pool->nr + pool->nr_spares);
 	return struct_size(pool, slots, pool->nr);
+}
+
+/**
+ * rtgt_pool_needs() - the memory that a connection's own pool will take
+ * @nr: slots
+ * @size: bytes of a buffer
+ *
+ * Return: bytes.
+ */
+u64 rtgt_pool_needs(unsigned int nr, u32 size)
+{
+	struct rtgt_pool *pool;
+	u64 buf = size < PAGE_SIZE ? roundup_pow_of_two(size) : PAGE_ALIGN(size);
+
+	return struct_size(pool, slots, nr) + buf * (nr + pool_spares(nr));
 }
 
 /**

@@ -294,6 +294,31 @@ void rtgt_port_established(struct rtgt_port *port, struct rtgt_conn *conn)
 	spin_unlock_irqrestore(&port->half_lock, flags);
 }
 
+/* What a connection takes until it is released. */
+static u64 port_conn_needs(const struct rtgt_port *port, const struct rtgt_conn *conn)
+{
+	u64 bytes = rtgt_qp_needs(conn) + port->cfg.service->conn_bytes;
+	unsigned int i;
+
+	for (i = 0; port->cfg.private && i < port->nr_regions; i++)
+		bytes += rtgt_mem_needs(port->spec[i]->size);
+	return bytes;
+}
+
+/* The port's ceiling is checked as a sum, and so is what the machine has left. */
+static int port_promise(struct rtgt_port *port, struct rtgt_conn *conn)
+{
+	u64 most = port->cfg.conn_memory_max ?: U64_MAX;
+	u64 bytes = port_conn_needs(port, conn);
+
+	lockdep_assert_held(&port->lock);
+	if (bytes > most || port->conn_memory > most - bytes || !rtgt_mem_promise(bytes))
+		return -ENOMEM;
+	port->conn_memory += bytes;
+	conn->memory = bytes;
+	return 0;
+}
+
 static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtgt_peer *peer,
 		      u32 *bound)
 {
@@ -305,10 +330,16 @@ static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtg
 		*bound = peer->nr_conns >= share ? share : port->cfg.max_conns;
 		return -EUSERS;
 	}
-	if (conn->transport != RTGT_UD)
-		ret = port_count_half(port, peer, conn, bound);
+	ret = port_promise(port, conn);
 	if (ret)
 		return ret;
+	if (conn->transport != RTGT_UD)
+		ret = port_count_half(port, peer, conn, bound);
+	if (ret) {
+		rtgt_mem_kept(conn->memory);
+		port->conn_memory -= conn->memory;
+		return ret;
+	}
 	conn->id = ++port->next_id;
 	conn->peer_entry = peer;
 	peer->nr_conns++;
@@ -325,7 +356,8 @@ static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtg
  *
  * CM handler, or a worker for a datagram endpoint, whose request was counted already.
  *
- * Return: 0, -EUSERS when the port is full, -ESHUTDOWN when it is not listening.
+ * Return: 0, -EUSERS when the port is full, -ENOMEM when its connections or the machine
+ * would have too little memory, -ESHUTDOWN when it is not listening.
  */
 int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn, u32 *bound)
 {
@@ -406,6 +438,7 @@ void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn)
 	rtgt_port_established(port, conn);
 	mutex_lock(&port->lock);
 	list_del(&conn->port_entry);
+	port->conn_memory -= conn->memory;
 	conn->peer_entry->nr_conns--;
 	port_peer_put(port, conn->peer_entry);
 	WRITE_ONCE(port->nr_conns, port->nr_conns - 1);
@@ -506,7 +539,7 @@ static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
 	int ret;
 
 	for (i = 0; i < dom->nr; i++) {
-		ret = rtgt_domain_rotate(dom, i, false);
+		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, false);
 		if (ret >= 0)
 			rtgt_count(port->stats, RTGT_ROTATIONS, ret);
 		else if (!err)
@@ -696,7 +729,8 @@ bool rtgt_port_enabled(struct rtgt_port *port)
  *
  * May sleep.
  *
- * Return: 0; -EINVAL without a region, -ENOMEM, -E2BIG when a region needs too many
+ * Return: 0; -EINVAL without a region or with a transport that the service does not
+ * work over, -ENOMEM, -E2BIG when a region needs too many
  * registrations, -ENODEV when the address belongs to no RDMA device, -EOPNOTSUPP
  * when the device lacks something, or what rdma_bind_addr() and rdma_listen() say
  * (-EADDRINUSE, -EADDRNOTAVAIL).
@@ -709,6 +743,11 @@ int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 	lockdep_assert_held(&port->config);
 	if (!port->nr_regions && port->cfg.service->needs_region) {
 		pr_err("%s: no region: mkdir regions/NAME first\n", port->name);
+		return -EINVAL;
+	}
+	if (!(port->cfg.service->transports & BIT(port->cfg.transport))) {
+		pr_warn("%s: the service %s does not work over this transport: set transport to rc\n",
+			port->name, port->cfg.service->name);
 		return -EINVAL;
 	}
 	port_set_state(port, RTGT_PORT_STOPPING);

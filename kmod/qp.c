@@ -92,6 +92,33 @@ unlock:
 	return ret;
 }
 
+/*
+ * What a device's driver takes for each request in a queue, about (rxe: a quarter more, less
+ * in the receive queue).
+ */
+#define RTGT_SEND_WQE_BYTES	512
+#define RTGT_RECV_WQE_BYTES	64
+#define RTGT_CQE_BYTES		64
+
+/**
+ * rtgt_qp_needs() - the memory that the queues and receives of a connection will take
+ * @conn: not built yet
+ *
+ * Receives in an SRQ are the domain's.
+ *
+ * Return: bytes.
+ */
+u64 rtgt_qp_needs(const struct rtgt_conn *conn)
+{
+	u64 depth = conn->nr_slots, sends = depth + RTGT_SPARES;
+	u64 bytes = sizeof(*conn) + sends * RTGT_SEND_WQE_BYTES +
+		    (depth + sends) * RTGT_CQE_BYTES;
+
+	if (conn->port->cfg.srq)
+		return bytes;
+	return bytes + depth * RTGT_RECV_WQE_BYTES + rtgt_pool_needs(depth, conn->recv_size);
+}
+
 static int qp_create(struct rtgt_conn *conn)
 {
 	struct ib_device *ibdev = conn->domain->ibdev;

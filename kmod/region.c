@@ -111,27 +111,76 @@ static bool extent_aligned(struct rtgt_extent *ext, u32 entry_size)
 	return true;
 }
 
-/* Return: 0; -EAGAIN when it can only be had in pages; or what the driver says. */
+/* Return: an MR with its page list, or -EAGAIN when it can only be had in pages. */
+static struct ib_mr *extent_alloc_mr(struct rtgt_domain *dom, struct rtgt_map *map,
+				     struct rtgt_extent *ext, unsigned int entries)
+{
+	struct ib_mr *mr;
+	int ret;
+
+	if (!extent_aligned(ext, map->entry_size))
+		return ERR_PTR(-EAGAIN);
+	mr = ib_alloc_mr(dom->pd, IB_MR_TYPE_MEM_REG, entries);
+	if (IS_ERR(mr))
+		return mr;
+	ret = ib_map_mr_sg(mr, ext->sgt.sgl, ext->sgt.nents, NULL, map->entry_size);
+	if (ret != ext->sgt.nents) {
+		ib_dereg_mr(mr);
+		return ERR_PTR(ret < 0 ? ret : -EINVAL);
+	}
+	mr->iova = extent_random_iova(map->entry_size);
+	return mr;
+}
+
+static void extent_set_key(struct rtgt_domain *dom, struct rtgt_extent *ext, u32 rkey, bool dead)
+{
+	spin_lock_irq(&dom->key_lock);
+	ext->rkey = rkey;
+	ext->dead = dead;
+	spin_unlock_irq(&dom->key_lock);
+}
+
+/*
+ * Make the present key of @ext->mr valid.  It is known before: a peer that guesses it can
+ * invalidate it the moment it is valid, before this function returns.
+ */
+static int extent_register(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext)
+{
+	int ret;
+
+	extent_set_key(dom, ext, ext->mr->rkey, false);
+	ret = rtgt_regqp_register(dom->reg, ext->mr, map_ib_access(map));
+	if (!ret)
+		return 0;
+	/* whatever state the MR is in: the next rotation replaces it */
+	extent_set_key(dom, ext, ext->mr->rkey, true);
+	ext->rotations = RTGT_ROTATIONS_MAX;
+	return ret;
+}
+
 static int extent_mr(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext,
 		     u64 len)
 {
 	unsigned int entries = DIV_ROUND_UP_ULL(len, map->entry_size);
+	struct ib_mr *mr = extent_alloc_mr(dom, map, ext, entries);
 	int ret;
 
-	if (!extent_aligned(ext, map->entry_size))
-		return -EAGAIN;
-	ext->mr = ib_alloc_mr(dom->pd, IB_MR_TYPE_MEM_REG, entries);
-	if (IS_ERR(ext->mr))
-		return PTR_ERR(ext->mr);
-	ret = ib_map_mr_sg(ext->mr, ext->sgt.sgl, ext->sgt.nents, NULL, map->entry_size);
-	if (ret != ext->sgt.nents) {
-		ib_dereg_mr(ext->mr);
-		return ret < 0 ? ret : -EINVAL;
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	ret = xa_err(xa_store(&dom->by_key, mr->rkey >> 8, ext, GFP_KERNEL));
+	if (ret) {
+		ib_dereg_mr(mr);
+		return ret;
 	}
-	ext->mr->iova = extent_random_iova(map->entry_size);
-	ext->dead_rkey = ~ext->mr->rkey;
+	ext->mr = mr;
 	map->entries += entries;
 	return 0;
+}
+
+static void extent_dereg(struct rtgt_domain *dom, struct rtgt_extent *ext)
+{
+	xa_erase(&dom->by_key, ext->mr->rkey >> 8);
+	ib_dereg_mr(ext->mr);
 }
 
 static int extent_create(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext,
@@ -148,7 +197,7 @@ static int extent_create(struct rtgt_domain *dom, struct rtgt_map *map, struct r
 	if (ret)
 		goto undo_dma;
 	mr = ktime_get_ns();
-	ret = rtgt_regqp_register(dom->reg, ext->mr, map_ib_access(map));
+	ret = extent_register(dom, map, ext);
 	if (ret)
 		goto dereg;
 	map->dma_ns += dma - start;
@@ -157,7 +206,7 @@ static int extent_create(struct rtgt_domain *dom, struct rtgt_map *map, struct r
 	return 0;
 
 dereg:
-	ib_dereg_mr(ext->mr);
+	extent_dereg(dom, ext);
 undo_dma:
 	extent_dma_undo(dom, ext);
 	return ret;
@@ -165,32 +214,50 @@ undo_dma:
 
 static void extent_destroy(struct rtgt_domain *dom, struct rtgt_extent *ext)
 {
-	ib_dereg_mr(ext->mr);
+	extent_dereg(dom, ext);
 	extent_dma_undo(dom, ext);
 }
 
 /*
- * By key and not by a flag: a peer that guesses the next key can invalidate that
- * the moment it is valid, before who made it has noticed that it is.
+ * Another MR in place of the present one, whose keys end with it.  It is made before that
+ * goes, so it cannot have the same number.
  */
-static bool extent_dead(const struct rtgt_extent *ext)
+static int extent_renew(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext,
+			u64 len)
 {
-	return READ_ONCE(ext->dead_rkey) == ext->mr->rkey;
+	unsigned int entries = DIV_ROUND_UP_ULL(len, map->entry_size);
+	struct ib_mr *mr = extent_alloc_mr(dom, map, ext, entries);
+	int ret;
+
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	ret = xa_err(xa_store(&dom->by_key, mr->rkey >> 8, ext, GFP_KERNEL));
+	if (ret) {
+		ib_dereg_mr(mr);
+		return ret;
+	}
+	mr->iova = ext->mr->iova;	/* peers know it */
+	extent_dereg(dom, ext);
+	ext->mr = mr;
+	ext->rotations = 0;
+	return extent_register(dom, map, ext);
 }
 
-static int extent_rotate(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext)
+static int extent_rotate(struct rtgt_domain *dom, struct rtgt_map *map, struct rtgt_extent *ext,
+			 u64 len)
 {
-	int ret = 0;
-
-	if (!extent_dead(ext))
-		ret = rtgt_regqp_invalidate(dom->reg, ext->mr);
-	if (ret)
-		return ret;
+	lockdep_assert_held(&dom->lock);
+	if (!READ_ONCE(ext->dead)) {
+		/* fails if a peer has been faster; then, too, the MR is replaced */
+		if (rtgt_regqp_invalidate(dom->reg, ext->mr))
+			ext->rotations = RTGT_ROTATIONS_MAX;
+		extent_set_key(dom, ext, ext->rkey, true);
+	}
+	if (ext->rotations == RTGT_ROTATIONS_MAX)
+		return extent_renew(dom, map, ext, len);
+	ext->rotations++;
 	ib_update_fast_reg_key(ext->mr, ib_inc_rkey(ext->mr->rkey));
-	ret = rtgt_regqp_register(dom->reg, ext->mr, map_ib_access(map));
-	if (ret)
-		WRITE_ONCE(ext->dead_rkey, ext->mr->rkey);
-	return ret;
+	return extent_register(dom, map, ext);
 }
 
 /* ------------------------------------------------------------------- a region */
@@ -287,7 +354,7 @@ static int map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, str
 	if (mem)
 		kref_get(&mem->ref);
 	else
-		mem = rtgt_mem_alloc(spec);
+		mem = rtgt_mem_alloc_promised(spec);
 	if (!mem)
 		return -ENOMEM;
 	map->mem = mem;
@@ -327,6 +394,7 @@ static void domain_release(struct kref *ref)
 		rtgt_regqp_destroy(dom->reg);
 	if (!IS_ERR_OR_NULL(dom->pd))
 		ib_dealloc_pd(dom->pd);
+	xa_destroy(&dom->by_key);
 	rtgt_dev_detach(&dom->user);
 	kfree(dom);
 }
@@ -337,7 +405,7 @@ static void domain_release(struct kref *ref)
  *	   caller sees to it that this comes, as another rtgt_dev_user
  * @stats: counts the registrations
  * @spec: the regions
- * @mem: their memory; NULL, or a NULL entry, for a memory of its own
+ * @mem: their memory; NULL for a memory of its own, which the caller had promised
  * @nr: number of regions, at most RTGT_MAX_REGIONS
  * @mr_max: bytes of the largest MR, a multiple of PAGE_SIZE; 0 for no limit
  *
@@ -365,6 +433,8 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 	}
 	kref_init(&dom->ref);
 	mutex_init(&dom->lock);
+	spin_lock_init(&dom->key_lock);
+	xa_init(&dom->by_key);
 	dom->ibdev = ibdev;
 	dom->mr_max = mr_max;
 	dom->pd = ib_alloc_pd(ibdev, 0);
@@ -395,32 +465,34 @@ put:
  * rtgt_domain_rotate() - kill a region's rkeys and make others
  * @dom: domain
  * @index: region, below @dom->nr
+ * @from: its first extent
+ * @nr: how many; beyond the last there are none
  * @only_dead: only those that a remote invalidation has killed already
  *
  * May sleep.  When it returns the device accepts the old rkeys no more; an access
  * that was under way has either ended or fails.
  *
- * Return: how many rkeys are new; -EPERM when @only_dead leaves none; -EIO when the
- * device refused, part of the region is unreachable then.
+ * Return: how many rkeys are new, or a negative errno when the device refused: part of
+ * the region is unreachable then, until the next rotation.
  */
-int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, bool only_dead)
+int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
+		       bool only_dead)
 {
 	struct rtgt_map *map = &dom->map[index];
-	unsigned int i;
+	u32 end = from + min(nr, map->nr - from);
 	int new = 0;
 	int ret = 0;
+	u32 i;
 
 	mutex_lock(&dom->lock);
-	for (i = 0; i < map->nr && !ret; i++) {
-		if (only_dead && !extent_dead(&map->extent[i]))
+	for (i = from; i < end && !ret; i++) {
+		if (only_dead && !READ_ONCE(map->extent[i].dead))
 			continue;
-		ret = extent_rotate(dom, map, &map->extent[i]);
+		ret = extent_rotate(dom, map, &map->extent[i], rtgt_extent_len(map, i));
 		new++;
 	}
 	mutex_unlock(&dom->lock);
-	if (ret)
-		return ret;
-	return new ?: -EPERM;
+	return ret ?: new;
 }
 
 /**
@@ -438,11 +510,15 @@ int rtgt_domain_revive(struct rtgt_domain *dom)
 	unsigned int i;
 	int ret;
 
+	if (!xchg(&dom->any_dead, false))
+		return 0;
 	for (i = 0; i < dom->nr; i++) {
-		ret = rtgt_domain_rotate(dom, i, true);
-		if (ret < 0 && ret != -EPERM)
+		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true);
+		if (ret < 0) {
+			WRITE_ONCE(dom->any_dead, true);
 			return ret;
-		revived += max(ret, 0);
+		}
+		revived += ret;
 	}
 	return revived;
 }
@@ -456,13 +532,18 @@ int rtgt_domain_revive(struct rtgt_domain *dom)
  */
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 {
-	struct rtgt_map *map;
-	unsigned int i;
+	struct rtgt_extent *ext = xa_load(&dom->by_key, rkey >> 8);
+	unsigned long flags;
 
-	for (map = dom->map; map < dom->map + dom->nr; map++)
-		for (i = 0; i < map->nr; i++)
-			if (map->extent[i].mr->rkey == rkey)
-				WRITE_ONCE(map->extent[i].dead_rkey, rkey);
+	if (!ext)
+		return;
+	spin_lock_irqsave(&dom->key_lock, flags);
+	/* of a key that was rotated meanwhile it comes too late */
+	if (ext->rkey == rkey) {
+		ext->dead = true;
+		WRITE_ONCE(dom->any_dead, true);
+	}
+	spin_unlock_irqrestore(&dom->key_lock, flags);
 }
 
 static u32 extent_sges(struct rtgt_domain *dom, struct rtgt_extent *ext, u64 offset, u32 len,

@@ -15,7 +15,8 @@
  * the device's own first GID only because RTR asks for an address.
  *
  * Failures: a device whose port has no GID gives -ENODEV; a registration the
- * device refuses gives -EIO, the QP is in error then and every later one fails.
+ * device refuses gives -EIO.  The QP is in error then: it is reset and connected
+ * again, at once and, if that fails, before the next registration.
  */
 #include <linux/completion.h>
 #include <linux/mutex.h>
@@ -33,6 +34,7 @@
  * @cqe: of the registration under way
  * @done: completes with it
  * @status: of it
+ * @broken: @qp is in error; under @lock
  */
 struct rtgt_regqp {
 	struct mutex lock;	/* one registration at a time */
@@ -41,6 +43,7 @@ struct rtgt_regqp {
 	struct ib_cqe cqe;
 	struct completion done;
 	enum ib_wc_status status;
+	bool broken;
 };
 
 static void regqp_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -188,6 +191,21 @@ void rtgt_regqp_destroy(struct rtgt_regqp *reg)
 	kfree(reg);
 }
 
+static int regqp_recover(struct rtgt_regqp *reg)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	int ret;
+
+	lockdep_assert_held(&reg->lock);
+	if (!reg->broken)
+		return 0;
+	ret = ib_modify_qp(reg->qp, &attr, IB_QP_STATE);
+	if (!ret)
+		ret = regqp_connect(reg->qp);
+	reg->broken = ret;
+	return ret;
+}
+
 static int regqp_post(struct rtgt_regqp *reg, struct ib_send_wr *wr)
 {
 	int ret;
@@ -195,13 +213,20 @@ static int regqp_post(struct rtgt_regqp *reg, struct ib_send_wr *wr)
 	wr->wr_cqe = &reg->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
 	mutex_lock(&reg->lock);
+	ret = regqp_recover(reg);
+	if (ret)
+		goto unlock;
 	reinit_completion(&reg->done);
 	ret = ib_post_send(reg->qp, wr, NULL);
-	if (!ret) {
-		wait_for_completion(&reg->done);
-		if (reg->status != IB_WC_SUCCESS)
-			ret = -EIO;
+	if (ret)
+		goto unlock;
+	wait_for_completion(&reg->done);
+	if (reg->status != IB_WC_SUCCESS) {
+		ret = -EIO;
+		reg->broken = true;
+		regqp_recover(reg);
 	}
+unlock:
 	mutex_unlock(&reg->lock);
 	return ret;
 }

@@ -25,6 +25,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
@@ -61,11 +62,22 @@ struct rtgt_devs {
 	struct list_head list;
 };
 
+/**
+ * struct rtgt_budget - memory that was promised and is not allocated yet
+ * @lock: protects @promised
+ * @promised: bytes
+ */
+struct rtgt_budget {
+	spinlock_t lock;	/* @promised */
+	u64 promised;
+};
+
 extern struct ib_client rtgt_client;
 extern struct workqueue_struct *rtgt_conn_wq;
 extern struct workqueue_struct *rtgt_req_wq;
 extern struct workqueue_struct *rtgt_ini_wq;
 extern struct rtgt_devs rtgt_devs;
+extern struct rtgt_budget rtgt_budget;
 extern struct dentry *rtgt_debugfs_ports;
 extern struct dentry *rtgt_debugfs_initiators;
 
@@ -144,7 +156,8 @@ struct rtgt_buf {
  * @buf: the request, and in place the reply
  * @len: bytes that arrived, or that the WRITE of an immediate carried
  * @imm: the immediate, 0 without one
- * @rq: the request, decoded
+ * @rq: the request, decoded; while it is worked on, what is left of it
+ * @done: what has been worked off: the CRC of a CHECKSUM, the new keys of a REVOKE
  * @wc: UD: the receive
  * @ah: UD: where the reply goes
  * @src_qp: UD: likewise
@@ -168,6 +181,7 @@ struct rtgt_slot {
 	u32 len;
 	u32 imm;
 	struct rtgt_request rq;
+	u32 done;
 	struct ib_wc wc;
 	struct ib_ah *ah;
 	u32 src_qp;
@@ -211,6 +225,7 @@ struct rtgt_pool *rtgt_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, 
 void rtgt_pool_destroy(struct rtgt_pool *pool);
 void rtgt_pool_quiet(struct rtgt_pool *pool);
 size_t rtgt_pool_bytes(const struct rtgt_pool *pool, size_t *messages);
+u64 rtgt_pool_needs(unsigned int nr, u32 size);
 int rtgt_pool_post(struct rtgt_slot *slot, struct ib_qp *qp);
 int rtgt_pool_post_all(struct rtgt_pool *pool, struct ib_qp *qp);
 
@@ -260,10 +275,15 @@ static inline size_t rtgt_mem_chunk(const struct rtgt_mem *mem)
 	return PAGE_SIZE << mem->order;
 }
 
+bool rtgt_mem_promise(u64 bytes);
+void rtgt_mem_kept(u64 bytes);
+u64 rtgt_mem_needs(u64 size);
 struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec);
+struct rtgt_mem *rtgt_mem_alloc_promised(const struct rtgt_spec *spec);
 void rtgt_mem_put(struct rtgt_mem *mem);
 void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here);
 u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len);
+u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len);
 ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, loff_t *pos);
 
 /* ---------------------------------------------------------------- region.c */
@@ -277,17 +297,27 @@ ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, lo
 /* of a region */
 #define RTGT_MAX_EXTENTS	16384
 
+/*
+ * Rotations of an MR's rkey.  They change its lower eight bits only, so one more would
+ * make the first key valid again, which a peer may have kept: the extent gets a new MR.
+ */
+#define RTGT_ROTATIONS_MAX	255
+
 /**
  * struct rtgt_extent - a part of a memory, registered
- * @mr: with the rkey in @mr->rkey; a peer reaches it at @mr->iova
+ * @mr: a peer reaches it at @mr->iova
  * @sgt: DMA mapping
- * @dead_rkey: the rkey that was invalidated last; the extent is unreachable as long
- *	       as it is that of @mr
+ * @rkey: of @mr; under rtgt_domain.key_lock
+ * @dead: it was invalidated by a peer, or could not be registered: nobody reaches the
+ *	  extent; under rtgt_domain.key_lock
+ * @rotations: keys @mr had before this one
  */
 struct rtgt_extent {
 	struct ib_mr *mr;
 	struct sg_table sgt;
-	u32 dead_rkey;
+	u32 rkey;
+	bool dead;
+	u8 rotations;
 };
 
 /**
@@ -324,6 +354,9 @@ struct rtgt_map {
  * @pd: QPs that shall reach the regions are created here
  * @reg: posts the registrations
  * @lock: rkeys change under it
+ * @key_lock: protects rtgt_extent.rkey, rtgt_extent.dead
+ * @by_key: extents by the upper 24 bits of their rkey, which are those of the MR
+ * @any_dead: a peer has invalidated a key since rtgt_domain_revive() looked
  * @pool: with an SRQ, the receives of all connections in @pd; set under @lock
  * @mr_max: bytes of the largest MR, 0 for no limit
  * @nr: number of regions
@@ -336,6 +369,9 @@ struct rtgt_domain {
 	struct ib_pd *pd;
 	struct rtgt_regqp *reg;
 	struct mutex lock;	/* every rkey, @pool */
+	spinlock_t key_lock;	/* rtgt_extent.rkey, rtgt_extent.dead */
+	struct xarray by_key;
+	bool any_dead;
 	struct rtgt_pool *pool;
 	u64 mr_max;
 	unsigned int nr;
@@ -357,7 +393,8 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
 				       unsigned int nr, u64 mr_max);
 void rtgt_domain_put(struct rtgt_domain *dom);
-int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, bool only_dead);
+int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
+		       bool only_dead);
 int rtgt_domain_revive(struct rtgt_domain *dom);
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
 u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 len,
@@ -454,6 +491,7 @@ enum rtgt_conn_step {
  * @ref: the teardown holds one until all is released; each of @busy and a reader
  *	 hold more
  * @port_entry: in rtgt_port.conns, under rtgt_port.lock
+ * @memory: bytes it counts in rtgt_port.conn_memory, from its admission on
  * @peer_entry: its peer among those of the port, once it is admitted
  * @half_open: counted as such by the port, until it is established or freed; under
  *	       rtgt_port.half_lock
@@ -503,6 +541,7 @@ enum rtgt_conn_step {
 struct rtgt_conn {
 	struct kref ref;
 	struct list_head port_entry;
+	u64 memory;
 	struct rtgt_peer *peer_entry;
 	bool half_open;
 	struct rtgt_port *port;
@@ -547,6 +586,7 @@ struct rtgt_conn {
 	struct dentry *debugfs;
 };
 
+u64 rtgt_qp_needs(const struct rtgt_conn *conn);
 int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 		   const struct rdma_conn_param *param);
 void rtgt_qp_destroy(struct rtgt_conn *conn);
@@ -577,6 +617,8 @@ int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
 /**
  * struct rtgt_service - what a port speaks
  * @name: as written to the port's service attribute
+ * @transports: bits of enum rtgt_transport it works over
+ * @conn_bytes: what @setup allocates
  * @needs_region: a port without a region makes no sense
  * @request: judges a REQ's private data; 0, or a rtgt_rej_reason with @arg set.
  *	     May set @conn's flags.  Process context
@@ -592,6 +634,8 @@ int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
  */
 struct rtgt_service {
 	const char *name;
+	u32 transports;
+	u32 conn_bytes;
 	bool needs_region;
 	int (*request)(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
 	size_t (*reply)(const struct rtgt_conn *conn, void *priv, size_t size);
@@ -637,6 +681,7 @@ enum rtgt_port_state {
  * @max_conns: connections at a time
  * @backlog: half-open ones of them at a time; one peer address may have half of that
  * @peer_conns_max: connections of one peer address at a time; 0 for @max_conns
+ * @conn_memory_max: bytes for all connections together; 0 for what the machine has
  * @handshake_ms: how long a peer that was sent the REP may take
  * @recv_size: bytes of a receive
  * @recv_depth: receives of a connection
@@ -652,6 +697,7 @@ struct rtgt_port_cfg {
 	u32 max_conns;
 	u32 backlog;
 	u32 peer_conns_max;
+	u64 conn_memory_max;
 	u32 handshake_ms;
 	u32 recv_size;
 	u32 recv_depth;
@@ -675,11 +721,12 @@ struct rtgt_port_cfg {
  * @listen_id: xchg() decides who destroys it
  * @making: one shared domain is made at a time.  Held long
  * @making_endpoint: one datagram endpoint is made at a time.  Held long
- * @lock: protects @state, @conns, @nr_conns, @nr_requests, @peers, @domains; taken in
+ * @lock: protects @state, @conns, @nr_conns, @conn_memory, @nr_requests, @peers, @domains; taken in
  *	  CM handlers, so nothing that takes long is done under it
  * @state: see above
  * @conns: connections, the closing ones included
  * @nr_conns: how many
+ * @conn_memory: bytes of all connections, their private regions and receives included
  * @nr_requests: clients that wait for a datagram endpoint to be made
  * @peers: addresses that have connections: struct rtgt_peer
  * @half_lock: protects @nr_half_open, rtgt_peer.half_open, rtgt_conn.half_open
@@ -708,6 +755,7 @@ struct rtgt_port {
 	enum rtgt_port_state state;
 	struct list_head conns;
 	unsigned int nr_conns;
+	u64 conn_memory;
 	unsigned int nr_requests;
 	DECLARE_HASHTABLE(peers, RTGT_PEERS_BITS);
 	spinlock_t half_lock;	/* @nr_half_open, rtgt_peer.half_open, rtgt_conn.half_open */

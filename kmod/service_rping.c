@@ -77,6 +77,8 @@ static void rping_message(struct rtgt_slot *slot)
 	    !slot->conn->can_read) {
 		rtgt_count(slot->conn->port->stats, RTGT_MALFORMED, 1);
 		rtgt_conn_close(slot->conn, "not an rping client's message");
+		/* it may belong to an SRQ */
+		rtgt_slot_repost(slot);
 		return;
 	}
 	rping->len = sge.length;
@@ -131,6 +133,8 @@ static size_t rping_reply(const struct rtgt_conn *conn, void *priv, size_t size)
 
 const struct rtgt_service rtgt_service_rping = {
 	.name = "rping",
+	.transports = BIT(RTGT_RC),
+	.conn_bytes = RPING_MAX,
 	.request = rtgt_service_accept_any,
 	.reply = rping_reply,
 	.setup = rping_setup,

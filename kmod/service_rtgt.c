@@ -18,6 +18,7 @@ static int rtgt_request(struct rtgt_conn *conn, const void *priv, size_t len, u3
 
 const struct rtgt_service rtgt_service_rtgt = {
 	.name = "rtgt",
+	.transports = BIT(RTGT_RC) | BIT(RTGT_UC) | BIT(RTGT_UD),
 	.needs_region = true,
 	.request = rtgt_request,
 	.reply = rtgt_service_capability,

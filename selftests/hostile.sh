@@ -145,7 +145,7 @@ rping_receives() {
 rping_transport() { # uc|ud
 	PORT=$CASE
 	defer target port_del "$PORT"
-	fails_with "Operation not supported" target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" port=$((20000 + CASE_INDEX * 16)) \
+	fails_with "Invalid argument" target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" port=$((20000 + CASE_INDEX * 16)) \
 		service=rping transport="$1" region mem
 }
 
