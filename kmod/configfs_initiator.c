@@ -334,6 +334,8 @@ static ssize_t show_times(const struct rtgt_ini_result *r, char *page, ssize_t l
 			     (u64)r->done * r->cfg.size, r->verified);
 	len += sysfs_emit_at(page, len, "begin_ns %llu\nelapsed_ns %llu\n", r->begin_ns,
 			     r->elapsed_ns);
+	if (!r->nr_samples)
+		return len;
 	len += sysfs_emit_at(page, len, "min_ns %u\np50_ns %u\np90_ns %u\n", r->sample[0],
 			     percentile(r, 500), percentile(r, 900));
 	len += sysfs_emit_at(page, len, "p99_ns %u\np999_ns %u\nmax_ns %u\n",

@@ -110,10 +110,10 @@ static int lane_post_recv(struct rtgt_lane *lane)
 	return ib_post_recv(lane->run->id->qp, &wr, NULL);
 }
 
-/* Is the time over, where there is one? */
+/* True if duration_ms is over; not before one operation was timed: a result has a sample. */
 static bool run_is_over(const struct rtgt_run *run)
 {
-	return run->cfg.duration_ms && run->begin && run->progress >= run->cfg.warmup &&
+	return run->cfg.duration_ms && run->progress > run->cfg.warmup &&
 	       ktime_get_ns() - run->begin >= (u64)run->cfg.duration_ms * NSEC_PER_MSEC;
 }
 

@@ -118,6 +118,15 @@ duration() {
 	same "bytes" "$(value bytes)" $((64 * $(value ops)))
 }
 
+# The first operation takes longer than duration_ms.
+duration_over() {
+	target_port recv_size=2M
+	initiator op=send size=$(((2 << 20) - 16)) duration_ms=1 warmup=1 iters=10
+	run
+	has "$RESULT" state=done
+	(($(value ops) >= 1 && $(value min_ns) >= 1 && $(value max_ns) >= $(value min_ns))) || fail "$RESULT"
+}
+
 value() { # KEY of RESULT
 	[[ " $RESULT" == *" $1="* ]] || fail "no $1: $RESULT"
 	local rest=" $RESULT"
@@ -327,6 +336,7 @@ more tcase segment-long "a message of 32,768 parts is no silent target" long_seg
 tcase segment-send "what is no WRITE or READ cannot be cut" fails "segment 32: only a WRITE or a READ" -- op=send segment=32
 tcase duration "the kernel WRITEs for so long, in chains" duration write 2
 more tcase duration-send "likewise SENDs, one by one" duration send 1
+tcase duration-over "a run times one operation even if its warm-up takes longer than duration_ms" duration_over
 tcase verify-all "every operation is verified" every_one
 tcase verify-own "every WRITE has bytes of its own" own_bytes
 tcase signal "a chain longer than the depth" fails "signal 3: no operation of depth 2" -- depth=2 signal=3
