@@ -126,10 +126,11 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 				     ib_wc_status_msg(run->failed));
 	if (READ_ONCE(run->failed))
 		return rtgt_run_fail(run, -EIO, "an answer, or a value, is not what it should be");
-	if (completion_done(done))
-		return 0;
+	/* a stop makes the lanes retire: @done may be complete although operations are left */
 	if (READ_ONCE(run->ini->stop))
 		return -EINTR;
+	if (completion_done(done))
+		return 0;
 	return rtgt_run_fail(run, -ECONNRESET,
 			     "the target closed the connection, or the device goes");
 }

@@ -232,6 +232,19 @@ stopped() {
 	has "$RESULT" state=done ops=10
 }
 
+# The run and the stop race, so stop many runs.
+stopped_early() {
+	local i
+	target_port
+	initiator op=send warmup=1000000 iters=10 depth=4 poll=workqueue
+	for ((i = 0; i < 50; i++)); do
+		attr_set "$INI/run" 1
+		wait_until 10 running || fail "it does not run: $(<"$INI/result")"
+		attr_set "$INI/run" 0
+		same "result $i" "$(<"$INI/result")" "state stopped"
+	done
+}
+
 busy() {
 	local attr
 	endless
@@ -349,6 +362,7 @@ tcase no-span "a part beyond the region" fails "has 4096 bytes" -- op=write size
 tcase recv-size "a SEND larger than the target's receives" fails "recv_size" recv_size=64 -- size=49
 tcase recv-depth "more SENDs than the target has receives" fails "recv_depth" recv_depth=2 -- depth=3
 tcase stop "a run can be stopped" stopped
+tcase stop-early "a run that is stopped during its warm-up has no result" stopped_early
 more tcase busy "nothing changes under a run" busy
 tcase rmdir "rmdir stops the run" removed
 tcase port-goes "the target disappears" port_goes
