@@ -81,7 +81,8 @@ int rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...)
 /* Shall the wait for operations end?  Nothing here may sleep. */
 static bool run_ends(struct rtgt_run *run, struct completion *done)
 {
-	return completion_done(done) || READ_ONCE(run->failed) || READ_ONCE(run->gone) ||
+	return completion_done(done) || READ_ONCE(run->failed) ||
+	       READ_ONCE(run->disconnected) || READ_ONCE(run->removed) ||
 	       READ_ONCE(run->ini->stop);
 }
 
@@ -98,7 +99,8 @@ static u32 run_progress(const struct rtgt_run *run)
  * Polls the completion queue where that is the run's own business.  May sleep.
  *
  * Return: 0; -EINTR when stopped, -EIO when an operation failed, -ECONNRESET when the
- * connection is gone, -ETIMEDOUT without progress.  The reason is noted.
+ * target disconnected, -ENODEV when the device is being removed, -ETIMEDOUT without
+ * progress.  The reason is noted.
  */
 int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 {
@@ -111,7 +113,7 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 			ib_process_cq_direct(run->cq.ib, -1);
 			cond_resched();
 		} else {
-			wait_event_timeout(run->ini->wake, run_ends(run, done), patience);
+			wait_event_idle_timeout(run->ini->wake, run_ends(run, done), patience);
 		}
 		now = run_progress(run);
 		if (now != progress)
@@ -131,8 +133,9 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 		return -EINTR;
 	if (completion_done(done))
 		return 0;
-	return rtgt_run_fail(run, -ECONNRESET,
-			     "the target closed the connection, or the device goes");
+	if (READ_ONCE(run->removed))
+		return rtgt_run_fail(run, -ENODEV, "the device is being removed");
+	return rtgt_run_fail(run, -ECONNRESET, "the target closed the connection");
 }
 
 static int run_operations(struct rtgt_run *run)

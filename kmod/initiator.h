@@ -247,7 +247,8 @@ struct rtgt_lane {
  * @event: the last event of the connection manager, waited for by a step
  * @status: its status
  * @come: it has come and was not waited for yet
- * @gone: the peer disconnected or the device goes
+ * @disconnected: the target closed the connection
+ * @removed: the device is being removed; rtgt_dev_remove() waits for this run
  * @peer: what the REP said
  * @known: the peer speaks rtgt
  * @reject: reason it gave for a reject, 0 if none
@@ -275,7 +276,8 @@ struct rtgt_run {
 	enum rdma_cm_event_type event;
 	int status;
 	bool come;
-	bool gone;
+	bool disconnected;
+	bool removed;
 	struct rtgt_welcome peer;
 	bool known;
 	u32 reject;

@@ -38,8 +38,10 @@ static int run_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		return 0;
 	case RDMA_CM_EVENT_DISCONNECTED:
+		WRITE_ONCE(run->disconnected, true);
+		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		WRITE_ONCE(run->gone, true);
+		WRITE_ONCE(run->removed, true);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		run->known = !rtgt_decode_rep(conn->private_data, conn->private_data_len,
@@ -68,19 +70,24 @@ static bool run_come(struct rtgt_run *run)
 	return smp_load_acquire(&run->come);
 }
 
-/* Wait for the event that ends a step of connecting, and time the step. */
+/*
+ * Wait for the event that ends a step of connecting, and time the step.  The device's
+ * removal waits for the run, so it must end this wait.
+ */
 static int run_step(struct rtgt_run *run, enum rtgt_ini_step step, enum rdma_cm_event_type want,
 		    const char *what, u64 start)
 {
 	struct rtgt_initiator *ini = run->ini;
 	bool come;
 
-	wait_event_timeout(ini->wake, run_come(run) || READ_ONCE(ini->stop),
-			   msecs_to_jiffies(run->cfg.timeout_ms));
+	wait_event_idle_timeout(ini->wake, run_come(run) || READ_ONCE(ini->stop) ||
+				READ_ONCE(run->removed), msecs_to_jiffies(run->cfg.timeout_ms));
 	come = run_come(run);
 	run->step_ns[step] = ktime_get_ns() - start;
 	if (READ_ONCE(ini->stop))
 		return -EINTR;
+	if (READ_ONCE(run->removed))
+		return rtgt_run_fail(run, -ENODEV, "%s: the device is being removed", what);
 	if (!come)
 		return rtgt_run_fail(run, -ETIMEDOUT, "%s: nothing within %u ms", what,
 				     run->cfg.timeout_ms);
@@ -131,7 +138,7 @@ static void run_gone(struct rtgt_dev_user *user)
 {
 	struct rtgt_run *run = container_of(user, struct rtgt_run, user);
 
-	WRITE_ONCE(run->gone, true);
+	WRITE_ONCE(run->removed, true);
 	wake_up(&run->ini->wake);
 }
 

@@ -23,6 +23,10 @@ initiator() { # [ATTR=VALUE...]
 	done
 }
 
+await_run() {
+	attr_set "$INI/run" wait
+}
+
 # Run it to its end; RESULT is "key=value" words.
 run() { # [ATTR=VALUE...]
 	local word key value
@@ -30,7 +34,7 @@ run() { # [ATTR=VALUE...]
 		attr_set "$INI/${word%%=*}" "${word#*=}"
 	done
 	attr_set "$INI/run" 1
-	attr_set "$INI/run" wait
+	await_run
 	RESULT=
 	while read -r key value; do
 		RESULT+="$key=$value "
@@ -265,7 +269,7 @@ removed() {
 port_goes() {
 	endless
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
-	attr_set "$INI/run" wait
+	await_run
 	same "state" "$(<"$INI/state")" failed
 	tolerate_log "non-flush error status"
 }
@@ -273,12 +277,41 @@ port_goes() {
 device_goes() {
 	endless
 	rdma link del "$RTGT_CLIENT_DEV"
-	attr_set "$INI/run" wait
+	await_run
 	same "state" "$(<"$INI/state")" failed
 	"$HERE/topology.sh" up
 	run iters=10
 	has "$RESULT" state=done
 	expect_no_connections
+}
+
+# The client's device is removed while no REP comes.
+device_goes_connecting() {
+	need_command tc
+	target_port
+	initiator timeout_ms=$((60000 * SLOW))
+	NETDEV=$(netdev "$RTGT_CLIENT_DEV")
+	lose "ip dport 4791 0xffff"
+	attr_set "$INI/run" 1
+	wait_until 10 req_lost || fail "no REQ was sent: $(<"$INI/result")"
+	background delete rdma link del "$RTGT_CLIENT_DEV"
+	wait_until 10 no_client_device || fail "the removal waits for the run, in state $(<"$INI/state")"
+	finish delete
+	await_run
+	[[ $(<"$INI/result") == "state failed"*"error connecting: the device is being removed" ]] || fail "$(<"$INI/result")"
+	tc qdisc change dev "$NETDEV" parent 1:3 netem loss 0%
+	"$HERE/topology.sh" up
+	run iters=10
+	has "$RESULT" state=done
+	expect_no_connections
+}
+
+req_lost() {
+	[[ $(tc -s qdisc show dev "$NETDEV") == *netem*"(dropped "[1-9]* ]]
+}
+
+no_client_device() {
+	[[ ! -e /sys/class/infiniband/$RTGT_CLIENT_DEV ]]
 }
 
 refused_values() {
@@ -367,6 +400,7 @@ more tcase busy "nothing changes under a run" busy
 tcase rmdir "rmdir stops the run" removed
 tcase port-goes "the target disappears" port_goes
 tcase device-goes "the client's device disappears" device_goes
+tcase device-goes-connecting "the client's device is removed while the run connects" device_goes_connecting
 tcase refused "values that make no sense are refused" refused_values
 more tcase lat-why "rtgt lat says what cannot be, and why" lat_says_why
 
