@@ -110,7 +110,8 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 
 	while (!run_ends(run, done)) {
 		if (run->cfg.poll == IB_POLL_DIRECT) {
-			ib_process_cq_direct(run->cq.ib, -1);
+			/* not -1: with many lanes the queue need not become empty */
+			ib_process_cq_direct(run->cq.ib, RTGT_INI_DEPTH_MAX);
 			cond_resched();
 		} else {
 			wait_event_idle_timeout(run->ini->wake, run_ends(run, done), patience);
