@@ -4,7 +4,7 @@
  *
  *   initiators/<name>/{addr,port,source,op,poll,size,iters,warmup,depth,segment,signal,
  *                      duration_ms,region,offset,span,walk,verify,timeout_ms}
- *   initiators/<name>/run      1 starts a run, 0 stops it, "wait" waits for its end
+ *   initiators/<name>/run      1 starts a run, 0 stops it
  *   initiators/<name>/state    idle, connecting, running, done, failed or stopped
  *   initiators/<name>/result   what the last run measured, or why it failed
  *
@@ -288,23 +288,16 @@ static ssize_t rtgt_ini_run_show(struct config_item *item, char *page)
 static ssize_t rtgt_ini_run_store(struct config_item *item, const char *page, size_t count)
 {
 	struct rtgt_initiator *ini = to_initiator(item);
-	char word[8];
 	bool run;
 	int ret;
 
-	ret = rtgt_check_text(page, count) ?: rtgt_parse_word(page, word, sizeof(word));
+	ret = rtgt_check_text(page, count) ?: rtgt_parse_bool(page, &run);
 	if (ret)
 		return ret;
-	if (!strcmp(word, "wait"))
-		return wait_event_interruptible(ini->wake, !rtgt_initiator_busy(ini)) ?: count;
-	ret = rtgt_parse_bool(word, &run);
-	if (ret)
-		return ret;
+	if (!run)
+		return rtgt_initiator_stop(ini) ?: count;
 	mutex_lock(&ini->config);
-	if (run)
-		ret = rtgt_initiator_start(ini, current->nsproxy->net_ns);
-	else
-		rtgt_initiator_stop(ini);
+	ret = rtgt_initiator_start(ini, current->nsproxy->net_ns);
 	mutex_unlock(&ini->config);
 	return ret ?: count;
 }
@@ -399,6 +392,7 @@ static struct configfs_attribute *rtgt_ini_attrs[] = {
 
 /* -------------------------------------------------------------------- directories */
 
+/* rmdir ends here: an open file does not hold the item */
 static void initiator_item_release(struct config_item *item)
 {
 	struct rtgt_initiator_item *ii = container_of(item, struct rtgt_initiator_item, item);
@@ -435,16 +429,8 @@ static struct config_item *initiators_make_item(struct config_group *group, cons
 	return &ii->item;
 }
 
-/* Whoever has a file open still holds the item; the run need not wait for that. */
-static void initiators_drop_item(struct config_group *group, struct config_item *item)
-{
-	rtgt_initiator_stop(to_initiator(item));
-	config_item_put(item);
-}
-
 static struct configfs_group_operations initiators_group_ops = {
 	.make_item = initiators_make_item,
-	.drop_item = initiators_drop_item,
 };
 
 const struct config_item_type rtgt_initiators_type = {

@@ -24,6 +24,8 @@
 
 #include "initiator.h"
 
+static struct workqueue_struct *rtgt_run_wq;
+
 static const char *const state_names[] = {
 	[RTGT_INI_IDLE] = "idle",
 	[RTGT_INI_CONNECTING] = "connecting",
@@ -268,10 +270,11 @@ bool rtgt_initiator_busy(struct rtgt_initiator *ini)
  * @ini: initiator; the caller holds @ini->config
  * @net: network namespace in which to look for the target
  *
- * Return: 0; -EBUSY when one is under way, -EDESTADDRREQ without an address.
+ * Return: 0; -EBUSY if a run is in progress, -EDESTADDRREQ without an address.
  */
 int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net)
 {
+	lockdep_assert_held(&ini->config);
 	if (rtgt_initiator_busy(ini))
 		return -EBUSY;
 	if (!ini->cfg.addr.ss_family)
@@ -283,24 +286,68 @@ int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net)
 	ini->net = get_net(net);
 	ini->stop = false;
 	ini->busy = true;
-	queue_work(rtgt_ini_wq, &ini->work);
+	WRITE_ONCE(ini->runs, ini->runs + 1);
+	queue_work(rtgt_run_wq, &ini->work);
 	return 0;
 }
 
-/**
- * rtgt_initiator_stop() - end a run
- * @ini: initiator; the caller holds @ini->config, or nobody else has it any more
- *
- * May sleep.  No run is under way when it returns.
- */
-void rtgt_initiator_stop(struct rtgt_initiator *ini)
+/* Has the @nth run ended? */
+static bool run_ended(struct rtgt_initiator *ini, u32 nth)
 {
-	WRITE_ONCE(ini->stop, true);
-	wake_up(&ini->wake);
-	flush_work(&ini->work);
+	return !rtgt_initiator_busy(ini) || READ_ONCE(ini->runs) != nth;
 }
 
-/* --------------------------------------------------------------- debugfs: samples */
+/* Wait for the end of the run in progress, but not for a later one. */
+static int initiator_wait(struct rtgt_initiator *ini)
+{
+	u32 nth = READ_ONCE(ini->runs);
+
+	return wait_event_interruptible(ini->wake, run_ended(ini, nth));
+}
+
+static void initiator_request_stop(struct rtgt_initiator *ini)
+{
+	/* with the lock, so that the flag is not lost to a start */
+	mutex_lock(&ini->config);
+	WRITE_ONCE(ini->stop, true);
+	mutex_unlock(&ini->config);
+	wake_up(&ini->wake);
+}
+
+/**
+ * rtgt_initiator_stop() - end the run in progress
+ * @ini: initiator; the caller does not hold @ini->config
+ *
+ * May sleep.
+ *
+ * Return: 0 when it has ended; -ERESTARTSYS if a signal came first, then it ends later.
+ */
+int rtgt_initiator_stop(struct rtgt_initiator *ini)
+{
+	initiator_request_stop(ini);
+	return initiator_wait(ini);
+}
+
+/* ----------------------------------------------------------------------- debugfs */
+
+/*
+ * A read waits for the end of the run in progress.  Here and not in configfs: there, a
+ * reader of a file blocks rmdir of its directory, which blocks all other readers.
+ */
+static int wait_show(struct seq_file *m, void *v)
+{
+	struct rtgt_initiator *ini = m->private;
+	int ret = initiator_wait(ini);
+
+	if (ret)
+		return ret;
+	mutex_lock(&ini->lock);
+	seq_printf(m, "%s\n", rtgt_ini_state_name(ini->state));
+	mutex_unlock(&ini->lock);
+	return 0;
+}
+
+DEFINE_SHOW_ATTRIBUTE(wait);
 
 static void *samples_at(struct rtgt_initiator *ini, loff_t pos)
 {
@@ -371,19 +418,43 @@ struct rtgt_initiator *rtgt_initiator_create(const char *name)
 	};
 	ini->debugfs = debugfs_create_dir(name, rtgt_debugfs_initiators);
 	debugfs_create_file("samples", 0400, ini->debugfs, ini, &samples_fops);
+	debugfs_create_file("wait", 0400, ini->debugfs, ini, &wait_fops);
 	return ini;
 }
 
 /**
  * rtgt_initiator_destroy() - end its run and free it
- * @ini: initiator
+ * @ini: initiator; nobody else has it any more
  *
  * May sleep.
  */
 void rtgt_initiator_destroy(struct rtgt_initiator *ini)
 {
-	rtgt_initiator_stop(ini);
+	initiator_request_stop(ini);
+	flush_work(&ini->work);
 	debugfs_remove_recursive(ini->debugfs);
 	kvfree(ini->result.sample);
 	kfree(ini);
+}
+
+/**
+ * rtgt_initiators_init() - what all initiators need
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init rtgt_initiators_init(void)
+{
+	/* runs wait for targets; nothing else shall wait for runs */
+	rtgt_run_wq = alloc_workqueue("rtgt_run", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	return rtgt_run_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rtgt_initiators_exit() - free it
+ *
+ * There is no initiator any more.
+ */
+void rtgt_initiators_exit(void)
+{
+	destroy_workqueue(rtgt_run_wq);
 }

@@ -144,25 +144,27 @@ struct rtgt_ini_result {
 /**
  * struct rtgt_initiator - a directory below initiators/
  * @name: its name
- * @config: protects @cfg, starting and stopping
+ * @config: protects @cfg, @runs and @stop; nobody waits for a run under it
  * @cfg: for the next run
  * @net: network namespace of whoever started the run
  * @work: the run
- * @busy: a run is under way
- * @stop: it shall end
+ * @runs: number of runs started; may wrap
+ * @busy: a run is in progress
+ * @stop: it must end
  * @wake: whoever waits inside the run
  * @lock: protects what follows, which readers may ask for at any time
  * @state: of the last run
  * @why: one line about a failure
  * @result: of the last run that ended
- * @debugfs: holds the file of samples
+ * @debugfs: holds the files "samples" and "wait"
  */
 struct rtgt_initiator {
 	char name[RTGT_NAME_LEN];
-	struct mutex config;	/* @cfg, start, stop */
+	struct mutex config;	/* @cfg, @runs, @stop */
 	struct rtgt_ini_cfg cfg;
 	struct net *net;
 	struct work_struct work;
+	u32 runs;
 	bool busy;
 	bool stop;
 	wait_queue_head_t wake;
@@ -298,11 +300,13 @@ struct rtgt_run {
 };
 
 /* initiator.c */
+int rtgt_initiators_init(void);
+void rtgt_initiators_exit(void);
 struct rtgt_initiator *rtgt_initiator_create(const char *name);
 void rtgt_initiator_destroy(struct rtgt_initiator *ini);
 bool rtgt_initiator_busy(struct rtgt_initiator *ini);
 int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net);
-void rtgt_initiator_stop(struct rtgt_initiator *ini);
+int rtgt_initiator_stop(struct rtgt_initiator *ini);
 int rtgt_run_wait(struct rtgt_run *run, struct completion *done);
 int __printf(3, 4) rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...);
 const char *rtgt_ini_state_name(enum rtgt_ini_state state);

@@ -12,7 +12,7 @@
  *   rtgt_conn_wq  set-up and teardown of connections, release of a shared domain whose
  *                 device is being removed.  A teardown waits for rtgt_req_wq
  *   rtgt_req_wq   requests that sleep or take long, one at a time for each connection
- *   rtgt_ini_wq   runs of initiators, which wait for a peer
+ *   rtgt_run_wq   runs of initiators, which wait for a peer (initiator.c)
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,6 +20,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "initiator.h"
 #include "rtgt.h"
 
 #define CREATE_TRACE_POINTS
@@ -27,7 +28,6 @@
 
 struct workqueue_struct *rtgt_conn_wq;
 struct workqueue_struct *rtgt_req_wq;
-struct workqueue_struct *rtgt_ini_wq;
 struct dentry *rtgt_debugfs_ports;
 struct dentry *rtgt_debugfs_initiators;
 
@@ -48,8 +48,6 @@ struct ib_client rtgt_client = {
 
 static void destroy_queues(void)
 {
-	if (rtgt_ini_wq)
-		destroy_workqueue(rtgt_ini_wq);
 	if (rtgt_req_wq)
 		destroy_workqueue(rtgt_req_wq);
 	if (rtgt_conn_wq)
@@ -60,8 +58,7 @@ static int __init create_queues(void)
 {
 	rtgt_conn_wq = alloc_workqueue("rtgt_conn", WQ_UNBOUND, 0);
 	rtgt_req_wq = alloc_workqueue("rtgt_req", WQ_UNBOUND, 0);
-	rtgt_ini_wq = alloc_workqueue("rtgt_ini", WQ_UNBOUND, 0);
-	if (rtgt_conn_wq && rtgt_req_wq && rtgt_ini_wq)
+	if (rtgt_conn_wq && rtgt_req_wq)
 		return 0;
 	destroy_queues();
 	return -ENOMEM;
@@ -75,9 +72,12 @@ static int __init rtgt_init(void)
 	if (ret)
 		return ret;
 	rtgt_debugfs_init();
-	ret = ib_register_client(&rtgt_client);
+	ret = rtgt_initiators_init();
 	if (ret)
 		goto debugfs_exit;
+	ret = ib_register_client(&rtgt_client);
+	if (ret)
+		goto initiators_exit;
 	ret = rtgt_configfs_init();
 	if (ret)
 		goto unregister_client;
@@ -86,6 +86,8 @@ static int __init rtgt_init(void)
 
 unregister_client:
 	ib_unregister_client(&rtgt_client);
+initiators_exit:
+	rtgt_initiators_exit();
 debugfs_exit:
 	rtgt_debugfs_exit();
 	destroy_queues();
@@ -97,6 +99,7 @@ static void __exit rtgt_exit(void)
 	rtgt_configfs_exit();
 	flush_workqueue(rtgt_conn_wq);
 	ib_unregister_client(&rtgt_client);
+	rtgt_initiators_exit();
 	rtgt_debugfs_exit();
 	destroy_queues();
 	pr_info("unloaded\n");

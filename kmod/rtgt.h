@@ -75,7 +75,6 @@ struct rtgt_budget {
 extern struct ib_client rtgt_client;
 extern struct workqueue_struct *rtgt_conn_wq;
 extern struct workqueue_struct *rtgt_req_wq;
-extern struct workqueue_struct *rtgt_ini_wq;
 extern struct rtgt_devs rtgt_devs;
 extern struct rtgt_budget rtgt_budget;
 extern struct dentry *rtgt_debugfs_ports;

@@ -117,8 +117,8 @@ initiating() { # OP
 		workers "kworker/u*"
 		fail_nth "$n" "${WORKERS[@]}"
 		attr_set "$ini/run" 1
-		attr_set "$ini/run" wait
-		state=$(<"$ini/state")
+		contents "$DEBUGFS/initiators/$CASE/wait"
+		state=${TEXT%$'\n'}
 		if nth_failed "${WORKERS[@]}"; then
 			n=$((n + 1)) misses=0
 		else

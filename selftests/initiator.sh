@@ -24,7 +24,7 @@ initiator() { # [ATTR=VALUE...]
 }
 
 await_run() {
-	attr_set "$INI/run" wait
+	contents "$DEBUGFS/initiators/$CASE/wait"
 }
 
 # Run it to its end; RESULT is "key=value" words.
@@ -314,12 +314,63 @@ no_client_device() {
 	[[ ! -e /sys/class/infiniband/$RTGT_CLIENT_DEV ]]
 }
 
+# A port that has nothing to do with the run.
+other_port() {
+	endless
+	mkdir "$CONFIGFS/ports/$CASE-other"
+	background delete rmdir "$CONFIGFS/ports/$CASE-other"
+	wait_until 5 not_there "$CONFIGFS/ports/$CASE-other" || fail "rmdir waits for the run"
+	finish delete
+	same "state" "$(<"$INI/state")" running
+	attr_set "$INI/run" 0
+}
+
+not_there() { # PATH
+	[[ ! -e $1 ]]
+}
+
+waits() {
+	endless
+	background waiter cat "$DEBUGFS/initiators/$CASE/wait"
+	wait_until 10 waiting || fail "nobody waits"
+	same "state" "$(<"$INI/state")" running
+	attr_set "$INI/run" 0
+	finish waiter
+	same "state the waiter read" "$(<"$WORK/waiter.out")" stopped
+	attr_set "$INI/run" 1
+	background waiter cat "$DEBUGFS/initiators/$CASE/wait"
+	wait_until 10 waiting || fail "nobody waits for the second run"
+	background delete rmdir "$INI"
+	wait_until 5 not_there "$INI" || fail "rmdir waits for the waiter"
+	finish delete
+	finish waiter
+	mkdir "$INI"
+	background waiter cat "$DEBUGFS/initiators/$CASE/wait"
+	finish waiter
+	same "state without a run" "$(<"$WORK/waiter.out")" idle
+}
+
+waiting() {
+	[[ $(<"/proc/${BG_PID[waiter]}/wchan") == @(initiator_wait|wait_show)* ]]
+}
+
+# A signal ends the wait, and nothing else.
+wait_killed() {
+	endless
+	background waiter cat "$DEBUGFS/initiators/$CASE/wait"
+	wait_until 10 waiting || fail "nobody waits"
+	kill -TERM "${BG_PID[waiter]}"
+	wait_until 5 process_gone "${BG_PID[waiter]}" || fail "it cannot be killed"
+	same "state" "$(<"$INI/state")" running
+	attr_set "$INI/run" 0
+}
+
 refused_values() {
 	local pair
 	target_port
 	initiator
 	for pair in addr=nonsense addr=192.0.2.1:5 port=0 port=65536 source=x op=frob poll=never size=0 size=17M \
-		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 segment=-1 segment=17M region=6 offset=-1 offset=17G span=17G walk=maybe walk=1x signal=0 signal=129 duration_ms=-1 duration_ms=3600001 verify=most timeout_ms=0 run=2 run=0x \
+		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 segment=-1 segment=17M region=6 offset=-1 offset=17G span=17G walk=maybe walk=1x signal=0 signal=129 duration_ms=-1 duration_ms=3600001 verify=most timeout_ms=0 run=2 run=0x run=wait \
 		addr=::1%lo size=18446744073709551617 iters=4294967297; do
 		fails_with "was refused" attr_set "$INI/${pair%%=*}" "${pair#*=}"
 	done
@@ -401,6 +452,9 @@ tcase rmdir "rmdir stops the run" removed
 tcase port-goes "the target disappears" port_goes
 tcase device-goes "the client's device disappears" device_goes
 tcase device-goes-connecting "the client's device is removed while the run connects" device_goes_connecting
+tcase other-port "rmdir of a port does not wait for a run" other_port
+tcase wait "waiting for the end of a run blocks neither its stop nor rmdir" waits
+tcase wait-killed "a signal interrupts the wait" wait_killed
 tcase refused "values that make no sense are refused" refused_values
 more tcase lat-why "rtgt lat says what cannot be, and why" lat_says_why
 

@@ -114,6 +114,29 @@ void kernel_close(struct measure *m)
 		rmdir(m->kernel.dir[--m->kernel.nr]);
 }
 
+/* What the module shows of an initiator in debugfs */
+static void debug_path(const struct measure *m, unsigned int i, const char *file, char *path)
+{
+	tree_path(path, tree_debug(), "initiators/%s/%s", strrchr(m->kernel.dir[i], '/') + 1,
+		  file);
+}
+
+static int fail_debug(struct rtgt_err *err, int ret, const char *path)
+{
+	return rtgt_fail(err, ret, "%s: %s (mount -t debugfs none /sys/kernel/debug)", path,
+			 strerror(ret));
+}
+
+static int wait_for(const struct measure *m, unsigned int i, struct rtgt_err *err)
+{
+	char path[TREE_PATH], state[16];
+	int ret;
+
+	debug_path(m, i, "wait", path);
+	ret = tree_read(path, state, sizeof(state));
+	return ret ? fail_debug(err, -ret, path) : 0;
+}
+
 static int run_all(struct measure *m, unsigned int nr, struct rtgt_err *err)
 {
 	int ret = 0;
@@ -121,7 +144,7 @@ static int run_all(struct measure *m, unsigned int nr, struct rtgt_err *err)
 	for (unsigned int i = 0; i < nr && !ret; i++)
 		ret = kernel_set(m, i, "run", "1", err);
 	for (unsigned int i = 0; i < nr && !ret; i++)
-		ret = kernel_set(m, i, "run", "wait", err);
+		ret = wait_for(m, i, err);
 	return measure_interrupted ? rtgt_fail(err, EINTR, "interrupted") : ret;
 }
 
@@ -207,12 +230,10 @@ int kernel_samples(const struct measure *m, unsigned int i, uint64_t *ns, uint64
 	uint64_t got = 0;
 	FILE *f;
 
-	tree_path(path, tree_debug(), "initiators/%s/samples",
-		  strrchr(m->kernel.dir[i], '/') + 1);
+	debug_path(m, i, "samples", path);
 	f = fopen(path, "r");
 	if (!f)
-		return rtgt_fail(err, errno, "%s: %s (mount -t debugfs none /sys/kernel/debug)",
-				 path, strerror(errno));
+		return fail_debug(err, errno, path);
 	while (got < nr && fscanf(f, "%llu", &one) == 1)
 		ns[got++] = one;
 	fclose(f);
