@@ -319,12 +319,15 @@ bool rtgt_op_is_atomic(enum rtgt_ini_op op);
 bool rtgt_op_is_answered(enum rtgt_ini_op op);
 u32 rtgt_lane_number(const struct rtgt_lane *lane);
 u64 rtgt_lane_offset(const struct rtgt_lane *lane);
+int rtgt_lane_post_recv(struct rtgt_lane *lane, struct ib_cqe *cqe);
 void rtgt_lane_init(struct rtgt_lane *lane);
 void rtgt_lanes_start(struct rtgt_run *run);
 u64 rtgt_lanes_places(const struct rtgt_run *run);
 
 /* lane_make.c */
 u32 rtgt_lanes_send_depth(const struct rtgt_ini_cfg *cfg);
+void rtgt_lane_bytes_to_cpu(struct rtgt_lane *lane);
+void rtgt_lane_bytes_to_device(struct rtgt_lane *lane);
 void rtgt_lane_cut(struct rtgt_lane *lane, u32 at, u32 len);
 int rtgt_lanes_create(struct rtgt_run *run);
 void rtgt_lanes_destroy(struct rtgt_run *run);

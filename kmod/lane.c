@@ -99,14 +99,25 @@ u64 rtgt_lane_offset(const struct rtgt_lane *lane)
 	return run->cfg.offset + nth * run->cfg.size;
 }
 
-static int lane_post_recv(struct rtgt_lane *lane)
+/**
+ * rtgt_lane_post_recv() - post a receive for a reply
+ * @lane: whose buffer; the CPU does not use it any more
+ * @cqe: what takes the completion
+ *
+ * Any context.
+ *
+ * Return: 0 or the device's errno.
+ */
+int rtgt_lane_post_recv(struct rtgt_lane *lane, struct ib_cqe *cqe)
 {
 	struct ib_recv_wr wr = {
-		.wr_cqe = &lane->recv_cqe,
+		.wr_cqe = cqe,
 		.sg_list = &lane->recv_sge,
 		.num_sge = 1,
 	};
 
+	ib_dma_sync_single_for_device(lane->run->id->device, lane->rx_dma, lane->recv_sge.length,
+				      DMA_FROM_DEVICE);
 	return ib_post_recv(lane->run->id->qp, &wr, NULL);
 }
 
@@ -193,7 +204,7 @@ static void lane_go(struct rtgt_lane *first, struct rtgt_lane *got)
 	nr = run_take(run, min(lane_chain(run), room), &index);
 	if (!nr)
 		lane_retire(run);
-	else if ((rtgt_op_is_answered(run->cfg.op) && lane_post_recv(got)) ||
+	else if ((rtgt_op_is_answered(run->cfg.op) && rtgt_lane_post_recv(got, &got->recv_cqe)) ||
 		 lane_begin(first, index, nr))
 		run_fail(run, -1);
 }
@@ -229,10 +240,15 @@ static void lane_done(struct rtgt_lane *lane, u64 now)
  */
 static bool lane_atomic_ok(struct rtgt_lane *lane)
 {
+	struct ib_device *ibdev = lane->run->id->device;
 	struct ib_atomic_wr *wr = &lane->wr.atomic;
-	u64 old = ((u64 *)page_address(lane->bytes->mem->chunk[0]))[rtgt_lane_number(lane)];
-	bool ok = !lane->known || old == lane->value;
+	u64 dma = lane->sge[0].addr, old;
+	bool ok;
 
+	ib_dma_sync_single_for_cpu(ibdev, dma, sizeof(old), DMA_BIDIRECTIONAL);
+	old = ((u64 *)page_address(lane->bytes->mem->chunk[0]))[rtgt_lane_number(lane)];
+	ib_dma_sync_single_for_device(ibdev, dma, sizeof(old), DMA_BIDIRECTIONAL);
+	ok = !lane->known || old == lane->value;
 	if (lane->run->cfg.op == RTGT_INI_FAA) {
 		lane->value = old + wr->compare_add;
 	} else {

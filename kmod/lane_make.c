@@ -54,13 +54,18 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_lane_bytes *bytes)
 		.name = "initiator",
 		.size = rtgt_op_is_atomic(cfg->op) ? cfg->depth * sizeof(u64) : cfg->size,
 	};
+	u32 most;
 
 	bytes->mem = rtgt_mem_alloc(&spec);
 	if (!bytes->mem)
 		return -ENOMEM;
-	if (bytes->mem->nr > RTGT_LANE_SGES || bytes->mem->nr > can->max_send_sge ||
-	    (cfg->op == RTGT_INI_READ && bytes->mem->nr > can->max_sge_rd))
-		return -E2BIG;
+	most = min_t(u32, RTGT_LANE_SGES,
+		     cfg->op == RTGT_INI_READ ? min(can->max_sge_rd, can->max_send_sge) :
+						can->max_send_sge);
+	if (bytes->mem->nr > most)
+		return rtgt_run_fail(run, -E2BIG,
+				     "size %u is %u pieces of memory, a request of the device has %u: lower size",
+				     cfg->size, bytes->mem->nr, most);
 	return bytes_map(run, bytes);
 }
 
@@ -109,6 +114,35 @@ static int lane_create_msgs(struct rtgt_lane *lane)
 		.lkey = run->pd->local_dma_lkey,
 	};
 	return 0;
+}
+
+/**
+ * rtgt_lane_bytes_to_cpu() - let the CPU read what the device has written
+ * @lane: of a one-sided operation; none of its requests is outstanding
+ *
+ * Any context.
+ */
+void rtgt_lane_bytes_to_cpu(struct rtgt_lane *lane)
+{
+	struct ib_device *ibdev = lane->run->id->device;
+
+	if (!ib_uses_virt_dma(ibdev))
+		dma_sync_sgtable_for_cpu(ibdev->dma_device, &lane->bytes->sgt, DMA_BIDIRECTIONAL);
+}
+
+/**
+ * rtgt_lane_bytes_to_device() - let the device write there again
+ * @lane: likewise
+ *
+ * Any context.
+ */
+void rtgt_lane_bytes_to_device(struct rtgt_lane *lane)
+{
+	struct ib_device *ibdev = lane->run->id->device;
+
+	if (!ib_uses_virt_dma(ibdev))
+		dma_sync_sgtable_for_device(ibdev->dma_device, &lane->bytes->sgt,
+					    DMA_BIDIRECTIONAL);
 }
 
 /**
@@ -182,6 +216,8 @@ static void lane_make_wr(struct rtgt_lane *lane)
 	wr->send_flags = IB_SEND_SIGNALED;
 	lane_make_sges(lane);
 	if (run->cfg.op == RTGT_INI_SEND) {
+		ib_dma_sync_single_for_cpu(run->id->device, lane->tx_dma, lane_rx_size(&run->cfg),
+					   DMA_TO_DEVICE);
 		get_random_bytes(lane->tx + sizeof(struct rtgt_msg), run->cfg.size);
 		rtgt_encode_msg(lane->tx, RTGT_MSG_ECHO, rtgt_lane_number(lane), run->cfg.size);
 		ib_dma_sync_single_for_device(run->id->device, lane->tx_dma,

@@ -59,20 +59,16 @@ static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 		.opcode = IB_WR_SEND,
 		.send_flags = IB_SEND_SIGNALED,
 	};
-	struct ib_recv_wr recv = {
-		.wr_cqe = &got.cqe,
-		.sg_list = &lane->recv_sge,
-		.num_sge = 1,
-	};
 	int ret;
 
 	once_init(&sent);
 	once_init(&got);
+	ib_dma_sync_single_for_cpu(run->id->device, lane->tx_dma, size, DMA_TO_DEVICE);
 	rtgt_encode_msg(lane->tx, RTGT_MSG_CHECKSUM, 0, sizeof(struct rtgt_range));
 	rtgt_encode_range(lane->tx + sizeof(struct rtgt_msg), run->cfg.region, offset,
 			  run->cfg.size);
 	ib_dma_sync_single_for_device(run->id->device, lane->tx_dma, size, DMA_TO_DEVICE);
-	ret = ib_post_recv(run->id->qp, &recv, NULL);
+	ret = rtgt_lane_post_recv(lane, &got.cqe);
 	if (ret)
 		return ret;
 	ret = ib_post_send(run->id->qp, &send, NULL);
@@ -101,6 +97,7 @@ static int read_once(struct rtgt_run *run, u64 offset)
 	int ret;
 
 	once_init(&once);
+	rtgt_lane_bytes_to_device(lane);
 	rtgt_lane_cut(lane, 0, run->cfg.size);
 	lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr + offset;
 	lane->wr.send.wr_cqe = &once.cqe;
@@ -112,6 +109,13 @@ static int read_once(struct rtgt_run *run, u64 offset)
 	if (ret)
 		ib_drain_qp(run->id->qp);
 	return ret;
+}
+
+/* The CRC-32 of the bytes a lane has here. */
+static u32 lane_checksum(struct rtgt_lane *lane)
+{
+	rtgt_lane_bytes_to_cpu(lane);
+	return rtgt_mem_crc32(lane->bytes->mem, 0, lane->run->cfg.size);
 }
 
 /* How many places the operations went to. */
@@ -155,7 +159,7 @@ int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes)
 			ret = read_once(run, offset);
 		/* the bytes that went out are the same everywhere, unless each has its own */
 		if (!i || op == RTGT_INI_READ || all)
-			mine = rtgt_mem_crc32(run->lanes[all ? i : 0].bytes->mem, 0, run->cfg.size);
+			mine = lane_checksum(&run->lanes[all ? i : 0]);
 		if (!ret)
 			ret = ask_checksum(run, offset, &crc);
 		if (!ret && crc != mine)
