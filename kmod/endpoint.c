@@ -146,7 +146,7 @@ static int endpoint_defer(struct rtgt_port *port, struct rdma_cm_id *id, u32 *ar
 int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
 			  const struct rdma_ud_param *param)
 {
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	struct rtgt_conn *conn;
 	u32 arg = 0;
 	u32 why;

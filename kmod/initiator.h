@@ -251,8 +251,8 @@ struct rtgt_lane {
  * @come: it has come and was not waited for yet
  * @disconnected: the target closed the connection
  * @removed: the device is being removed; rtgt_dev_remove() waits for this run
- * @peer: what the REP said
- * @known: the peer speaks rtgt
+ * @peer: the REP, decoded
+ * @misfit: why that cannot be used
  * @reject: reason it gave for a reject, 0 if none
  * @pd: protection domain
  * @cq: completions
@@ -280,8 +280,8 @@ struct rtgt_run {
 	bool come;
 	bool disconnected;
 	bool removed;
-	struct rtgt_welcome peer;
-	bool known;
+	struct rtgt_rep_info peer;
+	enum rtgt_misfit misfit;
 	u32 reject;
 	struct ib_pd *pd;
 	struct rtgt_cq cq;
@@ -322,6 +322,7 @@ u64 rtgt_lane_offset(const struct rtgt_lane *lane);
 int rtgt_lane_post_recv(struct rtgt_lane *lane, struct ib_cqe *cqe);
 void rtgt_lane_init(struct rtgt_lane *lane);
 void rtgt_lanes_start(struct rtgt_run *run);
+u64 rtgt_run_region_len(const struct rtgt_run *run);
 u64 rtgt_lanes_places(const struct rtgt_run *run);
 
 /* lane_make.c */

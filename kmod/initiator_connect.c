@@ -15,19 +15,6 @@
 /* for the verification and for the drain */
 #define RUN_MORE_WRS		3
 
-/* What a REP says to one who knows address, rkey and perhaps length only. */
-static void take_plain(struct rtgt_run *run, const struct rtgt_cap *cap, size_t len)
-{
-	memset(&run->peer, 0, sizeof(run->peer));
-	if (len < sizeof(*cap))
-		return;
-	run->peer.nr = 1;
-	run->peer.region[0].addr = be64_to_cpu(cap->addr);
-	run->peer.region[0].rkey = be32_to_cpu(cap->rkey);
-	run->peer.region[0].len = be64_to_cpu(cap->len);
-	run->peer.region[0].access = RTGT_ACCESS_READ | RTGT_ACCESS_WRITE | RTGT_ACCESS_ATOMIC;
-}
-
 static int run_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct rtgt_run *run = id->context;
@@ -44,10 +31,8 @@ static int run_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		WRITE_ONCE(run->removed, true);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		run->known = !rtgt_decode_rep(conn->private_data, conn->private_data_len,
+		run->misfit = rtgt_decode_rep(conn->private_data, conn->private_data_len,
 					      &run->peer);
-		if (!run->known)
-			take_plain(run, conn->private_data, conn->private_data_len);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		if (rtgt_decode_rej(conn->private_data, conn->private_data_len, &run->reject, &arg))
@@ -216,9 +201,14 @@ static int run_check(struct rtgt_run *run)
 		[RTGT_INI_SEND] = 0,
 	};
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
-	const struct rtgt_welcome *peer = &run->peer;
+	const struct rtgt_rep_info *peer = &run->peer;
 	u64 len;
 
+	if (run->misfit == RTGT_MISFIT_VERSION)
+		return rtgt_run_fail(run, -EPROTO, "the target speaks version %u, this is %u",
+				     peer->version, RTGT_VERSION);
+	if (run->misfit == RTGT_MISFIT_SIZE)
+		return rtgt_run_fail(run, -EPROTO, "the target's REP is malformed");
 	if (cfg->signal > cfg->depth)
 		return rtgt_run_fail(run, -EINVAL,
 				     "signal %u: no operation of depth %u would complete",
@@ -232,7 +222,7 @@ static int run_check(struct rtgt_run *run)
 				     "verify all: no duration_ms, and iters and warmup within depth %u",
 				     cfg->depth);
 	if (rtgt_op_is_answered(cfg->op)) {
-		if (!run->known)
+		if (!peer->rtgt)
 			return rtgt_run_fail(run, -EPROTO,
 					     "not with a target that does not speak rtgt");
 		if (cfg->depth > peer->recv_depth)
@@ -253,7 +243,7 @@ static int run_check(struct rtgt_run *run)
 	if ((peer->region[cfg->region].access & needs[cfg->op]) != needs[cfg->op])
 		return rtgt_run_fail(run, -EACCES, "region %u does not grant it (access)",
 				     cfg->region);
-	len = peer->region[cfg->region].len;
+	len = rtgt_run_region_len(run);
 	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_lanes_places(run))
 		return rtgt_run_fail(run, -ERANGE, "size %u, offset %llu: region %u has %llu bytes",
 				     cfg->size, cfg->offset, cfg->region, len);

@@ -70,6 +70,20 @@ static void run_fail(struct rtgt_run *run, int why)
 }
 
 /**
+ * rtgt_run_region_len() - how many bytes of the target's region can be used
+ * @run: knows its peer, which has the region
+ *
+ * Return: bytes; if the target did not send them, at least what is asked for.
+ */
+u64 rtgt_run_region_len(const struct rtgt_run *run)
+{
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
+
+	return rtgt_region_len(&run->peer.region[cfg->region],
+			       cfg->offset + (cfg->span ?: cfg->size));
+}
+
+/**
  * rtgt_lanes_places() - how many operations have room beside each other
  * @run: knows its peer; offset and span are inside the region
  *
@@ -78,9 +92,8 @@ static void run_fail(struct rtgt_run *run, int why)
 u64 rtgt_lanes_places(const struct rtgt_run *run)
 {
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
-	u64 rest = run->peer.region[cfg->region].len - cfg->offset;
 
-	return div_u64(cfg->span ?: rest, cfg->size);
+	return div_u64(cfg->span ?: rtgt_run_region_len(run) - cfg->offset, cfg->size);
 }
 
 /**
@@ -316,18 +329,17 @@ static struct rtgt_lane *lane_answered(struct rtgt_lane *got, u32 len)
 {
 	struct rtgt_run *run = got->run;
 	bool echo = run->cfg.op == RTGT_INI_SEND, look = run->cfg.verify_all;
+	struct rtgt_reply reply;
 	struct rtgt_lane *lane;
-	u32 tag;
 
-	if (rtgt_decode_reply(got->rx, len, echo ? RTGT_MSG_ECHO : RTGT_MSG_IMM,
-			      echo ? run->cfg.size : sizeof(struct rtgt_imm_ack), &tag) ||
-	    tag >= run->cfg.depth)
+	if (rtgt_decode_reply(got->rx, len, &reply) || reply.status != RTGT_OK ||
+	    reply.op != (echo ? RTGT_MSG_ECHO : RTGT_MSG_IMM) || reply.tag >= run->cfg.depth ||
+	    (echo && reply.len != run->cfg.size))
 		return NULL;
-	lane = &run->lanes[tag];
+	lane = &run->lanes[reply.tag];
 	look |= !lane->index || lane->index == run->total - 1;
 	if (echo && look &&
-	    memcmp(got->rx + sizeof(struct rtgt_msg), lane->tx + sizeof(struct rtgt_msg),
-		   run->cfg.size))
+	    memcmp(reply.body, lane->tx + sizeof(struct rtgt_msg), run->cfg.size))
 		return NULL;
 	return lane;
 }

@@ -48,19 +48,19 @@ static_assert(sizeof(struct rtgt_extents) == 16);
  * rtgt_decode_req() - judge the private data of a CM REQ
  * @buf: the data; may be NULL when @len is 0
  * @len: bytes.  RoCE always delivers RTGT_REQ_MAX, iWARP what was sent
- * @hello: filled in when 0 is returned
+ * @info: filled in when 0 is returned
  * @arg: what the reject shall carry, when not 0 is returned
  *
  * Return: 0, or the rtgt_rej_reason to reject with.
  */
-int rtgt_decode_req(const void *buf, size_t len, struct rtgt_hello *hello, u32 *arg)
+int rtgt_decode_req(const void *buf, size_t len, struct rtgt_req_info *info, u32 *arg)
 {
 	const struct rtgt_req *req = buf;
 	size_t size;
 
-	memset(hello, 0, sizeof(*hello));
+	memset(info, 0, sizeof(*info));
 	if (len < sizeof(req->magic) || __be32_to_cpu(req->magic) != RTGT_MAGIC) {
-		hello->plain = true;
+		info->plain = true;
 		return 0;
 	}
 
@@ -75,7 +75,7 @@ int rtgt_decode_req(const void *buf, size_t len, struct rtgt_hello *hello, u32 *
 	if (size < sizeof(*req) || size > len)
 		return RTGT_REJ_SIZE;
 
-	hello->features = __be32_to_cpu(req->features);
+	info->features = __be32_to_cpu(req->features);
 	return 0;
 }
 
@@ -184,40 +184,40 @@ void rtgt_encode_extent(void *buf, u32 i, u64 addr, u32 rkey, u64 len)
  * @buf: where to
  * @size: room there: at least what comes before rtgt_rep.more, and that as well
  *	  if there is more than one region
- * @welcome: what to say; without a region the capability is all zero
+ * @info: what to say; without a region the capability is all zero
  *
  * Return: bytes written; 0 if there is no room or there are more regions than the
  * REP can hold.
  */
-size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_welcome *welcome)
+size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_rep_info *info)
 {
 	struct rtgt_rep rep = {
 		.magic = __cpu_to_be32(RTGT_MAGIC),
 		.version = __cpu_to_be16(RTGT_VERSION),
-		.features = __cpu_to_be32(welcome->features),
-		.nr_regions = __cpu_to_be16(welcome->nr),
-		.recv_depth = __cpu_to_be16(welcome->recv_depth),
-		.recv_size = __cpu_to_be32(welcome->recv_size),
-		.conn_id = __cpu_to_be32(welcome->conn_id),
+		.features = __cpu_to_be32(info->features),
+		.nr_regions = __cpu_to_be16(info->nr),
+		.recv_depth = __cpu_to_be16(info->recv_depth),
+		.recv_size = __cpu_to_be32(info->recv_size),
+		.conn_id = __cpu_to_be32(info->conn_id),
 	};
 	size_t len = sizeof(rep);
 	unsigned int i;
 
-	if (welcome->nr <= 1 && size < len)
+	if (info->nr <= 1 && size < len)
 		len = offsetof(struct rtgt_rep, more);
-	if (size < len || welcome->nr > RTGT_MAX_REGIONS)
+	if (size < len || info->nr > RTGT_MAX_REGIONS)
 		return 0;
 
 	rep.size = __cpu_to_be16(len);
-	if (welcome->nr) {
-		rep.access = __cpu_to_be32(welcome->region[0].access);
-		encode_cap(&rep.cap, welcome->region[0].addr, welcome->region[0].rkey,
-			   welcome->region[0].len);
+	if (info->nr) {
+		rep.access = __cpu_to_be32(info->region[0].access);
+		encode_cap(&rep.cap, info->region[0].addr, info->region[0].rkey,
+			   info->region[0].len);
 	}
-	for (i = 1; i < welcome->nr; i++)
-		rtgt_encode_region(&rep.more[i - 1], welcome->region[i].addr,
-				   welcome->region[i].rkey, welcome->region[i].len,
-				   welcome->region[i].access);
+	for (i = 1; i < info->nr; i++)
+		rtgt_encode_region(&rep.more[i - 1], info->region[i].addr,
+				   info->region[i].rkey, info->region[i].len,
+				   info->region[i].access);
 	memcpy(buf, &rep, len);
 	return len;
 }

@@ -65,7 +65,7 @@ int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len
 size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size)
 {
 	struct rtgt_domain *dom = conn->domain;
-	struct rtgt_welcome welcome = {
+	struct rtgt_rep_info welcome = {
 		.features = conn->port->cfg.private ? RTGT_F_PRIVATE : 0,
 		.recv_size = conn->recv_size,
 		.recv_depth = conn->nr_slots,
@@ -102,7 +102,7 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
  */
 size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size)
 {
-	struct rtgt_welcome welcome = {
+	struct rtgt_rep_info welcome = {
 		.recv_size = conn->recv_size,
 		.recv_depth = conn->nr_slots,
 		.conn_id = conn->id,

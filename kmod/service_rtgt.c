@@ -8,7 +8,7 @@
 
 static int rtgt_request(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg)
 {
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	int why;
 
 	why = rtgt_decode_req(priv, len, &hello, arg);

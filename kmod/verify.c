@@ -44,8 +44,8 @@ static int once_wait(struct rtgt_run *run, struct once *once)
 static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 {
 	struct rtgt_lane *lane = &run->lanes[run->cfg.depth];
-	u32 size = sizeof(struct rtgt_msg) + sizeof(struct rtgt_range), tag;
-	const struct rtgt_crc *body = lane->rx + sizeof(struct rtgt_msg);
+	u32 size = sizeof(struct rtgt_msg) + sizeof(struct rtgt_range);
+	struct rtgt_reply reply;
 	struct once sent, got;
 	struct ib_sge sge = {
 		.addr = lane->tx_dma,
@@ -83,9 +83,10 @@ static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 	}
 	ib_dma_sync_single_for_cpu(run->id->device, lane->rx_dma, lane->recv_sge.length,
 				   DMA_FROM_DEVICE);
-	if (rtgt_decode_reply(lane->rx, got.wc.byte_len, RTGT_MSG_CHECKSUM, sizeof(*body), &tag))
+	if (rtgt_decode_reply(lane->rx, got.wc.byte_len, &reply) || reply.status != RTGT_OK ||
+	    reply.op != RTGT_MSG_CHECKSUM || reply.covered != run->cfg.size)
 		return -EPROTO;
-	*crc = be32_to_cpu(body->crc);
+	*crc = reply.crc;
 	return 0;
 }
 
@@ -150,7 +151,7 @@ int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes)
 		return 0;
 	}
 	/* a plain target cannot be asked */
-	if (!run->known)
+	if (!run->peer.rtgt)
 		return 0;
 	for (i = 0; i < run_places(run) && !ret; i++) {
 		u64 offset = run->cfg.offset + (u64)i * run->cfg.size;

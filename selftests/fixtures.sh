@@ -172,6 +172,18 @@ ping_ok() { # OP BYTES ITERATIONS
 		fail "rtgt ping exits 0, but says: $(<"$WORK/ping")"
 }
 
+# user/examples/server.c on the target's machine, at CM_PORT.
+example_server() { # [OPTION...]
+	CM_PORT=$((20000 + CASE_INDEX * 32))
+	background server on_target "$HERE/machine.sh" hold rtgt-example-server -a "$RTGT_TARGET_ADDR" "$CM_PORT" "$@"
+	wait_until 10 server_listens
+}
+
+server_listens() {
+	on_target rdma resource show cm_id >"$WORK/cm_id"
+	grep -q "state LISTEN .* src-addr $RTGT_TARGET_ADDR:$CM_PORT " "$WORK/cm_id"
+}
+
 netdev() { # DEVICE
 	cat "/sys/class/infiniband/$1/ports/1/gid_attrs/ndevs/0"
 }

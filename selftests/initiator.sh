@@ -214,6 +214,20 @@ nobody() {
 	has "$RESULT" state=done
 }
 
+# A server that sends address and rkey only: 4096 bytes are assumed, or what is asked for.
+no_length() {
+	example_server --loop --no-len
+	initiator op=write size=1024 walk=1 iters=8 warmup=0
+	run
+	has "$RESULT" state=done ops=8 verified=0
+	run size=4097
+	[[ $RESULT == *"error=an operation ended with \"remote access error\""* ]] || fail "$RESULT"
+	tolerate_log "non-flush error status"
+	rtgt ping -v -o write -S 1024 -C 3 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/ping" 2>&1 ||
+		fail "rtgt ping: $(<"$WORK/ping")"
+	grep -q "4096 bytes" "$WORK/ping" || fail "ping assumes another length: $(<"$WORK/ping")"
+}
+
 running() {
 	[[ $(<"$INI/state") == running ]]
 }
@@ -445,6 +459,7 @@ tcase no-room "a part that does not hold one operation" fails "has 4096 bytes" -
 tcase no-span "a part beyond the region" fails "has 4096 bytes" -- op=write size=64 offset=64 span=4033
 tcase recv-size "a SEND larger than the target's receives" fails "recv_size" recv_size=64 -- size=49
 tcase recv-depth "more SENDs than the target has receives" fails "recv_depth" recv_depth=2 -- depth=3
+tcase no-length "kernel and ping assume the same length if a server sends none" no_length
 tcase stop "a run can be stopped" stopped
 tcase stop-early "a run that is stopped during its warm-up has no result" stopped_early
 more tcase busy "nothing changes under a run" busy

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void fuzz_req(const uint8_t *data, size_t size)
 {
-	struct rtgt_hello hello, again;
+	struct rtgt_req_info hello, again;
 	struct rtgt_req req;
 	u32 arg = 0;
 	int why = rtgt_decode_req(data, size, &hello, &arg);
@@ -46,7 +46,7 @@ static void fuzz_req(const uint8_t *data, size_t size)
 		return;
 	CHECK(size >= sizeof(req) && data[6] * 256u + data[7] >= sizeof(req) &&
 	      data[6] * 256u + data[7] <= size);
-	rtgt_wire_req(&req);
+	rtgt_encode_req(&req);
 	put(&req, 8, 4, hello.features);
 	CHECK(!memcmp(data, &req, 6) && !memcmp(data + 8, (char *)&req + 8, 4));
 	CHECK(!rtgt_decode_req(&req, sizeof(req), &again, &arg));
@@ -79,20 +79,20 @@ static size_t write_request(uint8_t *buf, const struct rtgt_request *rq)
 	void *body = buf + HEAD;
 	size_t len = 0;
 
-	rtgt_wire_msg((void *)buf, (enum rtgt_op)rq->op, rq->tag, rq->len);
+	rtgt_encode_msg((void *)buf, (enum rtgt_op)rq->op, rq->tag, rq->len);
 	switch (rq->op) {
 	case RTGT_MSG_CHECKSUM:
 	case RTGT_MSG_REVOKE:
-		rtgt_wire_range(body, rq->region, rq->offset, rq->count);
+		rtgt_encode_range(body, rq->region, rq->offset, rq->count);
 		len = sizeof(struct rtgt_range);
 		break;
 	case RTGT_MSG_PULL:
 	case RTGT_MSG_PUSH:
-		rtgt_wire_xfer(body, rq->region, rq->offset, rq->count, rq->addr, rq->rkey);
+		rtgt_encode_xfer(body, rq->region, rq->offset, rq->count, rq->addr, rq->rkey);
 		len = sizeof(struct rtgt_xfer);
 		break;
 	case RTGT_MSG_EXTENTS:
-		rtgt_wire_query(body, rq->region, (u32)rq->offset, (u32)rq->count);
+		rtgt_encode_query(body, rq->region, (u32)rq->offset, (u32)rq->count);
 		len = sizeof(struct rtgt_extents_query);
 		break;
 	case RTGT_MSG_WITHHOLD:
@@ -150,26 +150,26 @@ static void fuzz_range(const uint8_t *data, size_t size)
 static void fuzz_rep(const uint8_t *data, size_t size)
 {
 	uint8_t rep[sizeof(struct rtgt_rep)];
-	struct rtgt_welcome w = {};
-	struct rtgt_peer peer, again;
+	struct rtgt_rep_info w = {};
+	struct rtgt_rep_info peer, again;
 	struct rtgt_err err;
 	char text[32];
 
 	if (rtgt_wire_rep(&peer, data, size, &err)) {
-		CHECK(err.code == EPROTO && err.text[0] && !peer.nr_regions && !peer.rtgt);
+		CHECK(err.code == EPROTO && err.text[0] && !peer.nr && !peer.rtgt);
 		return;
 	}
-	CHECK(peer.nr_regions <= RTGT_MAX_REGIONS && size >= 12);
+	CHECK(peer.nr <= RTGT_MAX_REGIONS && size >= 12);
 	if (!peer.rtgt) {
-		CHECK(peer.nr_regions == 1 && (size >= 20 || !peer.region[0].len));
+		CHECK(peer.nr == 1 && (size >= 20 || !peer.region[0].len));
 		return;
 	}
 	w.features = peer.features;
 	w.recv_size = peer.recv_size;
 	w.conn_id = peer.conn_id;
 	w.recv_depth = (u16)peer.recv_depth;
-	w.nr = (u16)peer.nr_regions;
-	for (u32 i = 0; i < peer.nr_regions; i++) {
+	w.nr = (u16)peer.nr;
+	for (u32 i = 0; i < peer.nr; i++) {
 		w.region[i].addr = peer.region[i].addr;
 		w.region[i].len = peer.region[i].len;
 		w.region[i].rkey = peer.region[i].rkey;
@@ -180,10 +180,10 @@ static void fuzz_rep(const uint8_t *data, size_t size)
 	CHECK(!rtgt_wire_rep(&again, rep, sizeof(rep), &err));
 	CHECK(again.rtgt && again.features == peer.features &&
 	      again.recv_size == peer.recv_size && again.conn_id == peer.conn_id &&
-	      again.recv_depth == peer.recv_depth && again.nr_regions == peer.nr_regions);
+	      again.recv_depth == peer.recv_depth && again.nr == peer.nr);
 	CHECK(!memcmp(again.region, peer.region, sizeof(peer.region)));
 	/* no bytes of the regions but those that arrived */
-	for (u32 i = 1; i < peer.nr_regions; i++)
+	for (u32 i = 1; i < peer.nr; i++)
 		CHECK(!memcmp(data + 52 + 24 * (i - 1), rep + 52 + 24 * (i - 1), 24));
 }
 
@@ -206,7 +206,7 @@ static void fuzz_reply(const uint8_t *data, size_t size)
 	if (reply.op != RTGT_MSG_EXTENTS || reply.status != RTGT_OK)
 		reply.nr = 0;
 	for (u32 i = 0; i < reply.nr; i++) {
-		const struct rtgt_mem mem = rtgt_wire_extent(&reply, i, 0);
+		const struct rtgt_region_info mem = rtgt_decode_extent(&reply, i, 0);
 		uint8_t cap[20];
 
 		put(cap, 0, 8, mem.addr);

@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(wire)
 static const unsigned char good_req[RTGT_REQ_MAX] = { 'R', 'T', 'G', 'T', 0, 1, 0, REQ_SIZE };
 
 static int decode_req(void **block, const unsigned char *req, size_t len,
-		      struct rtgt_hello *hello, u32 *arg)
+		      struct rtgt_req_info *hello, u32 *arg)
 {
 	memset(hello, 0xa5, sizeof(*hello));
 	*arg = SENTINEL;
@@ -50,7 +50,7 @@ static int decode_req(void **block, const unsigned char *req, size_t len,
 TEST_F(wire, req_features)
 {
 	unsigned char req[RTGT_REQ_MAX];
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	u32 arg;
 
 	for (size_t i = 0; i < EDGES * EDGES; i++) {
@@ -66,7 +66,7 @@ TEST_F(wire, req_features)
 /* REQ: without private data, or with less than the magic, the peer is a plain client */
 TEST_F(wire, req_none)
 {
-	struct rtgt_hello hello = { .features = SENTINEL };
+	struct rtgt_req_info hello = { .features = SENTINEL };
 	u32 arg;
 
 	ASSERT_EQ(0, rtgt_decode_req(NULL, 0, &hello, &arg));
@@ -83,7 +83,7 @@ TEST_F(wire, req_none)
 TEST_F(wire, req_magic)
 {
 	unsigned char req[RTGT_REQ_MAX];
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	u32 arg;
 
 	for (size_t bit = 0; bit <= 32; bit++) {
@@ -101,7 +101,7 @@ TEST_F(wire, req_magic)
 TEST_F(wire, req_version)
 {
 	unsigned char req[RTGT_REQ_MAX];
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	u32 arg;
 
 	memcpy(req, good_req, sizeof(req));
@@ -125,7 +125,7 @@ TEST_F(wire, req_version)
 TEST_F(wire, req_size)
 {
 	static const size_t arrived[] = { REQ_SIZE, REQ_SIZE + 1, RTGT_REQ_MAX - 1, RTGT_REQ_MAX };
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	unsigned char *req;
 	u32 arg;
 
@@ -150,7 +150,7 @@ TEST_F(wire, req_size)
 /* REQ: cut short on the way (iWARP delivers what was sent) it is refused with 16 */
 TEST_F(wire, req_cut)
 {
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	u32 arg;
 
 	for (size_t len = 4; len < REQ_SIZE; len++) {
@@ -247,7 +247,7 @@ TEST_F(wire, rej_ignored)
 	}
 }
 
-#define AT(member)	offsetof(struct rtgt_welcome, member)
+#define AT(member)	offsetof(struct rtgt_rep_info, member)
 
 /* What does not depend on the number of regions, then four of region 0, four of region 1 ... */
 #define REP_FIELDS	(4 + 4 * RTGT_MAX_REGIONS)
@@ -294,7 +294,7 @@ static void empty_rep(unsigned char *rep, u32 nr, size_t size)
 TEST_F(wire, rep_fields)
 {
 	unsigned char want[REP_SIZE], *buf;
-	struct rtgt_welcome w;
+	struct rtgt_rep_info w;
 
 	for (size_t i = 0; i < REP_FIELDS * EDGES; i++) {
 		const struct field f = rep_field(i / EDGES);
@@ -314,7 +314,7 @@ TEST_F(wire, rep_fields)
 }
 
 /* All that fits between none and six regions, each field another value */
-static void full_rep(unsigned char *rep, struct rtgt_welcome *w, u16 nr, size_t size)
+static void full_rep(unsigned char *rep, struct rtgt_rep_info *w, u16 nr, size_t size)
 {
 	memset(w, 0, sizeof(*w));
 	w->nr = nr;
@@ -334,7 +334,7 @@ static void full_rep(unsigned char *rep, struct rtgt_welcome *w, u16 nr, size_t 
 TEST_F(wire, rep_regions)
 {
 	unsigned char want[REP_SIZE], buf[REP_SIZE];
-	struct rtgt_welcome w;
+	struct rtgt_rep_info w;
 
 	for (u16 nr = 0; nr <= RTGT_MAX_REGIONS; nr++) {
 		full_rep(want, &w, nr, REP_SIZE);
@@ -354,7 +354,7 @@ TEST_F(wire, rep_first_bytes)
 		0xa0, 0xb0, 0xc0, 0,
 		0, 0, 0, 1, 0, 0, 0, 0,
 	};
-	const struct rtgt_welcome w = {
+	const struct rtgt_rep_info w = {
 		.nr = 1,
 		.region[0] = { .addr = 0x1122334455660000, .rkey = 0xa0b0c000, .len = 1ull << 32 },
 	};
@@ -368,7 +368,7 @@ TEST_F(wire, rep_first_bytes)
 TEST_F(wire, rep_room)
 {
 	unsigned char filled[REP_SIZE + 1], want[REP_SIZE], *buf;
-	struct rtgt_welcome w;
+	struct rtgt_rep_info w;
 
 	memset(filled, 0x77, sizeof(filled));
 	for (size_t room = 0; room <= sizeof(filled); room++) {
@@ -390,7 +390,7 @@ TEST_F(wire, rep_room)
 /* REP: more regions than it can hold give nothing */
 TEST_F(wire, rep_bad)
 {
-	struct rtgt_welcome w = {};
+	struct rtgt_rep_info w = {};
 	unsigned char buf[RTGT_REP_MAX];
 
 	for (u32 i = RTGT_MAX_REGIONS + 1; i < MANY; i++) {

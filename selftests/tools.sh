@@ -152,18 +152,11 @@ example_client() {
 }
 
 examples() {
-	CM_PORT=$((20000 + CASE_INDEX * 32))
-	background server on_target "$HERE/machine.sh" hold rtgt-example-server -a "$RTGT_TARGET_ADDR" "$CM_PORT"
-	wait_until 10 server_listens
+	example_server
 	rtgt-example-client "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1
 	grep -q "client-wrote-this" "$WORK/text" || fail "$(<"$WORK/text")"
 	said server "client-wrote-this"
 	finish server || :
-}
-
-server_listens() {
-	on_target rdma resource show cm_id >"$WORK/cm_id"
-	grep -q "state LISTEN .* src-addr $RTGT_TARGET_ADDR:$CM_PORT " "$WORK/cm_id"
 }
 
 tcase json "rtgt -j show tells ports, regions, connections and counters" shown_as_json

@@ -51,15 +51,15 @@ TEST_F(wire, requests)
 		u64 wide = edge(i, 8);
 		u32 word = (u32)edge(i, 4);
 
-		rtgt_wire_msg(&m.head, RTGT_MSG_CHECKSUM, word, sizeof(m.range));
-		rtgt_wire_range(&m.range, word, wide, ~wide);
+		rtgt_encode_msg(&m.head, RTGT_MSG_CHECKSUM, word, sizeof(m.range));
+		rtgt_encode_range(&m.range, word, wide, ~wide);
 		ASSERT_EQ(RTGT_OK, rtgt_decode_msg(&m, HEAD + 24, &rq));
 		ASSERT_EQ(word, rq.tag);
 		ASSERT_EQ(word, rq.region);
 		ASSERT_EQ(wide, rq.offset);
 		ASSERT_EQ(~wide, rq.count);
-		rtgt_wire_msg(&m.head, RTGT_MSG_PULL, ~word, sizeof(m.xfer));
-		rtgt_wire_xfer(&m.xfer, word, wide, ~wide, wide ^ 0xff, ~word);
+		rtgt_encode_msg(&m.head, RTGT_MSG_PULL, ~word, sizeof(m.xfer));
+		rtgt_encode_xfer(&m.xfer, word, wide, ~wide, wide ^ 0xff, ~word);
 		ASSERT_EQ(RTGT_OK, rtgt_decode_msg(&m, HEAD + 32, &rq));
 		ASSERT_EQ(~word, rq.tag);
 		ASSERT_EQ(word, rq.region);
@@ -67,8 +67,8 @@ TEST_F(wire, requests)
 		ASSERT_EQ(~wide, rq.count);
 		ASSERT_EQ(wide ^ 0xff, rq.addr);
 		ASSERT_EQ(~word, rq.rkey);
-		rtgt_wire_msg(&m.head, RTGT_MSG_EXTENTS, word, sizeof(m.query));
-		rtgt_wire_query(&m.query, word, ~word, word ^ 0xff);
+		rtgt_encode_msg(&m.head, RTGT_MSG_EXTENTS, word, sizeof(m.query));
+		rtgt_encode_query(&m.query, word, ~word, word ^ 0xff);
 		ASSERT_EQ(RTGT_OK, rtgt_decode_msg(&m, HEAD + 16, &rq));
 		ASSERT_EQ(word, rq.region);
 		ASSERT_EQ(~word, rq.offset);
@@ -91,8 +91,8 @@ TEST_F(wire, request_bytes)
 	} RTGT_PACKED m;
 
 	memset(&m, 0xff, sizeof(m));
-	rtgt_wire_msg(&m.head, RTGT_MSG_PUSH, 0xcafe0001, sizeof(m.xfer));
-	rtgt_wire_xfer(&m.xfer, 3, 0x0102030405060708, 0x1112131415161718, 0x2122232425262728,
+	rtgt_encode_msg(&m.head, RTGT_MSG_PUSH, 0xcafe0001, sizeof(m.xfer));
+	rtgt_encode_xfer(&m.xfer, 3, 0x0102030405060708, 0x1112131415161718, 0x2122232425262728,
 		       0xa0b0c0d0);
 	ASSERT_EQ(sizeof(want), sizeof(m));
 	EXPECT_EQ(0, memcmp(want, &m, sizeof(want)));
@@ -116,10 +116,10 @@ static const struct field ack_fields[] = {
 };
 
 static const struct field region_fields[] = {
-	{ "addr", 16, 8, AT(mem.addr), 8 },
-	{ "rkey", 24, 4, AT(mem.rkey), 4 },
-	{ "len", 28, 8, AT(mem.len), 8 },
-	{ "access", 36, 4, AT(mem.access), 4 },
+	{ "addr", 16, 8, AT(region.addr), 8 },
+	{ "rkey", 24, 4, AT(region.rkey), 4 },
+	{ "len", 28, 8, AT(region.len), 8 },
+	{ "access", 36, 4, AT(region.access), 4 },
 };
 
 /* Without the number of entries, which must be there: see extents */
@@ -213,7 +213,7 @@ TEST_F(wire, reply_extents)
 {
 	unsigned char msg[HEAD + 16 + 3 * 20];
 	struct rtgt_reply reply;
-	struct rtgt_mem mem;
+	struct rtgt_region_info mem;
 
 	for (size_t body = 16; body <= sizeof(msg) - HEAD; body++) {
 		for (u32 i = 0; i < MANY; i++) {
@@ -240,7 +240,7 @@ TEST_F(wire, reply_extents)
 		put(msg, at + 8, 4, edge(i % EDGES, 4));
 		put(msg, at + 12, 8, ~edge(i % EDGES, 8));
 		ASSERT_EQ(0, decode_reply(&self->block, msg, sizeof(msg), &reply, &self->err));
-		mem = rtgt_wire_extent(&reply, i / EDGES, 7);
+		mem = rtgt_decode_extent(&reply, i / EDGES, 7);
 		ASSERT_EQ(edge(i % EDGES, 8), mem.addr);
 		ASSERT_EQ(edge(i % EDGES, 4), mem.rkey);
 		ASSERT_EQ(~edge(i % EDGES, 8), mem.len);

@@ -46,19 +46,19 @@ static bool told(const struct rtgt_err *err, int ret)
 TEST_F(wire, make_req)
 {
 	static const unsigned char want[16] = { 'R', 'T', 'G', 'T', 0, 1, 0, 16 };
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	struct rtgt_req req;
 	u32 arg;
 
 	memset(&req, 0xff, sizeof(req));
-	rtgt_wire_req(&req);
+	rtgt_encode_req(&req);
 	ASSERT_EQ(sizeof(want), sizeof(req));
 	EXPECT_EQ(0, memcmp(want, &req, sizeof(want)));
 	EXPECT_EQ(0, rtgt_decode_req(&req, sizeof(req), &hello, &arg));
 	EXPECT_FALSE(hello.plain);
 }
 
-#define AT(member)	offsetof(struct rtgt_peer, member)
+#define AT(member)	offsetof(struct rtgt_rep_info, member)
 
 /* What does not depend on the number of regions, then four of region 0, four of region 1 ... */
 #define REP_FIELDS	(4 + 4 * RTGT_MAX_REGIONS)
@@ -67,7 +67,7 @@ static struct field rep_field(size_t i)
 {
 	static const struct field head[] = {
 		{ "features", 28, 4, AT(features), 4 },
-		{ "recv_depth", 38, 2, AT(recv_depth), 4 },
+		{ "recv_depth", 38, 2, AT(recv_depth), 2 },
 		{ "recv_size", 40, 4, AT(recv_size), 4 },
 		{ "conn_id", 44, 4, AT(conn_id), 4 },
 	};
@@ -100,7 +100,7 @@ static void empty_rep(unsigned char *rep, u32 nr, size_t size)
 	put(rep, 36, 2, nr);
 }
 
-static int decode_rep(void **block, const unsigned char *rep, size_t len, struct rtgt_peer *peer,
+static int decode_rep(void **block, const unsigned char *rep, size_t len, struct rtgt_rep_info *peer,
 		      struct rtgt_err *err)
 {
 	memset(peer, 0xa5, sizeof(*peer));
@@ -112,7 +112,7 @@ static int decode_rep(void **block, const unsigned char *rep, size_t len, struct
 TEST_F(wire, rep_fields)
 {
 	unsigned char rep[RTGT_REP_MAX];
-	struct rtgt_peer peer;
+	struct rtgt_rep_info peer;
 
 	for (size_t i = 0; i < REP_FIELDS * EDGES; i++) {
 		const struct field f = rep_field(i / EDGES);
@@ -134,7 +134,7 @@ TEST_F(wire, rep_fields)
 		}
 		ASSERT_TRUE(peer.rtgt);
 		ASSERT_EQ(RTGT_VERSION, peer.version);
-		ASSERT_EQ(RTGT_MAX_REGIONS, peer.nr_regions);
+		ASSERT_EQ(RTGT_MAX_REGIONS, peer.nr);
 	}
 }
 
@@ -146,7 +146,7 @@ TEST_F(wire, rep_regions)
 		REP_SIZE - 1, REP_SIZE, RTGT_REP_MAX,
 	};
 	unsigned char rep[RTGT_REP_MAX];
-	struct rtgt_peer peer;
+	struct rtgt_rep_info peer;
 
 	for (size_t i = 0; i < ARRAY_SIZE(arrived); i++) {
 		for (u32 n = 0; n < 16 * (RTGT_REP_MAX + 2); n++) {
@@ -161,7 +161,7 @@ TEST_F(wire, rep_regions)
 				TH_LOG("%u regions in %u of %zu: %d", nr, size, arrived[i], ret);
 			}
 			ASSERT_EQ(good, peer.rtgt);
-			ASSERT_EQ(good ? nr : 0, peer.nr_regions);
+			ASSERT_EQ(good ? nr : 0, peer.nr);
 		}
 	}
 }
@@ -170,7 +170,7 @@ TEST_F(wire, rep_regions)
 TEST_F(wire, rep_huge)
 {
 	unsigned char rep[RTGT_REP_MAX];
-	struct rtgt_peer peer;
+	struct rtgt_rep_info peer;
 
 	for (u32 i = 0; i < MANY; i++) {
 		u32 n = many(i, 2);
@@ -188,7 +188,7 @@ TEST_F(wire, rep_huge)
 TEST_F(wire, rep_version)
 {
 	unsigned char rep[RTGT_REP_MAX];
-	struct rtgt_peer peer;
+	struct rtgt_rep_info peer;
 	char text[16];
 
 	for (u32 i = 0; i < MANY; i++) {
@@ -209,7 +209,7 @@ TEST_F(wire, rep_version)
 TEST_F(wire, rep_cut)
 {
 	unsigned char rep[RTGT_REP_MAX];
-	struct rtgt_peer peer;
+	struct rtgt_rep_info peer;
 
 	for (size_t len = 0; len <= REP_SIZE; len++) {
 		int ret;
@@ -223,12 +223,12 @@ TEST_F(wire, rep_cut)
 			ASSERT_TRUE(told(&self->err, ret)) {
 				TH_LOG("%zu bytes", len);
 			}
-			ASSERT_EQ(0, peer.nr_regions);
+			ASSERT_EQ(0, peer.nr);
 			continue;
 		}
 		ASSERT_EQ(0, ret);
 		ASSERT_EQ(len == REP_SIZE, peer.rtgt);
-		ASSERT_EQ(len == REP_SIZE ? RTGT_MAX_REGIONS : 1, peer.nr_regions);
+		ASSERT_EQ(len == REP_SIZE ? RTGT_MAX_REGIONS : 1, peer.nr);
 		ASSERT_EQ(0x1122334455667788, peer.region[0].addr);
 		ASSERT_EQ(0xa0b0c0d0, peer.region[0].rkey);
 		ASSERT_EQ(len < 20 ? 0 : 0x0102030405060708, peer.region[0].len) {
@@ -241,7 +241,7 @@ TEST_F(wire, rep_cut)
 TEST_F(wire, rep_plain)
 {
 	unsigned char rep[RTGT_REP_MAX] = {};
-	struct rtgt_peer peer;
+	struct rtgt_rep_info peer;
 
 	EXPECT_EQ(-EPROTO, rtgt_wire_rep(&peer, NULL, 0, &self->err));
 	EXPECT_EQ(-EPROTO, decode_rep(&self->block, rep, RTGT_REP_MAX, &peer, &self->err));
@@ -250,7 +250,7 @@ TEST_F(wire, rep_plain)
 		rep[bit / 8] = (unsigned char)(1u << bit % 8);
 		ASSERT_EQ(0, decode_rep(&self->block, rep, 12, &peer, &self->err));
 		ASSERT_FALSE(peer.rtgt);
-		ASSERT_EQ(1, peer.nr_regions);
+		ASSERT_EQ(1, peer.nr);
 		ASSERT_EQ(RTGT_ACCESS_READ | RTGT_ACCESS_WRITE, peer.region[0].access);
 		rep[bit / 8] = 0;
 	}
@@ -261,7 +261,7 @@ TEST_F(wire, rep_plain)
 		rep[20 + bit / 8] ^= 1u << bit % 8;
 		ASSERT_EQ(0, decode_rep(&self->block, rep, RTGT_REP_MAX, &peer, &self->err));
 		ASSERT_FALSE(peer.rtgt);
-		ASSERT_EQ(1, peer.nr_regions);
+		ASSERT_EQ(1, peer.nr);
 		ASSERT_EQ(0, peer.features);
 	}
 }
@@ -270,11 +270,11 @@ TEST_F(wire, rep_plain)
 TEST_F(wire, rep_round)
 {
 	unsigned char rep[RTGT_REP_MAX];
-	struct rtgt_welcome w = {};
-	struct rtgt_peer peer;
+	struct rtgt_rep_info w = {};
+	struct rtgt_rep_info peer;
 
 	for (u16 nr = 0; nr <= RTGT_MAX_REGIONS; nr++) {
-		w = (struct rtgt_welcome) {
+		w = (struct rtgt_rep_info) {
 			.features = 0x80000001, .recv_size = 0x80000002, .conn_id = 0x80000003,
 			.recv_depth = 0x8004, .nr = nr,
 		};
@@ -290,7 +290,7 @@ TEST_F(wire, rep_round)
 		ASSERT_EQ(w.recv_size, peer.recv_size);
 		ASSERT_EQ(w.conn_id, peer.conn_id);
 		ASSERT_EQ(w.recv_depth, peer.recv_depth);
-		ASSERT_EQ(nr, peer.nr_regions);
+		ASSERT_EQ(nr, peer.nr);
 		for (u32 i = 0; i < nr; i++) {
 			ASSERT_EQ(w.region[i].addr, peer.region[i].addr);
 			ASSERT_EQ(w.region[i].len, peer.region[i].len);
@@ -301,7 +301,7 @@ TEST_F(wire, rep_round)
 			continue;
 		ASSERT_EQ(REP_SHORT, rtgt_encode_rep(rep, RTGT_REP_UD_MAX, &w));
 		ASSERT_EQ(0, decode_rep(&self->block, rep, REP_SHORT, &peer, &self->err));
-		ASSERT_EQ(nr, peer.nr_regions);
+		ASSERT_EQ(nr, peer.nr);
 	}
 }
 

@@ -94,7 +94,7 @@ static int prepare(struct link *l, const struct option *o, struct rtgt_err *err)
 	struct rtgt_reply reply;
 	int ret = 0;
 
-	rtgt_wire_range(&range, (uint32_t)o->region, 0, 0);
+	rtgt_encode_range(&range, (uint32_t)o->region, 0, 0);
 	if (o->revoke)
 		ret = ask(l, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, err);
 	for (long long i = 0; i < o->withhold && !ret; i++)
@@ -105,11 +105,11 @@ static int prepare(struct link *l, const struct option *o, struct rtgt_err *err)
 }
 
 /* The work request as asked for; the local bytes are ready when it is */
-static int make_wr(struct link *l, const struct rtgt_peer *peer, const struct option *o,
+static int make_wr(struct link *l, const struct rtgt_rep_info *peer, const struct option *o,
 		   const struct op *op, struct rtgt_wr *wr)
 {
-	const struct rtgt_mem *mem = &peer->region[o->region];
-	const struct rtgt_mem *key = o->key_of < 0 ? mem : &peer->region[o->key_of];
+	const struct rtgt_region_info *mem = &peer->region[o->region];
+	const struct rtgt_region_info *key = o->key_of < 0 ? mem : &peer->region[o->key_of];
 
 	*wr = (struct rtgt_wr) {
 		.id = SEND_ID, .opcode = op->opcode, .mr = &l->buf, .imm = (uint32_t)o->imm,
@@ -189,7 +189,7 @@ int cmd_access(const struct option *o)
 	if (!op)
 		return 1;
 	if (open_link(&l, o, &err) || neighbour_open(&next, o, &err) || prepare(&l, o, &err) ||
-	    o->region >= l.peer.nr_regions || o->key_of >= (long long)l.peer.nr_regions ||
+	    o->region >= l.peer.nr || o->key_of >= (long long)l.peer.nr ||
 	    make_wr(&l, o->other ? &next.link.peer : &l.peer, o, op, &wr) || tap_open(&tap))
 		goto out;
 	ret = post(&l, &wr, &err);

@@ -47,14 +47,14 @@ static int run(struct link *l, const struct option *o, struct rtgt_err *err)
 		return -1;
 	printf("wc=%s ", wc_name(wc.status));
 	print_reply(&reply, o);
-	rtgt_wire_range(&range, 0, 0, 0);
+	rtgt_encode_range(&range, 0, 0, 0);
 	for (long long i = 0; i < o->rotate; i++)
 		if (ask(l, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, err))
 			return -1;
 	if (o->rotate) {
-		printf("other=%d same_addr=%d\n", reply.mem.rkey != old,
-		       reply.mem.addr == l->peer.region[0].addr);
-		if (write_with(l, o, "new", reply.mem.rkey, err))
+		printf("other=%d same_addr=%d\n", reply.region.rkey != old,
+		       reply.region.addr == l->peer.region[0].addr);
+		if (write_with(l, o, "new", reply.region.rkey, err))
 			return -1;
 	}
 	fflush(stdout);

@@ -32,7 +32,7 @@ static int open_client(struct rtgt_client *c, const struct option *o, struct rtg
 	};
 	int ret = rtgt_client_open(c, &param, err);
 
-	if (ret || o->region < c->peer.nr_regions)
+	if (ret || o->region < c->peer.nr)
 		return ret;
 	rtgt_client_close(c);
 	return rtgt_fail(err, ENOENT, "no region %lld", o->region);
@@ -42,7 +42,7 @@ static int open_client(struct rtgt_client *c, const struct option *o, struct rtg
 static void print_layout(const struct rtgt_client *c, const struct option *o, const char *prefix)
 {
 	const struct rtgt_layout *layout = &c->layout[o->region];
-	const struct rtgt_mem *mem = layout->extent ? layout->extent : &c->peer.region[o->region];
+	const struct rtgt_region_info *mem = layout->extent ? layout->extent : &c->peer.region[o->region];
 
 	printf("%sextents=%u %ssize=%llu\n", prefix, layout->nr, prefix,
 	       (unsigned long long)layout->size);

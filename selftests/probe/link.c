@@ -22,7 +22,7 @@ static uint8_t make_req(const struct option *o, uint8_t *data)
 
 	if (o->plain)
 		return 0;
-	rtgt_wire_req(&req);
+	rtgt_encode_req(&req);
 	if (o->magic >= 0)
 		req.magic = htobe32((uint32_t)o->magic);
 	if (o->version >= 0)

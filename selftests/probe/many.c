@@ -112,7 +112,7 @@ static int burst(struct link *l, int n)
 	int alive = 0;
 
 	for (int i = 0; i < n; i++) {
-		rtgt_wire_msg((void *)l[i].buf.buf, RTGT_MSG_ECHO, (uint32_t)i, 0);
+		rtgt_encode_msg((void *)l[i].buf.buf, RTGT_MSG_ECHO, (uint32_t)i, 0);
 		wr.mr = &l[i].buf;
 		if (!l[i].cm.connected || rtgt_qp_post(&l[i].qp, &wr, &err))
 			complain("burst", &err);

@@ -12,7 +12,7 @@
 /* CRC-32 of the first bytes of its first region; 0 is not to be had */
 static int look_at(struct link *l, uint32_t *crc, struct rtgt_err *err)
 {
-	const struct rtgt_mem *mem = &l->peer.region[0];
+	const struct rtgt_region_info *mem = &l->peer.region[0];
 	struct rtgt_wr wr = {
 		.id = SEND_ID, .opcode = IBV_WR_RDMA_READ, .mr = &l->buf,
 		.remote_addr = mem->addr, .rkey = mem->rkey,

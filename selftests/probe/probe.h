@@ -43,7 +43,7 @@ struct link {
 	struct rtgt_cm cm;
 	struct rtgt_qp qp;
 	struct rtgt_mr buf, recv;
-	struct rtgt_peer peer;
+	struct rtgt_rep_info peer;
 	bool answered, watched;
 	struct ibv_wc answer;
 };

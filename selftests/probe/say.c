@@ -65,12 +65,12 @@ const char *reason_name(unsigned int reason)
 
 void print_rep(const struct link *l)
 {
-	const struct rtgt_peer *p = &l->peer;
+	const struct rtgt_rep_info *p = &l->peer;
 
 	printf("rtgt=%d features=%u regions=%u recv_depth=%u recv_size=%u conn_id=%u rep_len=%u\n",
-	       p->rtgt, p->features, p->nr_regions, p->recv_depth, p->recv_size, p->conn_id,
+	       p->rtgt, p->features, p->nr, p->recv_depth, p->recv_size, p->conn_id,
 	       l->cm.rep_len);
-	for (uint32_t i = 0; i < p->nr_regions; i++)
+	for (uint32_t i = 0; i < p->nr; i++)
 		printf("addr%u=0x%llx rkey%u=0x%x len%u=%llu access%u=%u\n", i,
 		       (unsigned long long)p->region[i].addr, i, p->region[i].rkey, i,
 		       (unsigned long long)p->region[i].len, i, p->region[i].access);

@@ -22,18 +22,18 @@ static void make_body(void *to, const struct option *o)
 	switch (o->msg_op) {
 	case RTGT_MSG_CHECKSUM:
 	case RTGT_MSG_REVOKE:
-		rtgt_wire_range(&body.range, (uint32_t)o->region, (uint64_t)o->offset,
+		rtgt_encode_range(&body.range, (uint32_t)o->region, (uint64_t)o->offset,
 				(uint64_t)o->count);
 		len = sizeof(body.range);
 		break;
 	case RTGT_MSG_PULL:
 	case RTGT_MSG_PUSH:
-		rtgt_wire_xfer(&body.xfer, (uint32_t)o->region, (uint64_t)o->offset,
+		rtgt_encode_xfer(&body.xfer, (uint32_t)o->region, (uint64_t)o->offset,
 			       (uint64_t)o->count, (uint64_t)o->addr, (uint32_t)o->rkey);
 		len = sizeof(body.xfer);
 		break;
 	case RTGT_MSG_EXTENTS:
-		rtgt_wire_query(&body.query, (uint32_t)o->region, (uint32_t)o->offset,
+		rtgt_encode_query(&body.query, (uint32_t)o->region, (uint32_t)o->offset,
 				(uint32_t)o->count);
 		len = sizeof(body.query);
 		break;
@@ -53,7 +53,7 @@ size_t make_msg(const struct link *l, const struct option *o)
 
 	rtgt_pattern_fill(msg + 1, (size_t)o->body, (uint64_t)o->seed);
 	make_body(msg + 1, o);
-	rtgt_wire_msg(msg, (enum rtgt_op)o->msg_op, (uint32_t)o->tag, (uint32_t)o->body);
+	rtgt_encode_msg(msg, (enum rtgt_op)o->msg_op, (uint32_t)o->tag, (uint32_t)o->body);
 	msg->version = (uint8_t)o->msg_version;
 	msg->arg = htobe32((uint32_t)o->arg);
 	if (o->msg_len >= 0)
@@ -81,7 +81,7 @@ int ask(struct link *l, enum rtgt_op op, const void *body, uint32_t len, struct 
 	struct rtgt_msg *msg = (void *)l->buf.buf;
 	struct ibv_wc wc;
 
-	rtgt_wire_msg(msg, op, 0, len);
+	rtgt_encode_msg(msg, op, 0, len);
 	memcpy(msg + 1, body, len);
 	if (exchange(l, sizeof(*msg) + len, &wc, reply, err))
 		return -1;
@@ -101,7 +101,7 @@ bool echo(struct link *l, uint32_t tag)
 	struct rtgt_err err;
 	struct ibv_wc wc;
 
-	rtgt_wire_msg(msg, RTGT_MSG_ECHO, tag, 0);
+	rtgt_encode_msg(msg, RTGT_MSG_ECHO, tag, 0);
 	if (exchange(l, sizeof(*msg), &wc, &reply, &err))
 		return complain("echo", &err), false;
 	return wc.status == IBV_WC_SUCCESS && reply.op == RTGT_MSG_ECHO &&

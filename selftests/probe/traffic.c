@@ -71,8 +71,8 @@ static int ask_for_key(struct traffic *t, struct rtgt_err *err)
 	};
 
 	t->asked = true;
-	rtgt_wire_range(&range, 0, 0, 0);
-	rtgt_wire_msg(msg, RTGT_MSG_REVOKE, 0, sizeof(range));
+	rtgt_encode_range(&range, 0, 0, 0);
+	rtgt_encode_msg(msg, RTGT_MSG_REVOKE, 0, sizeof(range));
 	memcpy(msg + 1, &range, sizeof(range));
 	return rtgt_qp_post(&t->link.qp, &wr, err);
 }

@@ -43,7 +43,7 @@ int cmd_unheard(const struct option *o)
 	}
 	for (uint32_t i = 0; i < 2 && !ret; i++) {
 		msg = (void *)l.buf.buf;
-		rtgt_wire_msg(msg, RTGT_MSG_ECHO, ECHO_TAG + i, 0);
+		rtgt_encode_msg(msg, RTGT_MSG_ECHO, ECHO_TAG + i, 0);
 		ret = post(&l, sizeof(*msg), &wc, &err);
 	}
 	if (!ret)

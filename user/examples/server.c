@@ -2,12 +2,12 @@
 /*
  * The smallest server: expose some memory to one client and show what it wrote.
  *
- *	server [-a ADDRESS] [PORT] [--loop]
+ *	server [-a ADDRESS] [PORT] [--loop] [--no-len]
  *
  * It registers a buffer for remote READ and WRITE and gives the client, in the
  * private data of its answer to the connect, what reaches it:
  *
- *	{ be64 addr, be32 rkey, be64 len }	20 bytes
+ *	{ be64 addr, be32 rkey, be64 len }	20 bytes; 12 with --no-len
  *
  * From then on it does nothing: no receive, no completion, no copy.  The client
  * says it is done by disconnecting.
@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,8 +91,11 @@ static void destroy_conn(struct conn *c)
 	memset(c, 0, sizeof(*c));
 }
 
-/* @reads: READs the client wants to have under way, from its request */
-static void accept_conn(struct conn *c, uint8_t reads)
+/*
+ * @reads: READs the client wants to have outstanding, from its request
+ * @cap_len: bytes of the capability to send
+ */
+static void accept_conn(struct conn *c, uint8_t reads, uint8_t cap_len)
 {
 	struct capability cap = {
 		.addr = htobe64((uintptr_t)c->mr->addr),
@@ -99,7 +103,7 @@ static void accept_conn(struct conn *c, uint8_t reads)
 		.len = htobe64(c->mr->length),
 	};
 	struct rdma_conn_param param = {
-		.private_data = &cap, .private_data_len = sizeof(cap),
+		.private_data = &cap, .private_data_len = cap_len,
 		.responder_resources = reads, .rnr_retry_count = 7,
 	};
 
@@ -118,7 +122,7 @@ static void show(const char *buffer)
 }
 
 /* Serve until a client was there from connect to disconnect */
-static void serve_one(struct rdma_event_channel *channel, char *buffer)
+static void serve_one(struct rdma_event_channel *channel, char *buffer, uint8_t cap_len)
 {
 	struct rdma_cm_event *ev;
 	struct conn c = { };
@@ -145,7 +149,7 @@ static void serve_one(struct rdma_event_channel *channel, char *buffer)
 		} else if (event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 			memset(buffer, 0, BUFFER_LEN);
 			make_conn(&c, id, buffer);
-			accept_conn(&c, reads);
+			accept_conn(&c, reads, cap_len);
 		} else if (id == c.id && event != RDMA_CM_EVENT_ESTABLISHED) {
 			/* DISCONNECTED, or an error before: both end this client's visit */
 			done = event == RDMA_CM_EVENT_DISCONNECTED;
@@ -183,16 +187,19 @@ static struct rdma_cm_id *listen_on(struct rdma_event_channel *channel, const ch
 
 int main(int argc, char **argv)
 {
-	static const char usage[] = "Usage: server [-a ADDRESS] [PORT] [--loop]\n";
+	static const char usage[] = "Usage: server [-a ADDRESS] [PORT] [--loop] [--no-len]\n";
 	static char buffer[BUFFER_LEN] __attribute__((aligned(4096)));
 	const char *address = "0.0.0.0", *port = DEFAULT_PORT;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
+	uint8_t cap_len = sizeof(struct capability);
 	bool loop = false;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--loop")) {
 			loop = true;
+		} else if (!strcmp(argv[i], "--no-len")) {
+			cap_len = offsetof(struct capability, len);
 		} else if (!strcmp(argv[i], "-a") && i + 1 < argc) {
 			address = argv[++i];
 		} else if (argv[i][0] != '-') {
@@ -212,7 +219,7 @@ int main(int argc, char **argv)
 	listener = listen_on(channel, address, port);
 	printf("listening on %s port %s\n", address, port);
 	do {
-		serve_one(channel, buffer);
+		serve_one(channel, buffer, cap_len);
 	} while (loop);
 	rdma_destroy_id(listener);
 	rdma_destroy_event_channel(channel);

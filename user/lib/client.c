@@ -28,7 +28,7 @@
 static void log_peer(const struct rtgt_client *c)
 {
 	const struct rtgt_log *log = c->cm.param.log;
-	const struct rtgt_peer *p = &c->peer;
+	const struct rtgt_rep_info *p = &c->peer;
 	char access[32];
 
 	if (!log)
@@ -40,8 +40,8 @@ static void log_peer(const struct rtgt_client *c)
 			 p->recv_depth);
 	else
 		rtgt_log(log, "rep", "a plain capability, no rtgt magic behind it");
-	for (uint32_t i = 0; i < p->nr_regions; i++) {
-		const struct rtgt_mem *mem = &p->region[i];
+	for (uint32_t i = 0; i < p->nr; i++) {
+		const struct rtgt_region_info *mem = &p->region[i];
 
 		rtgt_access_str(mem->access, access, sizeof(access));
 		rtgt_log(log, "rep", "region %u: remote addr 0x%llx rkey 0x%x len %llu access %s",
@@ -55,7 +55,7 @@ static uint32_t reply_body(const struct rtgt_client *c, uint32_t body)
 {
 	uint32_t list = c->peer.recv_size - (uint32_t)sizeof(struct rtgt_msg);
 
-	for (uint32_t i = 0; i < c->peer.nr_regions; i++)
+	for (uint32_t i = 0; i < c->peer.nr; i++)
 		if (c->peer.region[i].access & RTGT_ACCESS_MORE && body < list)
 			body = list < LIST_BODY ? list : LIST_BODY;
 	return body;
@@ -116,7 +116,7 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 	c->head = param->cm.transport == RTGT_UD ? RTGT_GRH : 0;
 	c->sges = param->sges;
 	c->flags = param->flags;
-	rtgt_wire_req(&req);
+	rtgt_encode_req(&req);
 	ret = rtgt_cm_resolve(&c->cm, &param->cm, err);
 	if (!ret)
 		ret = rtgt_qp_create(&c->qp, &c->cm, &qp, err);

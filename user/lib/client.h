@@ -49,7 +49,7 @@ struct rtgt_client_param {
 struct rtgt_layout {
 	uint64_t size;
 	uint32_t nr;
-	struct rtgt_mem *extent;
+	struct rtgt_region_info *extent;
 };
 
 /**
@@ -73,7 +73,7 @@ struct rtgt_layout {
 struct rtgt_client {
 	struct rtgt_cm cm;
 	struct rtgt_qp qp;
-	struct rtgt_peer peer;
+	struct rtgt_rep_info peer;
 	struct rtgt_layout layout[RTGT_MAX_REGIONS];
 	unsigned int depth;
 	uint32_t payload;

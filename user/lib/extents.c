@@ -21,7 +21,7 @@ int rtgt_layout_init(struct rtgt_client *c, struct rtgt_err *err)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < c->peer.nr_regions && !ret; i++) {
+	for (uint32_t i = 0; i < c->peer.nr && !ret; i++) {
 		c->layout[i] = (struct rtgt_layout) { .size = c->peer.region[i].len, .nr = 1 };
 		if (c->peer.rtgt && c->peer.region[i].access & RTGT_ACCESS_MORE)
 			ret = rtgt_client_extents(c, i, err);
@@ -58,8 +58,8 @@ uint32_t rtgt_layout_piece(const struct rtgt_client *c, uint32_t region, uint64_
 			   uint32_t len, uint64_t *addr, uint32_t *rkey)
 {
 	const struct rtgt_layout *layout = &c->layout[region];
-	const struct rtgt_mem *mem = layout->extent ? layout->extent : &c->peer.region[region];
-	const struct rtgt_mem *last = mem + (layout->extent ? layout->nr - 1 : 0);
+	const struct rtgt_region_info *mem = layout->extent ? layout->extent : &c->peer.region[region];
+	const struct rtgt_region_info *last = mem + (layout->extent ? layout->nr - 1 : 0);
 
 	while (mem < last && remote >= mem->len)
 		remote -= mem++->len;

@@ -111,7 +111,7 @@ struct json_object *rtgt_json_facts(const struct rtgt_facts *f)
 
 static struct json_object *json_region(const struct rtgt_client *c, uint32_t index)
 {
-	const struct rtgt_mem *mem = &c->peer.region[index];
+	const struct rtgt_region_info *mem = &c->peer.region[index];
 	struct json_object *o = json_object_new_object();
 
 	rtgt_json_int(o, "index", index);
@@ -153,7 +153,7 @@ struct json_object *rtgt_json_client(const struct rtgt_client *c)
 	struct json_object *o = json_object_new_object();
 	struct json_object *regions = json_object_new_array();
 	struct json_object *times = json_object_new_object();
-	const struct rtgt_peer *p = &c->peer;
+	const struct rtgt_rep_info *p = &c->peer;
 
 	rtgt_json_str(o, "protocol", p->rtgt ? "rtgt" : "plain");
 	rtgt_json_str(o, "transport", rtgt_transport_str(c->cm.param.transport));
@@ -165,7 +165,7 @@ struct json_object *rtgt_json_client(const struct rtgt_client *c)
 		rtgt_json_int(o, "recv_depth", p->recv_depth);
 		rtgt_json_bool(o, "private", p->features & RTGT_F_PRIVATE);
 	}
-	for (uint32_t i = 0; i < p->nr_regions; i++)
+	for (uint32_t i = 0; i < p->nr; i++)
 		json_object_array_add(regions, json_region(c, i));
 	json_object_object_add(o, "regions", regions);
 	json_object_object_add(o, "posted", json_posted(&c->qp));

@@ -27,7 +27,7 @@ static int ask(struct rtgt_client *c, enum rtgt_op op, const struct rtgt_echo *a
 	if (!c->peer.rtgt)
 		return rtgt_fail(err, EOPNOTSUPP,
 				 "the server gave a plain capability: it does not answer SENDs");
-	rtgt_wire_msg((struct rtgt_msg *)c->tx.buf, op, ++c->tag, as->len);
+	rtgt_encode_msg((struct rtgt_msg *)c->tx.buf, op, ++c->tag, as->len);
 	ret = rtgt_client_expect(c, &recv, err);
 	if (ret)
 		return ret;
@@ -105,7 +105,7 @@ int rtgt_client_checksum(struct rtgt_client *c, uint32_t region, uint64_t offset
 	struct rtgt_took took;
 	int ret;
 
-	rtgt_wire_range(&range, region, offset, len);
+	rtgt_encode_range(&range, region, offset, len);
 	ret = ask_small(c, RTGT_MSG_CHECKSUM, &range, sizeof(range), &reply, &took, err);
 	if (!ret && reply.covered != len)
 		ret = rtgt_fail(err, EPROTO, "the checksum covers %llu bytes, not %llu",
@@ -129,7 +129,7 @@ int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct
 	struct rtgt_reply reply;
 	struct rtgt_xfer xfer;
 
-	rtgt_wire_xfer(&xfer, move->region, move->remote, move->len,
+	rtgt_encode_xfer(&xfer, move->region, move->remote, move->len,
 		       (uintptr_t)move->mr->buf + move->local,
 		       move->window ? move->window->mw->rkey : move->mr->mr->rkey);
 	return ask_small(c, move->op, &xfer, sizeof(xfer), &reply, took, err);
@@ -156,7 +156,7 @@ static int take_extents(struct rtgt_layout *layout, uint32_t at, uint32_t access
 	if (!reply->nr || reply->total != layout->nr || reply->nr > layout->nr - at)
 		return -EPROTO;
 	for (uint32_t i = 0; i < reply->nr; i++) {
-		layout->extent[at + i] = rtgt_wire_extent(reply, i, access);
+		layout->extent[at + i] = rtgt_decode_extent(reply, i, access);
 		if (!layout->extent[at + i].len)
 			return -EPROTO;
 	}
@@ -187,7 +187,7 @@ static int ask_layout(struct rtgt_client *c, uint32_t region, struct rtgt_layout
 	int ret;
 
 	do {
-		rtgt_wire_query(&query, region, at, max);
+		rtgt_encode_query(&query, region, at, max);
 		ret = ask_small(c, RTGT_MSG_EXTENTS, &query, sizeof(query), &reply, &took, err);
 		if (ret)
 			return ret;
@@ -273,18 +273,18 @@ int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *
 	struct rtgt_took took;
 	int ret;
 
-	rtgt_wire_range(&range, region, 0, 0);
+	rtgt_encode_range(&range, region, 0, 0);
 	ret = ask_small(c, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, &took, err);
 	if (ret)
 		return ret;
 	if (c->layout[region].extent) {
-		c->peer.region[region] = reply.mem;
+		c->peer.region[region] = reply.region;
 		return renew_extents(c, region, err);
 	}
-	if (reply.mem.rkey == old)
+	if (reply.region.rkey == old)
 		return rtgt_fail(err, EPROTO, "the target's new rkey is the old one, 0x%x", old);
-	c->peer.region[region] = reply.mem;
+	c->peer.region[region] = reply.region;
 	rtgt_log(c->cm.param.log, "rep", "region %u: rkey 0x%x instead of 0x%x", region,
-		 reply.mem.rkey, old);
+		 reply.region.rkey, old);
 	return 0;
 }

@@ -61,7 +61,7 @@ static void learn(struct flow *f, struct flow_conn *c, uint8_t end, const struct
 void flow_cap_rep(struct flow *f, struct flow_conn *c, const struct pkt *p)
 {
 	const uint8_t *data = pkt_bytes(p, PKT_PRIVATE);
-	struct rtgt_peer peer;
+	struct rtgt_rep_info peer;
 	struct rtgt_err err;
 
 	memset(&peer, 0, sizeof(peer));
@@ -71,7 +71,7 @@ void flow_cap_rep(struct flow *f, struct flow_conn *c, const struct pkt *p)
 	c->is_private = peer.features & RTGT_F_PRIVATE;
 	c->recv_size = peer.recv_size;
 	c->conn_id = peer.conn_id;
-	for (unsigned int i = 0; i < peer.nr_regions; i++) {
+	for (unsigned int i = 0; i < peer.nr; i++) {
 		struct flow_cap cap = {
 			.addr = peer.region[i].addr, .len = peer.region[i].len,
 			.rkey = peer.region[i].rkey, .access = peer.region[i].access,

@@ -128,7 +128,7 @@ void pkt_private_kind(struct pkt *p, unsigned int attr)
 {
 	const uint8_t *b = pkt_bytes(p, PKT_PRIVATE);
 	uint32_t len = p->at[PKT_PRIVATE].len;
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	u32 reason, arg;
 
 	if (!b)

@@ -56,7 +56,7 @@ static int post_recv(struct bw_stream *s, uint64_t place, struct rtgt_err *err)
 static void make_wr(struct bw_stream *s, unsigned int place)
 {
 	const uint32_t len = is_send(s) ? message_size(s) : s->b->m.at.size;
-	const struct rtgt_mem *mem = &s->client.peer.region[s->b->m.region];
+	const struct rtgt_region_info *mem = &s->client.peer.region[s->b->m.region];
 	struct ibv_send_wr *wr = &s->wr[place];
 	struct ibv_sge *sge = &s->sge[place];
 
@@ -136,7 +136,7 @@ static void rdma_refresh(struct bw_stream *s)
 	if (!is_send(s))
 		return;
 	for (unsigned int i = 0; i < s->slots; i++)
-		rtgt_wire_msg((struct rtgt_msg *)(s->mr.buf + (size_t)i * message_size(s)),
+		rtgt_encode_msg((struct rtgt_msg *)(s->mr.buf + (size_t)i * message_size(s)),
 			      RTGT_MSG_ECHO, i, s->b->m.at.size);
 }
 
@@ -230,9 +230,9 @@ static int ask_among_answers(struct bw_stream *s, uint64_t offset, uint32_t len,
 	struct ibv_wc wc;
 	int ret;
 
-	rtgt_wire_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_CHECKSUM, 0,
+	rtgt_encode_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_CHECKSUM, 0,
 		      sizeof(struct rtgt_range));
-	rtgt_wire_range((struct rtgt_range *)rtgt_client_tx(c), s->b->m.region, offset, len);
+	rtgt_encode_range((struct rtgt_range *)rtgt_client_tx(c), s->b->m.region, offset, len);
 	ret = rtgt_qp_post(&c->qp, &wr, err);
 	if (!ret)
 		ret = rtgt_client_wait(c, wr.id, "SEND", &wc, err);

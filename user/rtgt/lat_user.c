@@ -189,7 +189,7 @@ static int verify(struct lat *l, const struct rtgt_mr *mr, struct rtgt_err *err)
 int lat_user_run(struct lat *l, struct rtgt_err *err)
 {
 	struct rtgt_client *c = &l->m.client;
-	const struct rtgt_mem *mem = &c->peer.region[l->m.region];
+	const struct rtgt_region_info *mem = &c->peer.region[l->m.region];
 	const uint32_t size = l->m.at.size;
 	struct rtgt_wr wr = {
 		.id = ID_SEND, .opcode = l->m.at.op->opcode, .len = size,
@@ -215,7 +215,7 @@ int lat_user_run(struct lat *l, struct rtgt_err *err)
 		wr.mr = &c->tx;
 		wr.len += (uint32_t)sizeof(struct rtgt_msg);
 		rtgt_pattern_fill(rtgt_client_tx(c), size, rtgt_now_ns());
-		rtgt_wire_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_ECHO, 1, size);
+		rtgt_encode_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_ECHO, 1, size);
 	}
 	rtgt_wr_prepare(&c->qp, &wr, &sge, &send);
 	give_way_begin(l, &before);

@@ -343,9 +343,9 @@ int measure_open(struct measure *m, const struct rtgt_client_param *param, struc
 			return ret;
 		m->open = true;
 		rtgt_facts_qp(&m->facts, &m->client.qp);
-		if (m->region >= m->client.peer.nr_regions)
+		if (m->region >= m->client.peer.nr)
 			ret = rtgt_fail(err, EINVAL, "region %u: the target has %u", m->region,
-					m->client.peer.nr_regions);
+					m->client.peer.nr);
 	}
 	if (!ret && m->over & 1u << OVER_TCP) {
 		ret = measure_tcp_open(m, &m->tcp, err);
@@ -379,7 +379,7 @@ static void measure_close(struct measure *m)
 int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t room,
 		struct rtgt_err *err)
 {
-	const struct rtgt_mem *mem = &c->peer.region[m->region];
+	const struct rtgt_region_info *mem = &c->peer.region[m->region];
 	const struct measure_op *op = m->at.op;
 
 	if (op->answered && !c->peer.rtgt)

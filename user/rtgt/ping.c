@@ -21,9 +21,6 @@
 #define MANY		100
 #define FEW		10
 
-/* What a server that does not tell its length is taken to have: the walkthrough's 4096 */
-#define PLAIN_LEN	4096
-
 static atomic_bool interrupted;
 
 static void on_signal(int sig)
@@ -162,15 +159,15 @@ static int run_ops(struct ping *p, struct rtgt_err *err)
 
 static int choose_region(struct ping *p, struct rtgt_err *err)
 {
-	const struct rtgt_peer *peer = &p->client.peer;
+	const struct rtgt_rep_info *peer = &p->client.peer;
 
-	if (p->region >= peer->nr_regions && (p->region || p->transport != RTGT_UD))
+	if (p->region >= peer->nr && (p->region || p->transport != RTGT_UD))
 		return rtgt_fail(err, ENOENT, "no region %u: the port has %u, counted from 0",
-				 p->region, peer->nr_regions);
+				 p->region, peer->nr);
 	p->mem = &peer->region[p->region];
 	p->region_len = p->client.layout[p->region].size;
 	if (!p->region_len)
-		p->region_len = p->sweep ? PLAIN_LEN : ping_largest(p);
+		p->region_len = rtgt_region_len(p->mem, p->sweep ? 0 : ping_largest(p));
 	return 0;
 }
 

@@ -124,7 +124,7 @@ struct ping {
 	bool verify, show, debug, quiet, poll, json, pretty;
 
 	struct rtgt_client client;
-	const struct rtgt_mem *mem;
+	const struct rtgt_region_info *mem;
 	uint64_t region_len;
 	struct rtgt_mr tx, rx, list;
 	struct rtgt_window mw;

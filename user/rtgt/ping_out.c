@@ -18,7 +18,7 @@ static bool table(const struct ping *p)
 
 void ping_out_head(const struct ping *p, const struct rtgt_facts *f)
 {
-	const struct rtgt_peer *peer = &p->client.peer;
+	const struct rtgt_rep_info *peer = &p->client.peer;
 	const uint32_t extents = p->client.layout[p->region].nr;
 	char access[32], several[32] = "";
 
@@ -38,7 +38,7 @@ void ping_out_head(const struct ping *p, const struct rtgt_facts *f)
 		printf("endpoint %u: SENDs of up to %u bytes\n", peer->conn_id, peer->recv_size);
 	else if (peer->rtgt)
 		printf("connection %u, region %u of %u: %llu bytes%s, access %s\n", peer->conn_id,
-		       p->region, peer->nr_regions, (unsigned long long)p->region_len, several,
+		       p->region, peer->nr, (unsigned long long)p->region_len, several,
 		       access);
 	else if (p->mem->len)
 		printf("a plain capability: %llu bytes, access not told\n",

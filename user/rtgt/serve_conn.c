@@ -182,7 +182,7 @@ uint32_t serve_reject_reason(int err, uint32_t *arg)
 
 static size_t welcome(const struct serve_conn *c, uint8_t *priv, size_t size)
 {
-	struct rtgt_welcome w = {
+	struct rtgt_rep_info w = {
 		.features = c->s->cfg.private ? RTGT_F_PRIVATE : 0,
 		.recv_size = c->recv_size,
 		.recv_depth = (uint16_t)c->s->cfg.recv_depth,
@@ -320,7 +320,7 @@ static void connect_request(struct server *s, struct rdma_cm_id *id,
 			    const struct rdma_conn_param *req)
 {
 	struct serve_conn *c = serve_conn_create(s);
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	uint32_t why, arg = 0;
 	int ret;
 

@@ -212,7 +212,7 @@ static struct serve_conn *make_endpoint(struct server *s, struct rdma_cm_id *id,
 static void answer(struct serve_conn *c, struct rdma_cm_id *id)
 {
 	uint8_t priv[RTGT_REP_UD_MAX];
-	const struct rtgt_welcome w = {
+	const struct rtgt_rep_info w = {
 		.recv_size = c->recv_size,
 		.recv_depth = (uint16_t)c->s->cfg.recv_depth,
 		.conn_id = c->id,
@@ -231,7 +231,7 @@ static void answer(struct serve_conn *c, struct rdma_cm_id *id)
 void serve_ud_request(struct server *s, struct rdma_cm_id *id, const void *priv, size_t len)
 {
 	struct serve_conn *c = NULL;
-	struct rtgt_hello hello;
+	struct rtgt_req_info hello;
 	uint32_t why, arg = 0;
 
 	why = (uint32_t)rtgt_decode_req(priv, len, &hello, &arg);
