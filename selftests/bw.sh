@@ -199,6 +199,12 @@ write+read 32768 the target's memory has 65536 bytes for 4 connections"
 	fails_with "takes a count" rtgt bw -D 1 --verify all "$RTGT_TARGET_ADDR"
 }
 
+one_connection() {
+	example_server
+	fails_with "does not answer the request for another" \
+		rtgt bw -o write -S 64 -C 10 --timeout 2 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+}
+
 # The server goes while it is measured.
 server_goes() {
 	TCP_PORT=$((30000 + CASE_INDEX))
@@ -267,6 +273,7 @@ more tcase lat-tcp "rtgt lat over RDMA and TCP" lat_tcp
 tcase lat-gives-way "rtgt lat lets the kernel's workers go first" gives_way
 more tcase lat-tcp-poll "likewise, polling" lat_tcp --poll
 tcase why "rtgt bw says what cannot be, and why" says_why
+tcase one-connection "rtgt bw names a server that accepts one connection only" one_connection
 more tcase server-goes "the TCP server disappears" server_goes
 more tcase port-goes "the target disappears" port_goes
 more tcase nonsense "rtgt tcp-serve refuses what is no message of ours" nonsense

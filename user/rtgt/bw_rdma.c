@@ -106,6 +106,11 @@ static int rdma_open(struct bw_stream *s, struct rtgt_err *err)
 	};
 	int ret = rtgt_client_open(&s->client, &param, err);
 
+	/* not the reasons of a first connection: the device has answered that one */
+	if (ret == -ETIMEDOUT && m->open)
+		return rtgt_fail(err, ETIMEDOUT,
+				 "%s holds the first connection and does not answer the request for another: a server for rtgt bw must accept two or more",
+				 m->host);
 	if (ret)
 		return ret;
 	s->open = true;
