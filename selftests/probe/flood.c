@@ -35,8 +35,8 @@ static int post_ops(struct link *l, unsigned int op, long long n, struct rtgt_er
 		.len = sizeof(*msg) + (ranged ? sizeof(range) : 0), .unsignaled = true,
 	};
 
-	rtgt_wire_range(&range, 0, 0, l->peer.region[0].len);
-	rtgt_wire_msg(msg, (enum rtgt_op)op, 0, wr.len - (uint32_t)sizeof(*msg));
+	rtgt_encode_range(&range, 0, 0, l->peer.region[0].len);
+	rtgt_encode_msg(msg, (uint32_t)op, 0, wr.len - (uint32_t)sizeof(*msg));
 	memcpy(msg + 1, &range, wr.len - sizeof(*msg));
 	while (n-- > 0)
 		if (rtgt_qp_post(&l->qp, &wr, err))
@@ -145,7 +145,7 @@ static int start_link(struct link *l, const struct option *o, struct rtgt_err *e
 	int ret;
 
 	memset(l, 0, sizeof(*l));
-	rtgt_wire_req(&req);
+	rtgt_encode_req(&req);
 	conn.private_data = &req;
 	conn.private_data_len = sizeof(req);
 	ret = rtgt_cm_resolve(&l->cm, &to, err);

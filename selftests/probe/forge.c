@@ -126,7 +126,7 @@ static void make_req(struct frame *f, uint32_t from, uint32_t to, uint16_t port,
 	put_at(f, req + REQ_PRIVATE + 2, 0xc000, 2);
 	put_at(f, req + REQ_PRIVATE + 16, from, 4);
 	put_at(f, req + REQ_PRIVATE + 32, to, 4);
-	rtgt_wire_req(&own);
+	rtgt_encode_req(&own);
 	memcpy(f->b + req + REQ_RTGT, &own, sizeof(own));
 	frame_end(f);
 }
@@ -136,7 +136,7 @@ static void make_datagram(struct frame *f, uint32_t from, uint32_t to, uint32_t 
 	struct rtgt_msg msg;
 
 	begin(f, from, to, qpn, UDP_QKEY, nr);
-	rtgt_wire_msg(&msg, RTGT_MSG_ECHO, nr, 0);
+	rtgt_encode_msg(&msg, RTGT_MSG_ECHO, nr, 0);
 	memcpy(f->b + f->len, &msg, sizeof(msg));
 	f->len += sizeof(msg);
 	frame_end(f);
