@@ -101,6 +101,14 @@ peer_limit() {
 	has "$(probe connect)" result=established
 }
 
+# With an SRQ, what completes while the connection is torn down must find it there.
+storm() { # COUNT
+	target_port srq=1 recv_depth=256 region mem size=1M
+	has "$(probe storm threads=24 count="$1" depth=2)" "established=$1"
+	expect_no_connections
+	serves "$CM_PORT"
+}
+
 # A peer invalidates its rkey once.  After 256 more the low eight bits of the key, which are
 # all that changes, are again those: then, too, it can be revoked.
 reused_key() {
@@ -127,6 +135,47 @@ reused_key_shared() {
 	tell peer go
 	finish peer
 	expect_counters invalidations=1 rotations=257
+}
+
+# A peer may hold back the receives it used, but not those of others.
+withheld() {
+	target_port srq=1 recv_depth=4
+	background peer probe flood depth=8
+	said peer ready=1
+	tell peer "7 4"
+	said peer posted=1
+	expect_counters recv_msgs=4
+	has "$(probe send timeout=4)" wc=success status=ok
+	finish peer
+}
+
+# REVOKEs of one peer, half a minute of them, delay no other one's requests and teardown.
+revokes() {
+	local quiet
+	target_port scope=private mr_max=4K recv_depth=512 region mem size=4M
+	background peer probe flood depth=400
+	said peer ready=1
+	target_port
+	quiet=$PORT
+	tell peer "6 400"
+	said peer posted=1
+	serves "$CM_PORT"
+	disables "$quiet"
+	kill -KILL "${BG_PID[peer]}"
+}
+
+# Datagrams whose senders do not exist: for each, the target waits a second for a neighbour
+# that does not answer.  Requests to other ports do not wait for that.
+lost_datagrams() {
+	local lost
+	target_port transport=ud recv_depth=2048 recv_size=256
+	lost=$CM_PORT
+	target_port
+	background crowd "$HERE/probe" "$RTGT_TARGET_ADDR" "$lost" "source=${RTGT_CLIENT_ADDR%.*}.100" \
+		lost file="$RTGT_CLIENT_ADDR" count=2000
+	said crowd sent=2000
+	serves "$CM_PORT"
+	finish crowd
 }
 
 # Four messages that are wrong, as many as there are shared receives.
@@ -222,8 +271,12 @@ tcase half-open "half-open connections end by the target's clock, whatever the R
 tcase half-open-private "half-open connections of a private port end too, and their memory is freed" half_open \
 	scope=private region mem size=1M
 tcase peer-limit "half-open connections of one peer leave the others their share" peer_limit
+more tcase storm "connections with an SRQ that close under requests are not touched any more" storm 2500
 tcase reused-key "an rkey that was invalidated remotely can be revoked when its number comes again" reused_key
 tcase reused-key-shared "clients are served when the number of an invalidated rkey comes again" reused_key_shared
+tcase withheld "a peer that withholds its receives keeps none of the others from theirs" withheld
+tcase revokes "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
+tcase lost-datagrams "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase rping-receives "messages that are no rping client's keep no shared receive" rping_receives
 tcase rping-uc "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud "the service rping cannot be enabled with UD" rping_transport ud

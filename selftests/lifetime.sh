@@ -184,6 +184,37 @@ device_deleted_registering() {
 	has "$(probe access op=write)" wc=success
 }
 
+# While another device's port has more REVOKEs to run than a work queue has workers, a
+# port that has many registrations to undo is disabled, and the device is deleted under it.
+# What the removal queues for the port must not come after the port has freed it, which
+# a debug kernel notices.
+device_deleted_disabling() {
+	local quiet
+	defer bring_back
+	target_port mr_max=4K region mem size=32M
+	quiet=$PORT
+	target_port "addr=$RTGT_CLIENT_ADDR" scope=private mr_max=4K recv_depth=512 region mem size=1M
+	background revoker "$HERE/probe" "$RTGT_CLIENT_ADDR" "$CM_PORT" "source=$RTGT_TARGET_ADDR" flood depth=400
+	said revoker ready=1
+	tell revoker "6 400"
+	said revoker posted=1
+	# it would keep its device, which is the target's
+	kill -KILL "${BG_PID[revoker]}"
+	mrs
+	background disable target attr_set "$CONFIGFS/ports/$quiet/enable" 0
+	wait_until 10 fewer_mrs_than "$MRS" || fail "nothing is undone"
+	delete_device
+	wait_until 15 process_gone "${BG_PID[disable]}" || fail "enable=0 does not end"
+	finish disable
+	bring_back
+	target_port
+	has "$(probe access op=write)" wc=success
+}
+
+fewer_mrs_than() { # NUMBER
+	mrs && ((MRS < $1))
+}
+
 # Again and again: nothing may pile up.
 cycles() {
 	local i
@@ -214,6 +245,7 @@ more tcase rdma-link-wildcard-shared "rdma link delete under a listener on 0.0.0
 tcase rdma-link-idle "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
 more tcase cycles "five ports removed under full traffic, one after the other" cycles
 tcase rdma-link-registering "rdma link delete while a first client's regions are registered" device_deleted_registering
+tcase rdma-link-disabling "rdma link delete while a port is disabled and the target is busy" device_deleted_disabling
 tcase ip-link-bound "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
 more tcase ip-link-wildcard "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
 

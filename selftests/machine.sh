@@ -24,6 +24,8 @@ WAS_AT=/run/rtgt-selftest.at
 # What all limits in time are multiplied by, here and in lib.sh (bounded): how many
 # times slower than usual this kernel is.
 SLOW=${RTGT_SLOW:-1}
+# Far beyond what enable=0 takes, and less than what a timeout adds to it
+DISABLE_MS=4000
 # and what the tool waits for, where the command line does not say
 export RTGT_TIMEOUT=$((10 * SLOW))
 TESTDIR=${BASH_SOURCE[0]%/*}
@@ -145,15 +147,19 @@ attr_set() { # FILE VALUE
 	{ printf '%s\n' "$2" >"$1"; } 2>&1 || complain "$1: \"$2\" was refused"
 }
 
+# One that was slow to stop is removed, too, and the case fails: nothing that a port
+# waits for may take seconds.
 port_del() { # NAME
-	local dir=$CONFIGFS/ports/$1 region
+	local dir=$CONFIGFS/ports/$1 region began=$EPOCHREALTIME took
 	local -a dirs=()
 	[[ -d $dir ]] || return 0
 	echo 0 >"$dir/enable" || return 1
+	took=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
 	for region in "$dir"/regions/*/; do
 		[[ ! -d $region ]] || dirs+=("$region")
 	done
-	rmdir "${dirs[@]}" "$dir"
+	rmdir "${dirs[@]}" "$dir" || return
+	((took < DISABLE_MS * SLOW)) || complain "enable=0 of $1 took $took ms"
 }
 
 ports() {
@@ -281,11 +287,16 @@ read_state() { # DEVICE...
 	for port in "$CONFIGFS"/ports/*; do
 		[[ ! -d $port ]] || STATE+="port ${port##*/}$nl"
 	done
+	# what the module allocated and has not freed: what no port lists may be there still
+	if [[ -r $DEBUGFS/objects ]] && contents "$DEBUGFS/objects"; then
+		STATE+=$TEXT
+	fi
 	look_at resources "$@" && STATE+=$LOOKED
 }
 
 state_is_back() { # DEVICE...
-	contents "$BOOKS" && read_state "$@" && [[ $STATE == "$TEXT" ]]
+	local books
+	contents "$BOOKS" && books=$TEXT && read_state "$@" && [[ $STATE == "$books" ]]
 }
 
 # What "state" can tell is put back: surplus ports go, the module and the devices

@@ -2,15 +2,16 @@
 /*
  * Requests nobody waits for.
  *
- *	flood	opens count=N connections, or as many as it gets, and then sends what the lines of stdin say,
- *		without a look at what is answered: "OP N", N messages of that operation
- *		over each of them.  It ends with stdin
- *	storm	threads=N clients connect, send "depth" ECHOs, a DISCONNECT, an ECHO and
- *		two CHECKSUMs in one go, and leave; count=M times in all
+ *	flood	opens count=N connections, or as many as it gets, and then sends what the
+ *		lines of stdin say, without a look at what is answered: "OP N", N messages
+ *		of that operation over each of them.  It ends with stdin
+ *	storm	threads=N clients connect, send a DISCONNECT and, in one go, "depth" ECHOs
+ *		and a CHECKSUM behind it, and leave; count=M times in all
  *	overtake  sends count=N REQs to the port, opens a connection to another port of
  *		the same host, at=PORT, and prints how many of the N were answered before
  *		that one was
  */
+#include <endian.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,21 +24,27 @@
 #define PLACE		64
 #define PLACES		16
 
-/* Of @op @n, which ask for the whole region where they ask for a range */
+/* Of @op @n, which ask for the whole region and for the longest time */
 static int post_ops(struct link *l, unsigned int op, long long n, struct rtgt_err *err)
 {
 	const size_t at = op % PLACES * PLACE;
 	struct rtgt_msg *msg = (void *)(l->buf.buf + at);
-	const bool ranged = op == RTGT_MSG_CHECKSUM || op == RTGT_MSG_REVOKE;
+	const struct rtgt_withhold withhold = { .ms = htobe32(RTGT_WITHHOLD_MAX_MS) };
 	struct rtgt_range range;
 	struct rtgt_wr wr = {
 		.id = SEND_ID, .opcode = IBV_WR_SEND, .mr = &l->buf, .offset = at,
-		.len = sizeof(*msg) + (ranged ? sizeof(range) : 0), .unsignaled = true,
+		.len = sizeof(*msg), .unsignaled = true,
 	};
 
-	rtgt_encode_range(&range, 0, 0, l->peer.region[0].len);
+	if (op == RTGT_MSG_CHECKSUM || op == RTGT_MSG_REVOKE) {
+		rtgt_encode_range(&range, 0, 0, l->peer.region[0].len);
+		memcpy(msg + 1, &range, sizeof(range));
+		wr.len += sizeof(range);
+	} else if (op == RTGT_MSG_WITHHOLD) {
+		memcpy(msg + 1, &withhold, sizeof(withhold));
+		wr.len += sizeof(withhold);
+	}
 	rtgt_encode_msg(msg, (uint32_t)op, 0, wr.len - (uint32_t)sizeof(*msg));
-	memcpy(msg + 1, &range, wr.len - sizeof(*msg));
 	while (n-- > 0)
 		if (rtgt_qp_post(&l->qp, &wr, err))
 			return -1;
@@ -97,20 +104,30 @@ struct storm {
 	atomic_int left, up;
 };
 
+static int post_storm(struct link *l, const struct option *o, long long nr, struct rtgt_err *err)
+{
+	int ret;
+
+	ret = post_ops(l, RTGT_MSG_ECHO, 1, err);
+	if (!ret)
+		ret = post_ops(l, RTGT_MSG_DISCONNECT, 1, err);
+	if (!ret)
+		ret = post_ops(l, RTGT_MSG_ECHO, 1, err);
+	return ret ? ret : post_ops(l, RTGT_MSG_CHECKSUM, o->depth, err);
+}
+
 static void *storm_thread(void *arg)
 {
 	struct storm *s = arg;
 	struct rtgt_err err;
 	struct link l;
+	int nr;
 
-	while (atomic_fetch_sub(&s->left, 1) > 0) {
+	while ((nr = atomic_fetch_sub(&s->left, 1)) > 0) {
 		if (!open_flood(&l, s->o, &err)) {
 			atomic_fetch_add(&s->up, 1);
 			/* a target that has closed already is no failure */
-			if (!post_ops(&l, RTGT_MSG_ECHO, s->o->depth, &err) &&
-			    !post_ops(&l, RTGT_MSG_DISCONNECT, 1, &err) &&
-			    !post_ops(&l, RTGT_MSG_ECHO, 1, &err))
-				post_ops(&l, RTGT_MSG_CHECKSUM, 2, &err);
+			post_storm(&l, s->o, nr, &err);
 			await_end(&l);
 		}
 		close_link(&l);

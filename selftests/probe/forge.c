@@ -6,8 +6,9 @@
  *	half	count=N REQs of the connection manager, each for a connection of its own,
  *		with the largest response timeout (over two hours) and 15 retries.  Nobody
  *		answers the REP: no RTU, no REJ
- *	lost	count=N datagrams to the endpoint that the target names, each from another
- *		address from "source" on, which need not exist
+ *	lost	count=N datagrams to the endpoint that the target names to a client at the
+ *		address "file", from a hundred addresses from "source" on, which need not
+ *		exist
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -208,7 +209,7 @@ int cmd_lost(const struct option *o)
 		complain("lost", &err);
 	} else {
 		for (; sent < o->count; sent++) {
-			make_datagram(&f, from + (uint32_t)sent, to, l.cm.ud.qp_num,
+			make_datagram(&f, from + (uint32_t)sent % 100, to, l.cm.ud.qp_num,
 				      (uint32_t)sent);
 			if (send_frame(fd, &f, to))
 				break;
