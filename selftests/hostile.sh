@@ -254,7 +254,7 @@ out_of_memory() { # ATTRIBUTE...
 	target_port "$@"
 	background crowd probe flood count=600 depth=1 timeout=20
 	wait_until 60 grep -q ready= "$WORK/crowd.out" || fail "$(cat "$WORK"/crowd.*)"
-	has "$(probe connect)" result=refused reason=resources arg=12
+	has "$(<"$WORK/crowd.out")" refused=resources arg=12
 	left=$(target memory_left)
 	((left >= 125)) || fail "only $left per mille of the memory is left"
 	finish crowd

@@ -2,9 +2,9 @@
 /*
  * Requests nobody waits for.
  *
- *	flood	opens count=N connections, or as many as it gets, and then sends what the
- *		lines of stdin say, without a look at what is answered: "OP N", N messages
- *		of that operation over each of them.  It ends with stdin
+ *	flood	opens count=N connections, up to the first that is refused, and then sends
+ *		what the lines of stdin say, without a look at what is answered: "OP N", N
+ *		messages of that operation over each of them.  It ends with stdin
  *	storm	threads=N clients connect, send a DISCONNECT and, in one go, "depth" ECHOs
  *		and a CHECKSUM behind it, and leave; count=M times in all
  *	overtake  sends count=N REQs to the port, opens a connection to another port of
@@ -77,6 +77,9 @@ int cmd_flood(const struct option *o)
 		up++;
 	if (up < n)
 		complain("flood", &err);
+	if (up < n && l[up].cm.refusal.typed)
+		printf("refused=%s arg=%u\n", reason_name(l[up].cm.refusal.reason),
+		       l[up].cm.refusal.arg);
 	printf("ready=%d\n", up);
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
