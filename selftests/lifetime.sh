@@ -197,7 +197,7 @@ device_deleted_disabling() {
 	background revoker "$HERE/probe" "$RTGT_CLIENT_ADDR" "$CM_PORT" "source=$RTGT_TARGET_ADDR" flood depth=400
 	said revoker ready=1
 	tell revoker "6 400"
-	said revoker posted=1
+	expect_counters recv_msgs=400
 	# it would keep its device, which is the target's
 	kill -KILL "${BG_PID[revoker]}"
 	mrs
