@@ -3,8 +3,9 @@
  * /sys/kernel/config/rtgt: text to structures and back, nothing more.
  *
  *   features
- *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,backlog,peer_conns_max,
- *                 conn_memory_max,handshake_ms,recv_size,recv_depth,idle_ms,mr_max,enable,state,revoke}
+ *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,backlog,
+ *                 peer_conns_max,conn_memory_max,handshake_ms,recv_size,
+ *                 recv_depth,idle_ms,mr_max,enable,state,revoke}
  *   ports/<port>/regions/          (configfs_region.c)
  *   initiators/                    (configfs_initiator.c)
  *

@@ -91,6 +91,7 @@ static void conn_free(struct kref *ref)
 
 	rtgt_port_put(conn->port);
 	kfree(conn);
+	atomic_dec(&rtgt_live.conns);
 }
 
 /**
@@ -455,6 +456,7 @@ struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibde
 
 	if (!conn)
 		return NULL;
+	atomic_inc(&rtgt_live.conns);
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->port_entry);
 	INIT_LIST_HEAD(&conn->deferred);

@@ -35,6 +35,8 @@ struct rtgt_budget rtgt_budget = {
 	.lock = __SPIN_LOCK_UNLOCKED(rtgt_budget.lock),
 };
 
+struct rtgt_live rtgt_live;
+
 struct rtgt_devs rtgt_devs = {
 	.lock = __MUTEX_INITIALIZER(rtgt_devs.lock),
 	.list = LIST_HEAD_INIT(rtgt_devs.list),

@@ -45,6 +45,7 @@ static void mem_release(struct kref *ref)
 		cond_resched();
 	}
 	kvfree(mem);
+	atomic_dec(&rtgt_live.mems);
 }
 
 static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
@@ -62,6 +63,7 @@ static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
 	mem = kvzalloc(struct_size(mem, chunk, nr), GFP_KERNEL | __GFP_NOWARN);
 	if (!mem)
 		return NULL;
+	atomic_inc(&rtgt_live.mems);
 	kref_init(&mem->ref);
 	mem->size = size;
 	mem->order = order;

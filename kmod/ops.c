@@ -53,6 +53,7 @@ static void checksum_step(struct rtgt_slot *slot)
 	u64 here = min_t(u64, rq->count, RTGT_STEP_BYTES);
 	struct rtgt_crc *body = slot_body(slot);
 
+	rtgt_map_sync_for_cpu(slot->conn->domain, rq->region, rq->offset, here);
 	slot->done = rtgt_mem_crc32_more(slot->conn->domain->map[rq->region].mem, slot->done,
 					 rq->offset, here);
 	rq->offset += here;
@@ -88,6 +89,8 @@ static void op_checksum(struct rtgt_slot *slot)
 static void xfer_step(struct rtgt_slot *slot)
 {
 	struct rtgt_request *rq = &slot->rq;
+	bool pull = rq->op == RTGT_MSG_PULL;
+	unsigned int max = slot->conn->max_sge;
 	struct ib_sge sge[RTGT_XFER_SGES];
 	unsigned int nr;
 	u64 addr = rq->addr;
@@ -97,13 +100,16 @@ static void xfer_step(struct rtgt_slot *slot)
 		rtgt_slot_reply(slot, RTGT_OK, 0);
 		return;
 	}
+	/* a READ may take fewer than a WRITE */
+	if (pull && slot->conn->domain->ibdev->attrs.max_sge_rd)
+		max = min_t(unsigned int, max, slot->conn->domain->ibdev->attrs.max_sge_rd);
 	len = rtgt_map_sges(slot->conn->domain, rq->region, rq->offset,
-			    min_t(u64, rq->count, RTGT_XFER_BYTES), sge, ARRAY_SIZE(sge), &nr);
+			    min_t(u64, rq->count, RTGT_XFER_BYTES), sge, max, &nr);
 	rq->offset += len;
 	rq->count -= len;
 	rq->addr += len;
-	rtgt_slot_xfer(slot, rq->op == RTGT_MSG_PULL ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE,
-		       addr, rq->rkey, sge, nr, xfer_step);
+	rtgt_slot_xfer(slot, pull ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE, addr, rq->rkey, sge, nr,
+		       xfer_step);
 }
 
 /* What a peer may not write itself, the target does not write for it. */

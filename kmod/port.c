@@ -821,6 +821,7 @@ struct rtgt_port *rtgt_port_create(const char *name)
 		return ERR_PTR(-ENOMEM);
 	}
 	strscpy(port->name, name, sizeof(port->name));
+	atomic_inc(&rtgt_live.ports);
 	kref_init(&port->ref);
 	mutex_init(&port->config);
 	mutex_init(&port->making);
@@ -854,6 +855,7 @@ static void port_free(struct kref *ref)
 
 	rtgt_stats_free(port->stats);
 	kfree(port);
+	atomic_dec(&rtgt_live.ports);
 }
 
 /**

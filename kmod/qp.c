@@ -125,6 +125,7 @@ static int qp_create(struct rtgt_conn *conn)
 	unsigned int depth = conn->nr_slots;
 	/* each slot's own reply or transfer, and replies from spares */
 	unsigned int sends = depth + conn->pool->nr_spares;
+	unsigned int max_sge = min(RTGT_XFER_SGES, ibdev->attrs.max_send_sge);
 	static const enum ib_qp_type types[] = {
 		[RTGT_RC] = IB_QPT_RC,
 		[RTGT_UC] = IB_QPT_UC,
@@ -140,13 +141,14 @@ static int qp_create(struct rtgt_conn *conn)
 			/* one more of each for the drain */
 			.max_send_wr = sends + 1,
 			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,
-			.max_send_sge = RTGT_XFER_SGES,
 			.max_recv_sge = 1,
 		},
 	};
 	struct ib_qp *qp;
 	int ret;
 
+	init.cap.max_send_sge = max_sge;
+	conn->max_sge = max_sge;
 	ret = rtgt_cq_create(&conn->cq, ibdev, depth + sends + 2, IB_POLL_SOFTIRQ);
 	if (ret)
 		return ret;

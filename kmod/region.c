@@ -397,6 +397,7 @@ static void domain_release(struct kref *ref)
 	xa_destroy(&dom->by_key);
 	rtgt_dev_detach(&dom->user);
 	kfree(dom);
+	atomic_dec(&rtgt_live.domains);
 }
 
 /**
@@ -431,6 +432,7 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 		kfree(dom);
 		return ERR_PTR(ret);
 	}
+	atomic_inc(&rtgt_live.domains);
 	kref_init(&dom->ref);
 	mutex_init(&dom->lock);
 	spin_lock_init(&dom->key_lock);
@@ -544,6 +546,53 @@ void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 		WRITE_ONCE(dom->any_dead, true);
 	}
 	spin_unlock_irqrestore(&dom->key_lock, flags);
+}
+
+static void extent_sync_for_cpu(struct rtgt_domain *dom, struct rtgt_extent *ext, u64 offset,
+				u64 len)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(&ext->sgt, sg, i) {
+		u64 here = sg_dma_len(sg);
+
+		if (!len)
+			return;
+		if (offset >= here) {
+			offset -= here;
+			continue;
+		}
+		here = min(here - offset, len);
+		ib_dma_sync_single_for_cpu(dom->ibdev, sg_dma_address(sg) + offset, here,
+					   DMA_FROM_DEVICE);
+		len -= here;
+		offset = 0;
+	}
+}
+
+/**
+ * rtgt_map_sync_for_cpu() - let the CPU see what the device has written
+ * @dom: domain
+ * @index: region
+ * @offset: first byte
+ * @len: bytes; the caller has checked the range
+ *
+ * The device keeps the memory: the CPU only reads, so there is nothing to hand back.
+ * Any context.
+ */
+void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len)
+{
+	struct rtgt_map *map = &dom->map[index];
+
+	while (len) {
+		u64 in, at = div64_u64_rem(offset, map->extent_size, &in);
+		u64 here = min(len, map->extent_size - in);
+
+		extent_sync_for_cpu(dom, &map->extent[at], in, here);
+		offset += here;
+		len -= here;
+	}
 }
 
 static u32 extent_sges(struct rtgt_domain *dom, struct rtgt_extent *ext, u64 offset, u32 len,

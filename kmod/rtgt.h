@@ -72,11 +72,26 @@ struct rtgt_budget {
 	u64 promised;
 };
 
+/**
+ * struct rtgt_live - objects that are allocated and not freed yet, for debugfs
+ * @ports: struct rtgt_port
+ * @conns: struct rtgt_conn
+ * @domains: struct rtgt_domain
+ * @mems: struct rtgt_mem
+ */
+struct rtgt_live {
+	atomic_t ports;
+	atomic_t conns;
+	atomic_t domains;
+	atomic_t mems;
+};
+
 extern struct ib_client rtgt_client;
 extern struct workqueue_struct *rtgt_conn_wq;
 extern struct workqueue_struct *rtgt_req_wq;
 extern struct rtgt_devs rtgt_devs;
 extern struct rtgt_budget rtgt_budget;
+extern struct rtgt_live rtgt_live;
 extern struct dentry *rtgt_debugfs_ports;
 extern struct dentry *rtgt_debugfs_initiators;
 
@@ -396,6 +411,7 @@ int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u3
 		       bool only_dead);
 int rtgt_domain_revive(struct rtgt_domain *dom);
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
+void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);
 u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 len,
 		  struct ib_sge *sge, unsigned int max, unsigned int *nr);
 
@@ -483,7 +499,7 @@ enum rtgt_conn_step {
 };
 
 /* Requests of a datagram endpoint that are worked on at a time */
-#define RTGT_UD_WORKERS		4
+#define RTGT_UD_WORKERS		16
 
 /**
  * struct rtgt_conn - a connection
@@ -503,6 +519,7 @@ enum rtgt_conn_step {
  * @qp: own, in @domain's PD
  * @pool: its receives: @domain's if that has an SRQ, otherwise own
  * @transport: of its QP
+ * @max_sge: elements of one transfer's work request
  * @nr_slots: receive queue depth
  * @recv_size: bytes of the largest message
  * @deferred: slots whose requests wait for a worker, under @lock
@@ -552,6 +569,7 @@ struct rtgt_conn {
 	struct ib_qp *qp;
 	struct rtgt_pool *pool;
 	enum rtgt_transport transport;
+	unsigned int max_sge;
 	unsigned int nr_slots;
 	u32 recv_size;
 	struct list_head deferred;

@@ -64,16 +64,29 @@ making() {
 	walk make_port remove_port
 }
 
-# Clients come while the thread that answers them misses its n-th allocation.  The one of
+# Clients come while the threads that answer them miss their n-th allocation: those of the
+# CM, which admit a connection, then those that set it up.  The allocation of
 # the REP itself makes rdma_cm refuse, which knows no reasons of ours.
 connecting() { # PORT-ATTRIBUTE...
-	local n=1 misses=0 text
 	local -A came=([established]=0 [resources]=0 [untyped]=0)
 	inject_faults
 	tolerate_log "$NO_REGION"
 	target_port recv_depth=2 "$@"
+	connecting_without "kworker/[0-9]*"
+	((came[resources] > 0)) || fail "${came[@]@A}"
+	connecting_without "kworker/u*"
+	((came[resources] > 10 && came[untyped] < 5)) || fail "${came[@]@A}"
+	expect_counters "rejects_resources=$((came[resources] + came[untyped]))"
+	same "its last bytes" "$(value_of "$(probe access op=write len=4096)" wc)" success
+	tell_reader "without ${came[resources]} allocations the client was refused for want of resources, \
+without ${came[untyped]} for no reason"
+}
+
+# Each allocation of these threads in turn; counts in "came" what became of the clients.
+connecting_without() { # THREADS
+	local n=1 misses=0 text
 	while ((misses < 3)); do
-		workers "kworker/[0-9]*"
+		workers "$1"
 		fail_nth "$n" "${WORKERS[@]}"
 		text=$(probe connect) || fail "allocation $n: the client was not answered"
 		# a thread that did not live yet when they were told has its own count
@@ -95,11 +108,6 @@ connecting() { # PORT-ATTRIBUTE...
 		came[$text]=$((came[$text] + 1))
 		expect_no_connections
 	done
-	((came[resources] > 10 && came[untyped] < 5)) || fail "${came[@]@A}"
-	expect_counters "rejects_resources=$((came[resources] + came[untyped]))"
-	same "its last bytes" "$(value_of "$(probe access op=write len=4096)" wc)" success
-	tell_reader "$((n - 1)) allocations: without ${came[resources]} the client was refused for want of resources, \
-without ${came[untyped]} for no reason"
 }
 
 # The kernel's initiator says why it failed, or gets along.

@@ -117,7 +117,7 @@ reused_key() {
 	said peer new=success
 	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
 	tell peer go
-	finish peer
+	finish peer || fail "$(cat "$WORK"/peer.*)"
 	has "$(<"$WORK/peer.out")" new=success old=rem-access
 	expect_counters invalidations=1 rotations=257
 }

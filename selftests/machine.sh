@@ -281,14 +281,14 @@ turn() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
 
 # In STATE, one line a fact.
 read_state() { # DEVICE...
-	local port nl=$'\n'
+	local port TEXT nl=$'\n'
 	STATE=
 	[[ ! -d /sys/module/rtgt ]] || STATE+="module rtgt$nl"
 	for port in "$CONFIGFS"/ports/*; do
 		[[ ! -d $port ]] || STATE+="port ${port##*/}$nl"
 	done
 	# what the module allocated and has not freed: what no port lists may be there still
-	if [[ -r $DEBUGFS/objects ]] && contents "$DEBUGFS/objects"; then
+	if [[ -r $DEBUGFS/live ]] && contents "$DEBUGFS/live"; then
 		STATE+=$TEXT
 	fi
 	look_at resources "$@" && STATE+=$LOOKED
