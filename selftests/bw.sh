@@ -201,6 +201,7 @@ write+read 32768 the target's memory has 65536 bytes for 4 connections"
 
 one_connection() {
 	local said
+	# shellcheck disable=SC2119 # the options are its own
 	example_server
 	# The server goes a moment after it has its client: the next one is answered by
 	# nobody, or by the CM

@@ -357,8 +357,9 @@ waits() {
 	background delete rmdir "$INI"
 	wait_until 5 not_there "$INI" || fail "rmdir waits for the waiter"
 	finish delete
-	# its next read may find the file gone
+	# the read returns; the next one, if it comes after the removal, fails
 	finish waiter || :
+	same "state the second waiter read" "$(<"$WORK/waiter.out")" stopped
 	mkdir "$INI"
 	background waiter cat "$DEBUGFS/initiators/$CASE/wait"
 	finish waiter

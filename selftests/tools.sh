@@ -152,6 +152,7 @@ example_client() {
 }
 
 examples() {
+	# shellcheck disable=SC2119 # the options are its own
 	example_server
 	rtgt-example-client "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1
 	grep -q "client-wrote-this" "$WORK/text" || fail "$(<"$WORK/text")"

@@ -93,7 +93,7 @@ TEST_F(wire, request_bytes)
 	memset(&m, 0xff, sizeof(m));
 	rtgt_encode_msg(&m.head, RTGT_MSG_PUSH, 0xcafe0001, sizeof(m.xfer));
 	rtgt_encode_xfer(&m.xfer, 3, 0x0102030405060708, 0x1112131415161718, 0x2122232425262728,
-		       0xa0b0c0d0);
+			 0xa0b0c0d0);
 	ASSERT_EQ(sizeof(want), sizeof(m));
 	EXPECT_EQ(0, memcmp(want, &m, sizeof(want)));
 }

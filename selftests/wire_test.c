@@ -100,8 +100,8 @@ static void empty_rep(unsigned char *rep, u32 nr, size_t size)
 	put(rep, 36, 2, nr);
 }
 
-static int decode_rep(void **block, const unsigned char *rep, size_t len, struct rtgt_rep_info *peer,
-		      struct rtgt_err *err)
+static int decode_rep(void **block, const unsigned char *rep, size_t len,
+		      struct rtgt_rep_info *peer, struct rtgt_err *err)
 {
 	memset(peer, 0xa5, sizeof(*peer));
 	memset(err, 0, sizeof(*err));

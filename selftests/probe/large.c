@@ -42,7 +42,8 @@ static int open_client(struct rtgt_client *c, const struct option *o, struct rtg
 static void print_layout(const struct rtgt_client *c, const struct option *o, const char *prefix)
 {
 	const struct rtgt_layout *layout = &c->layout[o->region];
-	const struct rtgt_region_info *mem = layout->extent ? layout->extent : &c->peer.region[o->region];
+	const struct rtgt_region_info *mem = layout->extent ? layout->extent :
+							      &c->peer.region[o->region];
 
 	printf("%sextents=%u %ssize=%llu\n", prefix, layout->nr, prefix,
 	       (unsigned long long)layout->size);

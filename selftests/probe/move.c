@@ -117,8 +117,8 @@ static int ask_for(struct mover *m, long long i, struct rtgt_err *err)
 	};
 
 	rtgt_encode_xfer(&xfer, (uint32_t)o->region, (uint64_t)o->offset + part * (uint64_t)i, part,
-		       (uintptr_t)m->mem.buf + (uint64_t)o->at + part * (uint64_t)i,
-		       rkey ^ (uint32_t)o->rkey_xor);
+			 (uintptr_t)m->mem.buf + (uint64_t)o->at + part * (uint64_t)i,
+			 rkey ^ (uint32_t)o->rkey_xor);
 	rtgt_encode_msg(msg, m->pull ? RTGT_MSG_PULL : RTGT_MSG_PUSH, (uint32_t)i, sizeof(xfer));
 	memcpy(msg + 1, &xfer, sizeof(xfer));
 	return rtgt_qp_post(&m->asked->qp, &wr, err);

@@ -23,18 +23,18 @@ static void make_body(void *to, const struct option *o)
 	case RTGT_MSG_CHECKSUM:
 	case RTGT_MSG_REVOKE:
 		rtgt_encode_range(&body.range, (uint32_t)o->region, (uint64_t)o->offset,
-				(uint64_t)o->count);
+				  (uint64_t)o->count);
 		len = sizeof(body.range);
 		break;
 	case RTGT_MSG_PULL:
 	case RTGT_MSG_PUSH:
 		rtgt_encode_xfer(&body.xfer, (uint32_t)o->region, (uint64_t)o->offset,
-			       (uint64_t)o->count, (uint64_t)o->addr, (uint32_t)o->rkey);
+				 (uint64_t)o->count, (uint64_t)o->addr, (uint32_t)o->rkey);
 		len = sizeof(body.xfer);
 		break;
 	case RTGT_MSG_EXTENTS:
 		rtgt_encode_query(&body.query, (uint32_t)o->region, (uint32_t)o->offset,
-				(uint32_t)o->count);
+				  (uint32_t)o->count);
 		len = sizeof(body.query);
 		break;
 	case RTGT_MSG_WITHHOLD:

@@ -58,7 +58,8 @@ uint32_t rtgt_layout_piece(const struct rtgt_client *c, uint32_t region, uint64_
 			   uint32_t len, uint64_t *addr, uint32_t *rkey)
 {
 	const struct rtgt_layout *layout = &c->layout[region];
-	const struct rtgt_region_info *mem = layout->extent ? layout->extent : &c->peer.region[region];
+	const struct rtgt_region_info *mem = layout->extent ? layout->extent :
+							      &c->peer.region[region];
 	const struct rtgt_region_info *last = mem + (layout->extent ? layout->nr - 1 : 0);
 
 	while (mem < last && remote >= mem->len)

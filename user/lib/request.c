@@ -130,8 +130,8 @@ int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct
 	struct rtgt_xfer xfer;
 
 	rtgt_encode_xfer(&xfer, move->region, move->remote, move->len,
-		       (uintptr_t)move->mr->buf + move->local,
-		       move->window ? move->window->mw->rkey : move->mr->mr->rkey);
+			 (uintptr_t)move->mr->buf + move->local,
+			 move->window ? move->window->mw->rkey : move->mr->mr->rkey);
 	return ask_small(c, move->op, &xfer, sizeof(xfer), &reply, took, err);
 }
 

@@ -142,7 +142,7 @@ static void rdma_refresh(struct bw_stream *s)
 		return;
 	for (unsigned int i = 0; i < s->slots; i++)
 		rtgt_encode_msg((struct rtgt_msg *)(s->mr.buf + (size_t)i * message_size(s)),
-			      RTGT_MSG_ECHO, i, s->b->m.at.size);
+				RTGT_MSG_ECHO, i, s->b->m.at.size);
 }
 
 static int post(struct bw_stream *s, struct rtgt_err *err)
@@ -236,7 +236,7 @@ static int ask_among_answers(struct bw_stream *s, uint64_t offset, uint32_t len,
 	int ret;
 
 	rtgt_encode_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_CHECKSUM, 0,
-		      sizeof(struct rtgt_range));
+			sizeof(struct rtgt_range));
 	rtgt_encode_range((struct rtgt_range *)rtgt_client_tx(c), s->b->m.region, offset, len);
 	ret = rtgt_qp_post(&c->qp, &wr, err);
 	if (!ret)
