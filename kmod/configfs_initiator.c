@@ -54,11 +54,23 @@ static ssize_t initiator_store(struct config_item *item, const char *page, size_
 	return ret ?: count;
 }
 
+/* A copy, since addresses are larger than one access. */
+static struct rtgt_ini_cfg cfg_of(struct config_item *item)
+{
+	struct rtgt_initiator *ini = to_initiator(item);
+	struct rtgt_ini_cfg cfg;
+
+	mutex_lock(&ini->config);
+	cfg = ini->cfg;
+	mutex_unlock(&ini->config);
+	return cfg;
+}
+
 /* A file: NAME_parse() reads it into the attributes, the rest is alike for all. */
 #define RTGT_INI_ATTR(_name, _fmt, _value)						\
 static ssize_t rtgt_ini_##_name##_show(struct config_item *item, char *page)		\
 {											\
-	struct rtgt_ini_cfg *cfg = &to_initiator(item)->cfg;				\
+	struct rtgt_ini_cfg copy = cfg_of(item), *cfg = &copy;				\
 											\
 	return sysfs_emit(page, _fmt "\n", _value);					\
 }											\
@@ -170,99 +182,45 @@ static int poll_parse(const char *page, struct rtgt_ini_cfg *cfg)
 
 RTGT_INI_ATTR(poll, "%s", poll_name(cfg->poll));
 
-static int size_parse(const char *page, struct rtgt_ini_cfg *cfg)
+static int bytes_parse(const char *page, u32 min, u32 *out)
 {
 	u64 val;
-	int ret = rtgt_parse_bytes(page, 1, RTGT_INI_SIZE_MAX, &val);
+	int ret = rtgt_parse_bytes(page, min, RTGT_INI_SIZE_MAX, &val);
 
 	if (!ret)
-		cfg->size = val;
+		*out = val;
 	return ret;
 }
 
-RTGT_INI_ATTR(size, "%u", cfg->size);
+/* A file whose parser is one call. */
+#define RTGT_INI_VALUE(_name, _fmt, _value, _call)					\
+static int _name##_parse(const char *page, struct rtgt_ini_cfg *cfg)			\
+{											\
+	return _call;									\
+}											\
+RTGT_INI_ATTR(_name, _fmt, _value)
 
-static int iters_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 1, RTGT_INI_ITERS_MAX, &cfg->iters);
-}
-
-RTGT_INI_ATTR(iters, "%u", cfg->iters);
-
-static int warmup_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 0, RTGT_INI_ITERS_MAX, &cfg->warmup);
-}
-
-RTGT_INI_ATTR(warmup, "%u", cfg->warmup);
-
-static int depth_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 1, RTGT_INI_DEPTH_MAX, &cfg->depth);
-}
-
-RTGT_INI_ATTR(depth, "%u", cfg->depth);
-
-static int segment_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	u64 val;
-	int ret = rtgt_parse_bytes(page, 0, RTGT_INI_SIZE_MAX, &val);
-
-	if (!ret)
-		cfg->segment = val;
-	return ret;
-}
-
-RTGT_INI_ATTR(segment, "%u", cfg->segment);
-
-static int signal_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 1, RTGT_INI_DEPTH_MAX, &cfg->signal);
-}
-
-RTGT_INI_ATTR(signal, "%u", cfg->signal);
-
-static int duration_ms_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 0, RTGT_INI_TIMEOUT_MAX_MS, &cfg->duration_ms);
-}
-
-RTGT_INI_ATTR(duration_ms, "%u", cfg->duration_ms);
-
-static int region_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 0, RTGT_MAX_REGIONS - 1, &cfg->region);
-}
-
-RTGT_INI_ATTR(region, "%u", cfg->region);
-
-static int offset_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_bytes(page, 0, RTGT_REGION_MAX, &cfg->offset);
-}
-
-RTGT_INI_ATTR(offset, "%llu", cfg->offset);
-
-static int span_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_bytes(page, 0, RTGT_REGION_MAX, &cfg->span);
-}
-
-RTGT_INI_ATTR(span, "%llu", cfg->span);
-
-static int timeout_ms_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 1, RTGT_INI_TIMEOUT_MAX_MS, &cfg->timeout_ms);
-}
-
-RTGT_INI_ATTR(timeout_ms, "%u", cfg->timeout_ms);
-
-static int walk_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return rtgt_parse_bool(page, &cfg->walk);
-}
-
-RTGT_INI_ATTR(walk, "%d", cfg->walk);
+RTGT_INI_VALUE(size, "%u", cfg->size, bytes_parse(page, 1, &cfg->size));
+RTGT_INI_VALUE(iters, "%u", cfg->iters,
+	       rtgt_parse_u32(page, 1, RTGT_INI_ITERS_MAX, &cfg->iters));
+RTGT_INI_VALUE(warmup, "%u", cfg->warmup,
+	       rtgt_parse_u32(page, 0, RTGT_INI_ITERS_MAX, &cfg->warmup));
+RTGT_INI_VALUE(depth, "%u", cfg->depth,
+	       rtgt_parse_u32(page, 1, RTGT_INI_DEPTH_MAX, &cfg->depth));
+RTGT_INI_VALUE(segment, "%u", cfg->segment, bytes_parse(page, 0, &cfg->segment));
+RTGT_INI_VALUE(signal, "%u", cfg->signal,
+	       rtgt_parse_u32(page, 1, RTGT_INI_DEPTH_MAX, &cfg->signal));
+RTGT_INI_VALUE(duration_ms, "%u", cfg->duration_ms,
+	       rtgt_parse_u32(page, 0, RTGT_INI_TIMEOUT_MAX_MS, &cfg->duration_ms));
+RTGT_INI_VALUE(region, "%u", cfg->region,
+	       rtgt_parse_u32(page, 0, RTGT_MAX_REGIONS - 1, &cfg->region));
+RTGT_INI_VALUE(offset, "%llu", cfg->offset,
+	       rtgt_parse_bytes(page, 0, RTGT_REGION_MAX, &cfg->offset));
+RTGT_INI_VALUE(span, "%llu", cfg->span,
+	       rtgt_parse_bytes(page, 0, RTGT_REGION_MAX, &cfg->span));
+RTGT_INI_VALUE(timeout_ms, "%u", cfg->timeout_ms,
+	       rtgt_parse_u32(page, 1, RTGT_INI_TIMEOUT_MAX_MS, &cfg->timeout_ms));
+RTGT_INI_VALUE(walk, "%d", cfg->walk, rtgt_parse_bool(page, &cfg->walk));
 
 static const char *const verify_names[] = { "end", "all" };
 

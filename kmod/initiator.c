@@ -183,6 +183,7 @@ static void run_publish(struct rtgt_run *run, int ret, u64 verified)
 	r->elapsed_ns = run->end - run->begin;
 	r->verified = verified;
 	memcpy(r->step_ns, run->step_ns, sizeof(r->step_ns));
+	strscpy(r->dev, run->dev, sizeof(r->dev));
 	kvfree(r->sample);
 	r->sample = ret ? NULL : run->sample;
 	if (ret)

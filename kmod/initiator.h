@@ -190,7 +190,7 @@ struct rtgt_lane_bytes {
 };
 
 /**
- * struct rtgt_lane - one operation under way
+ * struct rtgt_lane - the preallocated work request of one outstanding operation
  * @run: it belongs to
  * @send_cqe: completion of the request, where that is what is waited for
  * @idle_cqe: of a request whose answer is waited for
@@ -254,6 +254,7 @@ struct rtgt_lane {
  * @peer: the REP, decoded
  * @misfit: why that cannot be used
  * @reject: reason it gave for a reject, 0 if none
+ * @dev: name of the device
  * @pd: protection domain
  * @cq: completions
  * @lanes: rtgt_ini_cfg.depth of them, and one more
@@ -283,6 +284,7 @@ struct rtgt_run {
 	struct rtgt_rep_info peer;
 	enum rtgt_misfit misfit;
 	u32 reject;
+	char dev[IB_DEVICE_NAME_MAX];
 	struct ib_pd *pd;
 	struct rtgt_cq cq;
 	struct rtgt_lane *lanes;

@@ -163,7 +163,7 @@ static int run_create_qp(struct rtgt_run *run)
 	ret = rdma_create_qp(run->id, run->pd, &init);
 	if (ret)
 		return rtgt_run_fail(run, ret, "no queue pair: %d", ret);
-	strscpy(run->ini->result.dev, dev_name(&ibdev->dev), sizeof(run->ini->result.dev));
+	strscpy(run->dev, dev_name(&ibdev->dev), sizeof(run->dev));
 	run->step_ns[RTGT_STEP_QP] = ktime_get_ns() - start;
 	return 0;
 }
@@ -189,26 +189,11 @@ static int run_connect(struct rtgt_run *run)
 	return run_step(run, RTGT_STEP_CONNECT, RDMA_CM_EVENT_ESTABLISHED, "connecting", start);
 }
 
-/* Can what was asked for be done with what the target offers? */
-static int run_check(struct rtgt_run *run)
+/* Can the attributes be used with each other? */
+static int check_cfg(struct rtgt_run *run)
 {
-	static const u32 needs[] = {
-		[RTGT_INI_WRITE] = RTGT_ACCESS_WRITE,
-		[RTGT_INI_READ] = RTGT_ACCESS_READ,
-		[RTGT_INI_WRITE_IMM] = RTGT_ACCESS_WRITE,
-		[RTGT_INI_CAS] = RTGT_ACCESS_ATOMIC,
-		[RTGT_INI_FAA] = RTGT_ACCESS_ATOMIC,
-		[RTGT_INI_SEND] = 0,
-	};
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
-	const struct rtgt_rep_info *peer = &run->peer;
-	u64 len;
 
-	if (run->misfit == RTGT_MISFIT_VERSION)
-		return rtgt_run_fail(run, -EPROTO, "the target speaks version %u, this is %u",
-				     peer->version, RTGT_VERSION);
-	if (run->misfit == RTGT_MISFIT_SIZE)
-		return rtgt_run_fail(run, -EPROTO, "the target's REP is malformed");
 	if (cfg->signal > cfg->depth)
 		return rtgt_run_fail(run, -EINVAL,
 				     "signal %u: no operation of depth %u would complete",
@@ -221,22 +206,40 @@ static int run_check(struct rtgt_run *run)
 		return rtgt_run_fail(run, -EINVAL,
 				     "verify all: no duration_ms, and iters and warmup within depth %u",
 				     cfg->depth);
-	if (rtgt_op_is_answered(cfg->op)) {
-		if (!peer->rtgt)
-			return rtgt_run_fail(run, -EPROTO,
-					     "not with a target that does not speak rtgt");
-		if (cfg->depth > peer->recv_depth)
-			return rtgt_run_fail(run, -EINVAL,
-					     "depth %u: the target's recv_depth is %u", cfg->depth,
-					     peer->recv_depth);
-	}
-	if (cfg->op == RTGT_INI_SEND) {
-		if (cfg->size + sizeof(struct rtgt_msg) > peer->recv_size)
-			return rtgt_run_fail(run, -EMSGSIZE,
-					     "size %u, head %zu: above recv_size %u", cfg->size,
-					     sizeof(struct rtgt_msg), peer->recv_size);
-		return 0;
-	}
+	return 0;
+}
+
+/* Does the target answer such requests? */
+static int check_answered(struct rtgt_run *run)
+{
+	const struct rtgt_rep_info *peer = &run->peer;
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
+
+	if (!peer->rtgt)
+		return rtgt_run_fail(run, -EPROTO, "not with a target that does not speak rtgt");
+	if (cfg->depth > peer->recv_depth)
+		return rtgt_run_fail(run, -EINVAL, "depth %u: the target's recv_depth is %u",
+				     cfg->depth, peer->recv_depth);
+	if (cfg->op == RTGT_INI_SEND && cfg->size + sizeof(struct rtgt_msg) > peer->recv_size)
+		return rtgt_run_fail(run, -EMSGSIZE, "size %u, head %zu: above recv_size %u",
+				     cfg->size, sizeof(struct rtgt_msg), peer->recv_size);
+	return 0;
+}
+
+/* Does the target have such a region? */
+static int check_region(struct rtgt_run *run)
+{
+	static const u32 needs[] = {
+		[RTGT_INI_WRITE] = RTGT_ACCESS_WRITE,
+		[RTGT_INI_READ] = RTGT_ACCESS_READ,
+		[RTGT_INI_WRITE_IMM] = RTGT_ACCESS_WRITE,
+		[RTGT_INI_CAS] = RTGT_ACCESS_ATOMIC,
+		[RTGT_INI_FAA] = RTGT_ACCESS_ATOMIC,
+	};
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
+	const struct rtgt_rep_info *peer = &run->peer;
+	u64 len;
+
 	if (cfg->region >= peer->nr)
 		return rtgt_run_fail(run, -EINVAL, "region %u: the target has %u", cfg->region,
 				     peer->nr);
@@ -253,6 +256,24 @@ static int run_check(struct rtgt_run *run)
 				     "verify all: room for %llu operations (span, region %u)",
 				     rtgt_lanes_places(run), cfg->region);
 	return 0;
+}
+
+/* Can what is asked for be done with what the target offers? */
+static int run_check(struct rtgt_run *run)
+{
+	int ret;
+
+	if (run->misfit == RTGT_MISFIT_VERSION)
+		return rtgt_run_fail(run, -EPROTO, "the target speaks version %u, this is %u",
+				     run->peer.version, RTGT_VERSION);
+	if (run->misfit == RTGT_MISFIT_SIZE)
+		return rtgt_run_fail(run, -EPROTO, "the target's REP is malformed");
+	ret = check_cfg(run);
+	if (!ret && rtgt_op_is_answered(run->cfg.op))
+		ret = check_answered(run);
+	if (!ret && run->cfg.op != RTGT_INI_SEND)
+		ret = check_region(run);
+	return ret;
 }
 
 /**
