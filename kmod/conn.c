@@ -191,6 +191,9 @@ static const char *conn_timed_out(struct rtgt_conn *conn)
 	case RTGT_CONN_CONNECTING:
 		return "not established in time";
 	case RTGT_CONN_LIVE:
+		/* without idle_ms it was started for the handshake */
+		if (!limit || conn->transport == RTGT_UD)
+			return NULL;
 		if (idle >= limit)
 			return "idle";
 		mod_timer(&conn->timer, jiffies + limit - idle);

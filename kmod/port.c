@@ -322,18 +322,21 @@ static int port_promise(struct rtgt_port *port, struct rtgt_conn *conn)
 static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtgt_peer *peer,
 		      u32 *bound)
 {
-	u32 share = port->cfg.peer_conns_max ?: port->cfg.max_conns;
+	bool ud = conn->transport == RTGT_UD;
+	u32 share = ud ? 0 : port->cfg.peer_conns_max;
 	int ret = 0;
 
 	lockdep_assert_held(&port->lock);
-	if (port->nr_conns >= port->cfg.max_conns || peer->nr_conns >= share) {
-		*bound = peer->nr_conns >= share ? share : port->cfg.max_conns;
+	*bound = port->cfg.max_conns;
+	if (port->nr_conns >= *bound)
 		return -EUSERS;
-	}
+	*bound = share;
+	if (share && peer->nr_conns >= share)
+		return -EUSERS;
 	ret = port_promise(port, conn);
 	if (ret)
 		return ret;
-	if (conn->transport != RTGT_UD)
+	if (!ud)
 		ret = port_count_half(port, peer, conn, bound);
 	if (ret) {
 		rtgt_mem_kept(conn->memory);

@@ -152,7 +152,7 @@ static int extent_register(struct rtgt_domain *dom, struct rtgt_map *map, struct
 	ret = rtgt_regqp_register(dom->reg, ext->mr, map_ib_access(map));
 	if (!ret)
 		return 0;
-	/* whatever state the MR is in: the next rotation replaces it */
+	/* whatever state the MR is in: the next rotation, or client, replaces it */
 	extent_set_key(dom, ext, ext->mr->rkey, true);
 	ext->rotations = RTGT_ROTATIONS_MAX;
 	return ret;
@@ -475,7 +475,7 @@ put:
  * that was under way has either ended or fails.
  *
  * Return: how many rkeys are new, or a negative errno when the device refused: part of
- * the region is unreachable then, until the next rotation.
+ * the region is unreachable then, until the next rotation or rtgt_domain_revive().
  */
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
 		       bool only_dead)
@@ -494,6 +494,8 @@ int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u3
 		new++;
 	}
 	mutex_unlock(&dom->lock);
+	if (ret)
+		WRITE_ONCE(dom->any_dead, true);
 	return ret ?: new;
 }
 
@@ -516,10 +518,8 @@ int rtgt_domain_revive(struct rtgt_domain *dom)
 		return 0;
 	for (i = 0; i < dom->nr; i++) {
 		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true);
-		if (ret < 0) {
-			WRITE_ONCE(dom->any_dead, true);
+		if (ret < 0)
 			return ret;
-		}
 		revived += ret;
 	}
 	return revived;

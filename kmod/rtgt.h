@@ -370,7 +370,7 @@ struct rtgt_map {
  * @lock: rkeys change under it
  * @key_lock: protects rtgt_extent.rkey, rtgt_extent.dead
  * @by_key: extents by the upper 24 bits of their rkey, which are those of the MR
- * @any_dead: a peer has invalidated a key since rtgt_domain_revive() looked
+ * @any_dead: a key was invalidated, or not registered, since rtgt_domain_revive() looked
  * @pool: with an SRQ, the receives of all connections in @pd; set under @lock
  * @mr_max: bytes of the largest MR, 0 for no limit
  * @nr: number of regions

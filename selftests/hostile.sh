@@ -86,6 +86,26 @@ half_open() { # ATTRIBUTE...
 	expect_no_connections
 }
 
+# The time is that of the handshake: a connection that is established and silent outlives it.
+established() {
+	target_port handshake_ms=1000
+	background holder probe hold
+	said holder ready=1
+	has "$(probe half count=2)" sent=2
+	wait_until 10 counters_are conns_closed=2 || fail "$COUNTERS"
+	tell holder echo
+	said holder alive=1
+	expect_counters conns_closed=2 replies=1
+}
+
+# Half-open connections of one address have half of the backlog.
+half_of_backlog() {
+	target_port backlog=8 handshake_ms=60000
+	has "$(probe half count=6)" sent=6
+	expect_counters conns_accepted=4 rejects_full=2
+	has "$(probe connect)" result=refused reason=full arg=4
+}
+
 served() {
 	[[ $(probe connect) == result=established* ]]
 }
@@ -270,6 +290,8 @@ tcase build-user "connections that take long to build do not delay one to a serv
 tcase half-open "half-open connections end by the target's clock, whatever the REQ says" half_open
 tcase half-open-private "half-open connections of a private port end too, and their memory is freed" half_open \
 	scope=private region mem size=1M
+tcase established "an established connection that says nothing outlives handshake_ms" established
+tcase backlog "half-open connections of one address take half of the backlog" half_of_backlog
 tcase peer-limit "half-open connections of one peer leave the others their share" peer_limit
 more tcase storm "connections with an SRQ that close under requests are not touched any more" storm 2500
 tcase reused-key "an rkey that was invalidated remotely can be revoked when its number comes again" reused_key

@@ -73,6 +73,9 @@ static void op_checksum(struct serve_slot *slot)
 {
 	uint32_t status = check_range(slot);
 
+	/* it tells of the bytes what a READ would */
+	if (status == RTGT_OK && !(map_of(slot)->access & RTGT_ACCESS_READ))
+		status = RTGT_ST_ACCESS;
 	slot->crc = 0;
 	slot->done = 0;
 	if (status == RTGT_OK)

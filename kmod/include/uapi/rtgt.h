@@ -133,7 +133,8 @@ struct rtgt_rep {
  * @RTGT_REJ_VERSION: the REQ's version is not served; @arg holds the one that is
  * @RTGT_REJ_SIZE: the REQ's size is below 16 or beyond what arrived; @arg holds
  *		   the smallest that is taken
- * @RTGT_REJ_FULL: the port's max_conns are in use; @arg holds max_conns
+ * @RTGT_REJ_FULL: the connections, or half-open connections, of the port or of the
+ *		   client's address have reached a bound; @arg holds it
  * @RTGT_REJ_RESOURCES: memory or device resources ran out; @arg holds the errno
  * @RTGT_REJ_DEVICE: the device lacks what the port needs
  * @RTGT_REJ_STOPPING: the port is being disabled or the device removed
@@ -169,7 +170,7 @@ struct rtgt_rej {
  * enum rtgt_op - what a SEND message asks for
  * @RTGT_MSG_ECHO: send the payload back as it came
  * @RTGT_MSG_CHECKSUM: CRC-32 (the one of zlib and Ethernet) of a range of a
- *		       region; body struct rtgt_range, answered by struct rtgt_crc
+ *		       region that grants READ; body struct rtgt_range, answered by struct rtgt_crc
  * @RTGT_MSG_IMM: never asked for: the answer to an immediate with RTGT_IMM_ACK
  * @RTGT_MSG_PULL: the target READs the initiator's memory into a region; body
  *		   struct rtgt_xfer, answered without a body when the bytes are there
