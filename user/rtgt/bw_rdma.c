@@ -106,10 +106,11 @@ static int rdma_open(struct bw_stream *s, struct rtgt_err *err)
 	};
 	int ret = rtgt_client_open(&s->client, &param, err);
 
-	/* not the reasons of a first connection: the device has answered that one */
-	if (ret == -ETIMEDOUT && m->open)
-		return rtgt_fail(err, ETIMEDOUT,
-				 "%s holds the first connection and does not answer the request for another: a server for rtgt bw must accept two or more",
+	/* not the reasons of a first connection: the server has accepted that one */
+	if (m->open && (ret == -ETIMEDOUT ||
+			(ret == -ECONNREFUSED && !s->client.cm.refusal.typed)))
+		return rtgt_fail(err, -ret,
+				 "%s accepts no further connection while it has the first one: rtgt bw needs a server that accepts two or more",
 				 m->host);
 	if (ret)
 		return ret;
