@@ -25,6 +25,7 @@
 #include "initiator.h"
 
 static struct workqueue_struct *rtgt_run_wq;
+static struct dentry *rtgt_initiators_dir;
 
 static const char *const state_names[] = {
 	[RTGT_INI_IDLE] = "idle",
@@ -417,7 +418,7 @@ struct rtgt_initiator *rtgt_initiator_create(const char *name)
 		.signal = 1,
 		.timeout_ms = 10000,
 	};
-	ini->debugfs = debugfs_create_dir(name, rtgt_debugfs_initiators);
+	ini->debugfs = debugfs_create_dir(name, rtgt_initiators_dir);
 	debugfs_create_file("samples", 0400, ini->debugfs, ini, &samples_fops);
 	debugfs_create_file("wait", 0400, ini->debugfs, ini, &wait_fops);
 	return ini;
@@ -440,11 +441,13 @@ void rtgt_initiator_destroy(struct rtgt_initiator *ini)
 
 /**
  * rtgt_initiators_init() - what all initiators need
+ * @debugfs: the directory for theirs; the caller removes it after rtgt_initiators_exit()
  *
  * Return: 0 or -ENOMEM.
  */
-int __init rtgt_initiators_init(void)
+int __init rtgt_initiators_init(struct dentry *debugfs)
 {
+	rtgt_initiators_dir = debugfs;
 	/* runs wait for targets; nothing else shall wait for runs */
 	rtgt_run_wq = alloc_workqueue("rtgt_run", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	return rtgt_run_wq ? 0 : -ENOMEM;

@@ -3,7 +3,9 @@
  * The kernel's active side.  What its files share, upper layer first:
  *
  *   configfs_initiator -> initiator -> (initiator_connect, verify) ->
- *   lane_make -> lane -> (cq, mem, device)
+ *   lane_make -> lane -> core
+ *
+ * It shares core.h and proto.h with the target and knows nothing else of it.
  */
 #ifndef _RTGT_INITIATOR_H
 #define _RTGT_INITIATOR_H
@@ -15,7 +17,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "rtgt.h"
+#include "core.h"
+#include "proto.h"
 
 /* Of requests that are answered every so many asks for a completion */
 #define RTGT_LANE_SIGNAL_EVERY	16
@@ -302,7 +305,7 @@ struct rtgt_run {
 };
 
 /* initiator.c */
-int rtgt_initiators_init(void);
+int rtgt_initiators_init(struct dentry *debugfs);
 void rtgt_initiators_exit(void);
 struct rtgt_initiator *rtgt_initiator_create(const char *name);
 void rtgt_initiator_destroy(struct rtgt_initiator *ini);

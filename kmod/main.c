@@ -74,7 +74,7 @@ static int __init rtgt_init(void)
 	if (ret)
 		return ret;
 	rtgt_debugfs_init();
-	ret = rtgt_initiators_init();
+	ret = rtgt_initiators_init(rtgt_debugfs_initiators);
 	if (ret)
 		goto debugfs_exit;
 	ret = ib_register_client(&rtgt_client);
