@@ -157,18 +157,6 @@ reused_key_shared() {
 	expect_counters invalidations=1 rotations=257
 }
 
-# A peer may hold back the receives it used, but not those of others.
-withheld() {
-	target_port srq=1 recv_depth=4
-	background peer probe flood depth=8
-	said peer ready=1
-	tell peer "7 4"
-	said peer posted=1
-	expect_counters recv_msgs=4
-	has "$(probe send timeout=4)" wc=success status=ok
-	finish peer
-}
-
 # REVOKEs of one peer, half a minute of them, delay no other one's requests and teardown.
 revokes() {
 	local quiet
@@ -296,7 +284,6 @@ tcase peer-limit "half-open connections of one peer leave the others their share
 more tcase storm "connections with an SRQ that close under requests are not touched any more" storm 2500
 tcase reused-key "an rkey that was invalidated remotely can be revoked when its number comes again" reused_key
 tcase reused-key-shared "clients are served when the number of an invalidated rkey comes again" reused_key_shared
-tcase withheld "a peer that withholds its receives keeps none of the others from theirs" withheld
 tcase revokes "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
 tcase lost-datagrams "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase rping-receives "messages that are no rping client's keep no shared receive" rping_receives
