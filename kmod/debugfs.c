@@ -2,7 +2,7 @@
 /*
  * /sys/kernel/debug/rtgt: what a port is doing, read-only and for root.
  *
- *   live                                     objects that are allocated, "name value" a line
+ *   objects                                  those that are allocated, "name value" a line
  *   ports/<port>/counters                    "name value" a line
  *   ports/<port>/connections                 one line a connection
  *   ports/<port>/registrations               one line a region and domain, what it cost
@@ -19,14 +19,14 @@
 
 #include "rtgt.h"
 
-static int live_show(struct seq_file *m, void *v)
+static int objects_show(struct seq_file *m, void *v)
 {
 	seq_printf(m, "ports %d\nconns %d\ndomains %d\nmems %d\n",
 		   atomic_read(&rtgt_live.ports), atomic_read(&rtgt_live.conns),
 		   atomic_read(&rtgt_live.domains), atomic_read(&rtgt_live.mems));
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(live);
+DEFINE_SHOW_ATTRIBUTE(objects);
 
 static int counters_show(struct seq_file *m, void *v)
 {
@@ -169,7 +169,7 @@ void rtgt_debugfs_init(void)
 {
 	struct dentry *top = debugfs_create_dir("rtgt", NULL);
 
-	debugfs_create_file("live", 0400, top, NULL, &live_fops);
+	debugfs_create_file("objects", 0400, top, NULL, &objects_fops);
 	rtgt_debugfs_ports = debugfs_create_dir("ports", top);
 	rtgt_debugfs_initiators = debugfs_create_dir("initiators", top);
 }

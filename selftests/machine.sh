@@ -281,14 +281,14 @@ turn() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
 
 # In STATE, one line a fact.
 read_state() { # DEVICE...
-	local port TEXT nl=$'\n'
+	local port nl=$'\n'
 	STATE=
 	[[ ! -d /sys/module/rtgt ]] || STATE+="module rtgt$nl"
 	for port in "$CONFIGFS"/ports/*; do
 		[[ ! -d $port ]] || STATE+="port ${port##*/}$nl"
 	done
 	# what the module allocated and has not freed: what no port lists may be there still
-	if [[ -r $DEBUGFS/live ]] && contents "$DEBUGFS/live"; then
+	if [[ -r $DEBUGFS/objects ]] && contents "$DEBUGFS/objects"; then
 		STATE+=$TEXT
 	fi
 	look_at resources "$@" && STATE+=$LOOKED
