@@ -256,7 +256,7 @@ u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len)
 /**
  * rtgt_mem_crc32_more() - go on with a CRC-32
  * @mem: memory
- * @crc: of what lies before; 0 at the beginning
+ * @crc: CRC of the bytes before @offset; 0 at the beginning
  * @offset: first byte
  * @len: bytes; the caller has checked the range
  *

@@ -153,7 +153,7 @@ static struct rtgt_domain *port_domain_find(struct rtgt_port *port, struct ib_de
 	return dom;
 }
 
-/* On the list before it is told of the device: whoever takes it off then releases it. */
+/* On the list before the device may notify it: whoever takes it off the list releases it. */
 static struct rtgt_domain *port_domain_create(struct rtgt_port *port, struct ib_device *ibdev)
 {
 	struct rtgt_port_domain *pd;
