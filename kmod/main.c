@@ -20,11 +20,11 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "initiator.h"
+#include "initiator/initiator.h"
 #include "rtgt.h"
 
 #define CREATE_TRACE_POINTS
-#include "trace.h"
+#include "target/trace.h"
 
 struct workqueue_struct *rtgt_conn_wq;
 struct workqueue_struct *rtgt_req_wq;

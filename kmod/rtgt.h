@@ -28,10 +28,10 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "core.h"
+#include "core/core.h"
 #include "include/uapi/rtgt.h"
-#include "proto.h"
-#include "stats.h"
+#include "proto/proto.h"
+#include "target/stats.h"
 
 struct dentry;
 struct net;
@@ -564,7 +564,7 @@ const struct rtgt_service *rtgt_service_find(const char *name);
 const struct rtgt_service *rtgt_service_nth(unsigned int n);
 
 #define RTGT_SERVICE(name) extern const struct rtgt_service rtgt_service_##name
-#include "services.h"
+#include "target/services.h"
 
 /* ------------------------------------------------------------------ port.c */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * proto_msg_test: kmod/proto.c in user space, as proto_test: the messages of a
+ * proto_msg_test: kmod/proto/proto.c in user space, as proto_test: the messages of a
  * connection, the judging of ranges, immediates, names.
  */
 #include <endian.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * proto_test: kmod/proto.c in user space, under the address and the undefined
+ * proto_test: kmod/proto/proto.c in user space, under the address and the undefined
  * behaviour sanitizer: what travels with a connection's making.  Messages are
  * proto_msg_test's.
  *

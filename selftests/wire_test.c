@@ -5,7 +5,7 @@
  * connection's making.  A target is not trusted either.
  *
  * As in proto_test, messages are written byte by byte and lie in allocations that
- * end with them.  What one side writes the other must read: kmod/proto.c is the
+ * end with them.  What one side writes the other must read: kmod/proto/proto.c is the
  * other side here.
  */
 #include <errno.h>

@@ -28,7 +28,7 @@ $(K)/kmod/rtgt.ko: $(call files,kmod) $(root)
 	touch $@
 
 # Objects of one Debian release do not always link with the libraries of another
-build/user/.built: $(call files,user) $(call files,kmod/include) $(wildcard kmod/proto* kmod/counters.*) \
+build/user/.built: $(call files,user) $(call files,kmod/include) $(call files,kmod/proto) \
 		$(release)
 	if [ $(release) -nt $@ ]; then rm -rf $(@D); fi
 	$(MAKE) -C user O=$(CURDIR)/build/user all static
@@ -45,7 +45,7 @@ build/bin/.built: build/user/.built
 
 build/selftests/.built: $(call files,selftests) $(call files,user/lib) $(call files,user/packet) \
 		$(call files,user/schema) $(call files,kmod/include) \
-		$(wildcard kmod/proto*) $(root)
+		$(call files,kmod/proto) $(root)
 	rm -rf $(@D)
 	$(MAKE) -C selftests tree KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
 		OUTPUT=$(CURDIR)/build/selftests-obj DEST=$(CURDIR)/$(@D)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * kmod/proto_client.c decodes what a target sent; this file puts into words why it cannot be
+ * kmod/proto/proto_client.c decodes what a target sent; this file puts into words why it cannot be
  * used, and what a status or a reject means.
  *
  * Pure functions: no verbs, no allocation, no input or output.

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "log.h"
-#include "../../kmod/proto.h"
+#include "../../kmod/proto/proto.h"
 
 /**
  * struct rtgt_refusal - what the target said in its REJ

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kmod/proto.h"
+#include "../../kmod/proto/proto.h"
 #include "../lib/wire.h"
 #include "flow_priv.h"
 

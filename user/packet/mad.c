@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../../kmod/proto.h"
+#include "../../kmod/proto/proto.h"
 #include "parse.h"
 
 #define MAD_LEN		256

@@ -2,7 +2,7 @@
 /*
  * What numbers mean: names and a few plain words, constant strings all.
  */
-#include "../../kmod/proto.h"
+#include "../../kmod/proto/proto.h"
 #include "packet.h"
 #include "words.h"
 

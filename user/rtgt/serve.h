@@ -28,8 +28,8 @@
 #include <rdma/rdma_cma.h>
 
 #include "../lib/log.h"
-#include "../../kmod/counters.h"
-#include "../../kmod/proto.h"
+#include "../../kmod/proto/counters.h"
+#include "../../kmod/proto/proto.h"
 
 #define SERVE_NAME	32
 #define SERVE_PATH	4096

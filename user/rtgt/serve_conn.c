@@ -2,7 +2,7 @@
 /*
  * rtgt serve: connections, from the peer's REQ to the release.
  *
- *   REQ arrives	judged (kmod/proto.c), admitted, built, accepted; or refused, with the
+ *   REQ arrives	judged (kmod/proto/proto.c), admitted, built, accepted; or refused, with the
  *			reasons the module has
  *   RTU arrives	CONNECTING -> LIVE
  *   the end		whatever comes first of: the peer disconnects, a completion fails, the

@@ -2,8 +2,8 @@
 /*
  * rtgt serve: what a request, or an immediate, makes the target do.
  *
- * It is the module's own decoder (kmod/proto.c) that judges a message; here is what
- * follows from its verdict, in the order the module does it (kmod/ops.c), so that both
+ * It is the module's own decoder (kmod/proto/proto.c) that judges a message; here is what
+ * follows from its verdict, in the order the module does it (kmod/target/ops.c), so that both
  * targets answer alike.  A function gets a slot with the request decoded in @rq and ends
  * in a reply, or in the end of the connection.
  *

@@ -19,7 +19,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
-#include "initiator.h"
+#include "initiator/initiator.h"
 
 /**
  * struct rtgt_initiator_item - a directory below initiators/

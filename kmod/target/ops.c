@@ -14,7 +14,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "rtgt.h"
-#include "trace.h"
+#include "target/trace.h"
 
 /* One transfer's work request at most; far below any device's max_msg_sz. */
 #define RTGT_XFER_BYTES		(1024 * 1024)

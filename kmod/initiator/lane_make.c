@@ -10,7 +10,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "initiator.h"
+#include "initiator/initiator.h"
 
 /* room for any answer but an echo, and for the request of a checksum */
 #define LANE_MSG_SIZE		64

@@ -18,7 +18,7 @@ const struct rtgt_service *rtgt_service_nth(unsigned int n)
 	const struct rtgt_service *nth = NULL;
 
 #define RTGT_SERVICE(name) (nth = n-- ? nth : &rtgt_service_##name)
-#include "services.h"
+#include "target/services.h"
 	return nth;
 }
 

@@ -17,7 +17,7 @@
  * Any failure is noted once and ends the run: no lane posts again, and those under
  * way end when the QP is drained.
  */
-#include "initiator.h"
+#include "initiator/initiator.h"
 
 /**
  * rtgt_op_is_atomic() - is it of eight bytes, always?

@@ -9,7 +9,7 @@
 #endif
 
 #include "counters.h"
-#include "include/uapi/rtgt.h"
+#include "../include/uapi/rtgt.h"
 
 static_assert(RTGT_REJECTS_STOPPING - RTGT_REJECTS_VERSION ==
 	      RTGT_REJ_STOPPING - RTGT_REJ_VERSION);

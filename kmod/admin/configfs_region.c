@@ -11,7 +11,7 @@
  */
 #include <linux/slab.h>
 
-#include "configfs.h"
+#include "admin/configfs.h"
 
 static struct rtgt_region_item *to_region_item(struct config_item *item)
 {

@@ -10,7 +10,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "initiator.h"
+#include "initiator/initiator.h"
 
 /* for the verification and for the drain */
 #define RUN_MORE_WRS		3

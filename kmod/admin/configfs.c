@@ -25,8 +25,8 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
-#include "configfs.h"
-#include "initiator.h"
+#include "admin/configfs.h"
+#include "initiator/initiator.h"
 
 #define RTGT_RECV_SIZE_MIN	64
 #define RTGT_RECV_SIZE_MAX	(2 * 1024 * 1024)

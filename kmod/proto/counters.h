@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What a target counts, and what that is called: the same in the kernel and in user
  * space (rtgt serve), where this builds as well.

@@ -33,7 +33,7 @@
 #include <rdma/rdma_cm_ib.h>
 
 #include "rtgt.h"
-#include "trace.h"
+#include "target/trace.h"
 
 static struct ib_device *slot_ibdev(const struct rtgt_slot *slot)
 {

@@ -24,7 +24,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "rtgt.h"
-#include "trace.h"
+#include "target/trace.h"
 
 /* IB_MTU_4096 in bytes */
 #define RTGT_MTU_MAX	4096

@@ -7,7 +7,7 @@
  * what it needs lives on the stack, so a question that fails drains the queue pair
  * before it returns.
  */
-#include "initiator.h"
+#include "initiator/initiator.h"
 
 struct once {
 	struct ib_cqe cqe;

@@ -18,7 +18,7 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 #endif
 
-#include "include/uapi/rtgt.h"
+#include "../include/uapi/rtgt.h"
 
 /**
  * struct rtgt_req_info - the private data of a REQ, decoded

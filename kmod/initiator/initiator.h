@@ -17,8 +17,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "core.h"
-#include "proto.h"
+#include "core/core.h"
+#include "proto/proto.h"
 
 /* Of requests that are answered every so many asks for a completion */
 #define RTGT_LANE_SIGNAL_EVERY	16

@@ -6,7 +6,7 @@
 #include <linux/percpu.h>
 #include <linux/types.h>
 
-#include "counters.h"
+#include "proto/counters.h"
 
 struct seq_file;
 

@@ -37,7 +37,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "rtgt.h"
-#include "trace.h"
+#include "target/trace.h"
 
 static const char *const conn_state_names[] = {
 	[RTGT_CONN_CONNECTING]	= "connecting",

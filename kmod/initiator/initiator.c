@@ -22,7 +22,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "initiator.h"
+#include "initiator/initiator.h"
 
 static struct workqueue_struct *rtgt_run_wq;
 static struct dentry *rtgt_initiators_dir;
