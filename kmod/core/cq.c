@@ -15,7 +15,7 @@
  */
 #include <rdma/ib_verbs.h>
 
-#include "rtgt.h"
+#include "core/cq.h"
 
 static void cq_kick(struct irq_work *kick)
 {

@@ -16,7 +16,8 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-#include "rtgt.h"
+#include "core/device.h"
+#include "main.h"
 
 /**
  * rtgt_dev_add() - ib_client.add

@@ -29,7 +29,8 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "rtgt.h"
+#include "core/mem.h"
+#include "main.h"
 
 /* 2 MiB with 4 KiB pages: what one leaf of a page table one level up covers */
 #define RTGT_CHUNK_ORDER	(21 - PAGE_SHIFT)

@@ -14,7 +14,9 @@
 #include <linux/sysfs.h>
 #include <net/ipv6.h>
 
-#include "rtgt.h"
+#include "core/mem.h"
+#include "core/text.h"
+#include "include/uapi/rtgt.h"
 
 /**
  * rtgt_check_text() - is all of it what the parsers will see?

@@ -5,7 +5,7 @@
  *   configfs_initiator -> initiator -> (initiator_connect, verify) ->
  *   lane_make -> lane -> core
  *
- * It shares core.h and proto.h with the target and knows nothing else of it.
+ * It shares the headers of core/ and proto.h with the target and knows nothing else of it.
  */
 #ifndef _RTGT_INITIATOR_H
 #define _RTGT_INITIATOR_H
@@ -17,7 +17,10 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "core/core.h"
+#include "core/cq.h"
+#include "core/device.h"
+#include "core/mem.h"
+#include "core/text.h"
 #include "proto/proto.h"
 
 /* Of requests that are answered every so many asks for a completion */

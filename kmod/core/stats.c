@@ -6,7 +6,7 @@
  */
 #include <linux/seq_file.h>
 
-#include "rtgt.h"
+#include "core/stats.h"
 
 /**
  * rtgt_stats_alloc() - new counters, all zero

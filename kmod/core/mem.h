@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory that can be exposed, and the promise that there is enough of it. */
+#ifndef _RTGT_MEM_H
+#define _RTGT_MEM_H
+
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/types.h>
+
+/* of a port, a region or an initiator, the final NUL included */
+#define RTGT_NAME_LEN		32
+
+#define RTGT_REGION_MAX		(16ULL * SZ_1G)
+
+/* rtgt_spec.fill: a byte value, or one of these */
+#define RTGT_FILL_COUNTER	256
+
+/**
+ * struct rtgt_spec - a region as the administrator described it
+ * @name: directory name
+ * @size: bytes, 1 to RTGT_REGION_MAX
+ * @access: RTGT_ACCESS_*
+ * @fill: what the memory holds when the port is enabled or the connection made
+ */
+struct rtgt_spec {
+	char name[RTGT_NAME_LEN];
+	u64 size;
+	u32 access;
+	u16 fill;
+};
+
+/**
+ * struct rtgt_mem - memory that can be exposed
+ * @ref: each domain that maps it, each debugfs file, the port
+ * @size: bytes
+ * @alloc_ns: how long it took to get it, zeroed
+ * @fill_ns: how long to fill it
+ * @order: each chunk is PAGE_SIZE << @order bytes of linear-map memory
+ * @nr: number of chunks
+ * @chunk: the chunks
+ */
+struct rtgt_mem {
+	struct kref ref;
+	u64 size;
+	u64 alloc_ns;
+	u64 fill_ns;
+	unsigned int order;
+	unsigned int nr;
+	struct page *chunk[] __counted_by(nr);
+};
+
+static inline size_t rtgt_mem_chunk(const struct rtgt_mem *mem)
+{
+	return PAGE_SIZE << mem->order;
+}
+
+bool rtgt_mem_promise(u64 bytes);
+void rtgt_mem_kept(u64 bytes);
+u64 rtgt_mem_needs(u64 size);
+struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec);
+struct rtgt_mem *rtgt_mem_alloc_promised(const struct rtgt_spec *spec);
+void rtgt_mem_put(struct rtgt_mem *mem);
+void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here);
+u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len);
+u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len);
+ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, loff_t *pos);
+
+#endif /* _RTGT_MEM_H */

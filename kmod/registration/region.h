@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Regions: memory registered in a protection domain. */
+#ifndef _RTGT_REGION_H
+#define _RTGT_REGION_H
+
+#include <linux/kref.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/scatterlist.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/device.h"
+#include "core/mem.h"
+#include "core/stats.h"
+#include "include/uapi/rtgt.h"
+
+struct rtgt_pool;
+struct rtgt_regqp;
+
+/*
+ * The largest MR: rxe keeps 16 bytes for each page of one, in one piece, and for
+ * 1 GiB that is as much as the allocator gives.
+ */
+#define RTGT_EXTENT_MAX		SZ_1G
+
+/* of a region */
+#define RTGT_MAX_EXTENTS	16384
+
+/*
+ * Rotations of an MR's rkey.  They change its lower eight bits only, so one more would
+ * make the first key valid again, which a peer may have kept: the extent gets a new MR.
+ */
+#define RTGT_ROTATIONS_MAX	255
+
+/**
+ * struct rtgt_extent - a part of a memory, registered
+ * @mr: a peer reaches it at @mr->iova
+ * @sgt: DMA mapping
+ * @rkey: of @mr; under rtgt_domain.key_lock
+ * @dead: it was invalidated by a peer, or could not be registered: nobody reaches the
+ *	  extent; under rtgt_domain.key_lock
+ * @rotations: keys @mr had before this one
+ */
+struct rtgt_extent {
+	struct ib_mr *mr;
+	struct sg_table sgt;
+	u32 rkey;
+	bool dead;
+	u8 rotations;
+};
+
+/**
+ * struct rtgt_map - a region in a domain: a memory and the extents that cover it
+ * @mem: the memory, a counted reference
+ * @access: RTGT_ACCESS_*
+ * @entry_size: bytes of a page-list entry
+ * @entries: of all extents together
+ * @extent_size: bytes of each extent but the last, a multiple of @entry_size
+ * @nr: number of extents
+ * @extent: the extents, in the order of what they cover
+ * @dma_ns: how long it took to map all of them for DMA
+ * @mr_ns: how long to allocate the MRs and write their page lists
+ * @reg_ns: how long until the device had registered them
+ */
+struct rtgt_map {
+	struct rtgt_mem *mem;
+	u32 access;
+	u32 entry_size;
+	u32 entries;
+	u64 extent_size;
+	unsigned int nr;
+	struct rtgt_extent *extent;
+	u64 dma_ns;
+	u64 mr_ns;
+	u64 reg_ns;
+};
+
+/**
+ * struct rtgt_domain - a protection domain and the regions registered in it
+ * @ref: a shared one is held by its port and its connections
+ * @ibdev: the device
+ * @user: hold on the device, until the last reference is put
+ * @pd: QPs that shall reach the regions are created here
+ * @reg: posts the registrations
+ * @lock: rkeys change under it
+ * @key_lock: protects rtgt_extent.rkey, rtgt_extent.dead
+ * @by_key: extents by the upper 24 bits of their rkey, which are those of the MR
+ * @any_dead: a key was invalidated, or not registered, since rtgt_domain_revive() looked
+ * @pool: with an SRQ, the receives of all connections in @pd; set under @lock
+ * @mr_max: bytes of the largest MR, 0 for no limit
+ * @nr: number of regions
+ * @map: the regions, in the order of their index on the wire
+ */
+struct rtgt_domain {
+	struct kref ref;
+	struct ib_device *ibdev;
+	struct rtgt_dev_user user;
+	struct ib_pd *pd;
+	struct rtgt_regqp *reg;
+	struct mutex lock;	/* every rkey, @pool */
+	spinlock_t key_lock;	/* rtgt_extent.rkey, rtgt_extent.dead */
+	struct xarray by_key;
+	bool any_dead;
+	struct rtgt_pool *pool;
+	u64 mr_max;
+	unsigned int nr;
+	struct rtgt_map map[RTGT_MAX_REGIONS];
+};
+
+/* What a capability of the region's first extent says. */
+static inline u32 rtgt_map_access(const struct rtgt_map *map)
+{
+	return map->access | (map->nr > 1 ? RTGT_ACCESS_MORE : 0);
+}
+
+static inline u64 rtgt_extent_len(const struct rtgt_map *map, unsigned int i)
+{
+	return min_t(u64, map->extent_size, map->mem->size - i * map->extent_size);
+}
+
+struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stats __percpu *stats,
+				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
+				       unsigned int nr, u64 mr_max);
+void rtgt_domain_put(struct rtgt_domain *dom);
+int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
+		       bool only_dead);
+int rtgt_domain_revive(struct rtgt_domain *dom);
+void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
+void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);
+u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 len,
+		  struct ib_sge *sge, unsigned int max, unsigned int *nr);
+
+#endif /* _RTGT_REGION_H */

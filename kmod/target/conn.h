@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A connection. */
+#ifndef _RTGT_CONN_H
+#define _RTGT_CONN_H
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "core/cq.h"
+#include "core/device.h"
+
+struct dentry;
+struct rtgt_domain;
+struct rtgt_peer;
+struct rtgt_pool;
+struct rtgt_port;
+
+/**
+ * enum rtgt_transport - what QPs a port's connections have
+ * @RTGT_RC: reliable connections
+ * @RTGT_UC: unreliable connections
+ * @RTGT_UD: datagrams: one QP for all clients of a device
+ */
+enum rtgt_transport {
+	RTGT_RC,
+	RTGT_UC,
+	RTGT_UD,
+};
+
+/**
+ * enum rtgt_conn_state - life of a connection
+ * @RTGT_CONN_CONNECTING: half-open: the set-up waits or runs, or the REP is on its way
+ * @RTGT_CONN_LIVE: the peer's RTU arrived, or its first message
+ * @RTGT_CONN_CLOSING: teardown is queued or runs; nothing leads out of it
+ */
+enum rtgt_conn_state {
+	RTGT_CONN_CONNECTING,
+	RTGT_CONN_LIVE,
+	RTGT_CONN_CLOSING,
+};
+
+/**
+ * enum rtgt_conn_step - what a connection goes through until it is established
+ * @RTGT_CONN_REQ_DONE: the REQ has come
+ * @RTGT_CONN_DOMAIN_DONE: it has a protection domain and, of a private port, its memory
+ * @RTGT_CONN_QP_DONE: it has queues, in RTS, and receives are posted
+ * @RTGT_CONN_ACCEPT_DONE: the REP is on its way
+ * @RTGT_CONN_LIVE_DONE: the RTU has come, or what stands for it
+ * @RTGT_CONN_STEPS: how many
+ */
+enum rtgt_conn_step {
+	RTGT_CONN_REQ_DONE,
+	RTGT_CONN_DOMAIN_DONE,
+	RTGT_CONN_QP_DONE,
+	RTGT_CONN_ACCEPT_DONE,
+	RTGT_CONN_LIVE_DONE,
+	RTGT_CONN_STEPS,
+};
+
+/* Requests of a datagram endpoint that are worked on at a time */
+#define RTGT_UD_WORKERS		16
+
+/**
+ * struct rtgt_conn - a connection
+ * @ref: the teardown holds one until all is released; each of @busy and a reader
+ *	 hold more
+ * @port_entry: in rtgt_port.conns, under rtgt_port.lock
+ * @memory: bytes it counts in rtgt_port.conn_memory, from its admission on
+ * @peer_entry: its peer among those of the port, once it is admitted
+ * @half_open: counted as such by the port, until it is established or freed; under
+ *	       rtgt_port.half_lock
+ * @port: the port that accepted it, a counted reference
+ * @user: hold on the device
+ * @attached: @user is in use
+ * @domain: shared with the port, or own
+ * @cm_id: owned; destroyed by the teardown.  NULL of a datagram endpoint
+ * @cq: own
+ * @qp: own, in @domain's PD
+ * @pool: its receives: @domain's if that has an SRQ, otherwise own
+ * @transport: of its QP
+ * @max_sge: elements of one transfer's work request
+ * @nr_slots: receive queue depth
+ * @recv_size: bytes of the largest message
+ * @deferred: slots whose requests wait for a worker, under @lock
+ * @workers: run them: one, but RTGT_UD_WORKERS of a datagram endpoint, where a request may
+ *	     have to wait for the resolution of an address.  Queued under @lock, and not
+ *	     any more once the state is CLOSING
+ * @nr_workers: of @workers
+ * @busy: deferred slots, and those on their way from there
+ * @quiet: woken when there are none any more
+ * @active: jiffies of the last receive
+ * @timer: closes the connection: in CONNECTING when the peer takes too long, in LIVE
+ *	   when nothing was received for a time.  Started under @lock
+ * @id: number on the wire, in debugfs and in the trace
+ * @peer: its address, for log and debugfs
+ * @dev_name: of the device, likewise
+ * @qpn: of @qp, likewise, 0 before there is one
+ * @plain: the peer's REQ did not speak rtgt: serve its one-sided operations and
+ *	   immediates, count its SENDs
+ * @can_read: the peer lets the target READ its memory
+ * @service_priv: the service's, made by its setup, freed by its teardown
+ * @responder_resources: READs and atomics at a time, as the REQ has it
+ * @initiator_depth: READs towards the peer at a time, as the REQ has it
+ * @lock: protects @state, @building and @deferred
+ * @state: changed by conn_set_state() only
+ * @building: the set-up is not done with it: that queues the teardown then, under @lock
+ * @setup_work: the set-up
+ * @close_work: the teardown; queued under @lock
+ * @recv_msgs: SENDs received (@recv_msgs and @imms are written in completions of
+ *	       @cq only, which never run in parallel)
+ * @imms: immediates received
+ * @replies: replies sent
+ * @step_end: nanoseconds of the clock at the end of each step of the set-up, 0 before
+ * @debugfs: directory of a private connection's memory
+ */
+struct rtgt_conn {
+	struct kref ref;
+	struct list_head port_entry;
+	u64 memory;
+	struct rtgt_peer *peer_entry;
+	bool half_open;
+	struct rtgt_port *port;
+	struct rtgt_dev_user user;
+	bool attached;
+	struct rtgt_domain *domain;
+	struct rdma_cm_id *cm_id;
+	struct rtgt_cq cq;
+	struct ib_qp *qp;
+	struct rtgt_pool *pool;
+	enum rtgt_transport transport;
+	unsigned int max_sge;
+	unsigned int nr_slots;
+	u32 recv_size;
+	struct list_head deferred;
+	struct rtgt_conn_worker {
+		struct work_struct work;
+		struct rtgt_conn *conn;
+	} workers[RTGT_UD_WORKERS];
+	unsigned int nr_workers;
+	atomic_t busy;
+	wait_queue_head_t quiet;
+	unsigned long active;
+	struct timer_list timer;
+	u32 id;
+	struct sockaddr_storage peer;
+	char dev_name[IB_DEVICE_NAME_MAX];
+	u32 qpn;
+	bool plain;
+	bool can_read;
+	void *service_priv;
+	u8 responder_resources;
+	u8 initiator_depth;
+	spinlock_t lock;	/* @state, @building, @deferred */
+	enum rtgt_conn_state state;
+	bool building;
+	struct work_struct setup_work;
+	struct work_struct close_work;
+	u64 recv_msgs;
+	u64 imms;
+	atomic64_t replies;
+	u64 step_end[RTGT_CONN_STEPS];
+	struct dentry *debugfs;
+};
+
+u64 rtgt_qp_needs(const struct rtgt_conn *conn);
+int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
+		   const struct rdma_conn_param *param);
+void rtgt_qp_destroy(struct rtgt_conn *conn);
+
+int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
+		      const struct rdma_conn_param *param);
+struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev);
+int rtgt_conn_admit(struct rtgt_conn *conn, u32 *why, u32 *arg);
+int rtgt_conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev);
+void rtgt_conn_built(struct rtgt_conn *conn);
+void rtgt_conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason, u32 arg);
+u32 rtgt_conn_reject_reason(int err, u32 *arg);
+void rtgt_conn_close(struct rtgt_conn *conn, const char *why);
+void rtgt_conn_fail(struct rtgt_conn *conn, const char *why);
+void rtgt_conn_live(struct rtgt_conn *conn);
+void rtgt_conn_put(struct rtgt_conn *conn);
+const char *rtgt_conn_state_name(enum rtgt_conn_state state);
+
+#endif /* _RTGT_CONN_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a port can speak. */
+#ifndef _RTGT_SERVICE_H
+#define _RTGT_SERVICE_H
+
+#include <linux/types.h>
+
+struct rtgt_conn;
+struct rtgt_slot;
+
+/**
+ * struct rtgt_service - what a port speaks
+ * @name: as written to the port's service attribute
+ * @transports: bits of enum rtgt_transport it works over
+ * @conn_bytes: what @setup allocates
+ * @needs_region: a port without a region makes no sense
+ * @request: judges a REQ's private data; 0, or a rtgt_rej_reason with @arg set.
+ *	     May set @conn's flags.  Process context
+ * @reply: writes the REP's private data, at most @size bytes; returns its
+ *	   length.  Process context
+ * @setup: makes rtgt_conn.service_priv when the QP and the slots are there; 0 or a
+ *	   negative errno.  May be NULL.  Process context
+ * @teardown: frees it; the QP is gone, the device is not.  Called also when
+ *	      @setup failed or never ran.  May be NULL.  Process context
+ * @message: a SEND arrived in @slot; must see to it that the slot is posted
+ *	     again.  Completion context, or process context on a UD port
+ * @imm: an immediate arrived; likewise
+ */
+struct rtgt_service {
+	const char *name;
+	u32 transports;
+	u32 conn_bytes;
+	bool needs_region;
+	int (*request)(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
+	size_t (*reply)(const struct rtgt_conn *conn, void *priv, size_t size);
+	int (*setup)(struct rtgt_conn *conn);
+	void (*teardown)(struct rtgt_conn *conn);
+	void (*message)(struct rtgt_slot *slot);
+	void (*imm)(struct rtgt_slot *slot);
+};
+
+int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
+size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size);
+size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size);
+const struct rtgt_service *rtgt_service_find(const char *name);
+const struct rtgt_service *rtgt_service_nth(unsigned int n);
+
+#define RTGT_SERVICE(name) extern const struct rtgt_service rtgt_service_##name
+#include "target/services.h"
+
+#endif /* _RTGT_SERVICE_H */
