@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The services a port can speak, one file each: found by the table, services.h; and
- * what several of them do alike.
+ * The table of services, and what several of them do alike.  Each service is a file of
+ * its own, service_NAME.c.
  */
+#include <linux/kernel.h>
 #include <linux/string.h>
 
 #include "rtgt.h"
 
+/* A port speaks the first one unless the administrator names another. */
+static const struct rtgt_service *const services[] = {
+	&rtgt_service_rtgt,
+	&rtgt_service_rping,
+	&rtgt_service_sink,
+};
+
 /**
- * rtgt_service_nth() - walk the table
+ * rtgt_service_nth() - walk the table of services
  * @n: 0, 1, ...
  *
- * Return: the service, NULL behind the last.
+ * Return: the service, or NULL after the last one.
  */
 const struct rtgt_service *rtgt_service_nth(unsigned int n)
 {
-	const struct rtgt_service *nth = NULL;
-
-#define RTGT_SERVICE(name) (nth = n-- ? nth : &rtgt_service_##name)
-#include "target/services.h"
-	return nth;
+	return n < ARRAY_SIZE(services) ? services[n] : NULL;
 }
 
 /**

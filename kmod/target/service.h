@@ -45,7 +45,9 @@ size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t si
 const struct rtgt_service *rtgt_service_find(const char *name);
 const struct rtgt_service *rtgt_service_nth(unsigned int n);
 
-#define RTGT_SERVICE(name) extern const struct rtgt_service rtgt_service_##name
-#include "target/services.h"
+/* One for each file service_NAME.c; service.c has the table */
+extern const struct rtgt_service rtgt_service_rping;
+extern const struct rtgt_service rtgt_service_rtgt;
+extern const struct rtgt_service rtgt_service_sink;
 
 #endif /* _RTGT_SERVICE_H */
