@@ -2,20 +2,10 @@
 /*
  * Names of the counters, for debugfs and for rtgt serve.
  */
-#ifdef __KERNEL__
-#include <linux/build_bug.h>
-#else
-#include <assert.h>
-#endif
-
 #include "counters.h"
-#include "../include/uapi/rtgt.h"
-
-static_assert(RTGT_REJECTS_STOPPING - RTGT_REJECTS_VERSION ==
-	      RTGT_REJ_STOPPING - RTGT_REJ_VERSION);
 
 /**
- * rtgt_counter_name() - what a counter is called
+ * rtgt_counter_name() - return the name of a counter
  * @counter: enum rtgt_counter, below RTGT_NR_COUNTERS
  *
  * Return: a constant string.
@@ -47,4 +37,29 @@ const char *rtgt_counter_name(unsigned int counter)
 	};
 
 	return names[counter];
+}
+
+/**
+ * rtgt_reject_counter() - return the counter of rejects with a reason
+ * @reason: of the reject
+ *
+ * Return: the counter.
+ */
+enum rtgt_counter rtgt_reject_counter(enum rtgt_rej_reason reason)
+{
+	switch (reason) {
+	case RTGT_REJ_VERSION:
+		return RTGT_REJECTS_VERSION;
+	case RTGT_REJ_SIZE:
+		return RTGT_REJECTS_SIZE;
+	case RTGT_REJ_FULL:
+		return RTGT_REJECTS_FULL;
+	case RTGT_REJ_RESOURCES:
+		break;
+	case RTGT_REJ_DEVICE:
+		return RTGT_REJECTS_DEVICE;
+	case RTGT_REJ_STOPPING:
+		return RTGT_REJECTS_STOPPING;
+	}
+	return RTGT_REJECTS_RESOURCES;
 }

@@ -6,10 +6,9 @@
 #ifndef _RTGT_COUNTERS_H
 #define _RTGT_COUNTERS_H
 
-/*
- * The counters, named in counters.c.  A reject has the counter
- * RTGT_REJECTS_VERSION - RTGT_REJ_VERSION + reason, so their order is the wire's.
- */
+#include "../include/uapi/rtgt.h"
+
+/* The counters, named in counters.c */
 enum rtgt_counter {
 	RTGT_CONNS_ACCEPTED,
 	RTGT_CONNS_ESTABLISHED,
@@ -36,5 +35,6 @@ enum rtgt_counter {
 };
 
 const char *rtgt_counter_name(unsigned int counter);
+enum rtgt_counter rtgt_reject_counter(enum rtgt_rej_reason reason);
 
 #endif /* _RTGT_COUNTERS_H */

@@ -354,7 +354,7 @@ void rtgt_conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason,
 	u8 priv[RTGT_REJ_MAX];
 	size_t len = rtgt_encode_rej(priv, sizeof(priv), reason, arg);
 
-	rtgt_count(port->stats, RTGT_REJECTS_VERSION + reason - RTGT_REJ_VERSION, 1);
+	rtgt_count(port->stats, rtgt_reject_counter(reason), 1);
 	trace_rtgt_reject(id, reason, arg);
 	pr_info_ratelimited("%s: connection from %pISpc rejected: %s (%u)\n", port->name,
 			    &id->route.addr.dst_addr, rtgt_rej_name(reason), arg);

@@ -92,7 +92,7 @@ void serve_reject(struct server *s, struct rdma_cm_id *id, uint32_t reason, uint
 	size_t len = rtgt_encode_rej(priv, sizeof(priv), reason, arg);
 	char peer[SERVE_PEER];
 
-	serve_count(s, RTGT_REJECTS_VERSION + reason - RTGT_REJ_VERSION, 1);
+	serve_count(s, rtgt_reject_counter(reason), 1);
 	serve_say(s, "connection from %s: refused: %s (%u)", peer_of(id, peer, sizeof(peer)),
 		  rtgt_rej_name(reason), arg);
 	rdma_reject(id, priv, (uint8_t)len);
