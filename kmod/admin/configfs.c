@@ -450,6 +450,7 @@ static struct config_group *ports_make_group(struct config_group *group, const c
 		kfree(pi);
 		return ERR_PTR(ret);
 	}
+	rtgt_debugfs_port(pi->port);
 	config_group_init_type_name(&pi->group, name, &port_item_type);
 	config_group_init_type_name(&pi->regions, "regions", &rtgt_regions_type);
 	configfs_add_default_group(&pi->regions, &pi->group);

@@ -124,33 +124,9 @@ static int registrations_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(registrations);
 
-static ssize_t data_read(struct file *file, char __user *to, size_t len, loff_t *pos)
-{
-	return rtgt_mem_read_user(file->private_data, to, len, pos);
-}
-
-static const struct file_operations data_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.read = data_read,
-	.llseek = default_llseek,
-};
-
-/**
- * rtgt_debugfs_mem() - show the bytes of a memory
- * @dir: a directory that is removed before @mem is put
- * @name: the region
- * @mem: memory
- */
-void rtgt_debugfs_mem(struct dentry *dir, const char *name, struct rtgt_mem *mem)
-{
-	debugfs_create_file_size("data", 0400, debugfs_create_dir(name, dir), mem, &data_fops,
-				 mem->size);
-}
-
 /**
  * rtgt_debugfs_port() - make a port's directory
- * @port: new; the caller removes @port->debugfs
+ * @port: new; rtgt_port_destroy() removes @port->debugfs
  */
 void rtgt_debugfs_port(struct rtgt_port *port)
 {

@@ -3,13 +3,10 @@
 #ifndef _RTGT_DEBUGFS_H
 #define _RTGT_DEBUGFS_H
 
-struct dentry;
-struct rtgt_mem;
 struct rtgt_port;
 
 void rtgt_debugfs_init(void);
 void rtgt_debugfs_exit(void);
 void rtgt_debugfs_port(struct rtgt_port *port);
-void rtgt_debugfs_mem(struct dentry *dir, const char *name, struct rtgt_mem *mem);
 
 #endif /* _RTGT_DEBUGFS_H */

@@ -22,10 +22,12 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/crc32.h>
+#include <linux/debugfs.h>
 #include <linux/gfp.h>
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -280,17 +282,10 @@ u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len)
 	return ~crc;
 }
 
-/**
- * rtgt_mem_read_user() - read() of the memory
- * @mem: memory
- * @to: user buffer
- * @len: its length
- * @pos: file position, advanced
- *
- * Return: bytes read, 0 at the end, or -EFAULT.
- */
-ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, loff_t *pos)
+/* read() of the memory: the number of bytes, 0 at the end, or a negative errno. */
+static ssize_t mem_read(struct file *file, char __user *to, size_t len, loff_t *pos)
 {
+	struct rtgt_mem *mem = file->private_data;
 	size_t done = 0;
 
 	if (*pos < 0)
@@ -309,4 +304,23 @@ ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, lo
 		cond_resched();
 	}
 	return done;
+}
+
+static const struct file_operations mem_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = mem_read,
+	.llseek = default_llseek,
+};
+
+/**
+ * rtgt_mem_debugfs() - make a debugfs file that shows the bytes of a memory
+ * @dir: a directory that is removed before @mem is put
+ * @name: of the region, and of the directory of the file "data"
+ * @mem: memory
+ */
+void rtgt_mem_debugfs(struct dentry *dir, const char *name, struct rtgt_mem *mem)
+{
+	debugfs_create_file_size("data", 0400, debugfs_create_dir(name, dir), mem, &mem_fops,
+				 mem->size);
 }

@@ -8,6 +8,8 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 
+struct dentry;
+
 /* of a port, a region or an initiator, the final NUL included */
 #define RTGT_NAME_LEN		32
 
@@ -64,6 +66,6 @@ void rtgt_mem_put(struct rtgt_mem *mem);
 void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here);
 u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len);
 u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len);
-ssize_t rtgt_mem_read_user(struct rtgt_mem *mem, char __user *to, size_t len, loff_t *pos);
+void rtgt_mem_debugfs(struct dentry *dir, const char *name, struct rtgt_mem *mem);
 
 #endif /* _RTGT_MEM_H */

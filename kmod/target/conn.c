@@ -302,7 +302,7 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	snprintf(name, sizeof(name), "%u", conn->id);
 	conn->debugfs = debugfs_create_dir(name, port->debugfs_conns);
 	for (i = 0; i < dom->nr; i++)
-		rtgt_debugfs_mem(conn->debugfs, port->spec[i]->name, dom->map[i].mem);
+		rtgt_mem_debugfs(conn->debugfs, port->spec[i]->name, dom->map[i].mem);
 	return 0;
 }
 

@@ -765,7 +765,7 @@ int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 	if (!port->cfg.private) {
 		port->debugfs_regions = debugfs_create_dir("regions", port->debugfs);
 		for (i = 0; i < port->nr_regions; i++)
-			rtgt_debugfs_mem(port->debugfs_regions, port->spec[i]->name, port->mem[i]);
+			rtgt_mem_debugfs(port->debugfs_regions, port->spec[i]->name, port->mem[i]);
 	}
 	pr_info("%s: listening on %pISpc, service %s, %u region(s), %s\n", port->name,
 		&port->cfg.addr, port->cfg.service->name, port->nr_regions,
@@ -848,7 +848,6 @@ struct rtgt_port *rtgt_port_create(const char *name)
 	sin->sin_family = AF_INET;
 	sin->sin_addr.s_addr = htonl(INADDR_ANY);
 	sin->sin_port = htons(RTGT_PORT);
-	rtgt_debugfs_port(port);
 	return port;
 }
 
