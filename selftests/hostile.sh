@@ -186,6 +186,25 @@ lost_datagrams() {
 	finish crowd
 }
 
+# The same on the client's own port: the datagrams wait in front of the client's.  Few of their
+# sources are resolved at a time, the rest are dropped, so that the client is served.
+unresolved_sources() {
+	target_port transport=ud recv_depth=2048 recv_size=256
+	has "$("$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=${RTGT_CLIENT_ADDR%.*}.100" lost \
+		file="$RTGT_CLIENT_ADDR" count=1000)" sent=1000
+	has "$(probe send transport=ud timeout=5)" wc=success same=1 alive=1
+	wait_until 10 none_waits || fail "$COUNTERS"
+}
+
+# Each datagram that was received was replied to, or dropped and counted.
+none_waits() {
+	counters_are replies=2 && (($(counted recv_msgs) == $(counted send_errors) + 2))
+}
+
+counted() { # NAME
+	sed -n "s/^$1 //p" <<<"$COUNTERS"
+}
+
 # Four messages that are wrong, as many as there are shared receives.
 rping_receives() {
 	local i
@@ -286,6 +305,7 @@ tcase reused-key "an rkey that was invalidated remotely can be revoked when its 
 tcase reused-key-shared "clients are served when the number of an invalidated rkey comes again" reused_key_shared
 tcase revokes "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
 tcase lost-datagrams "datagrams that cannot be answered delay no other port's requests" lost_datagrams
+tcase unresolved "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
 tcase rping-receives "messages that are no rping client's keep no shared receive" rping_receives
 tcase rping-uc "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud "the service rping cannot be enabled with UD" rping_transport ud

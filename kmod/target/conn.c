@@ -37,6 +37,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "rtgt.h"
+#include "target/sources.h"
 #include "target/trace.h"
 
 static const char *const conn_state_names[] = {
@@ -90,6 +91,7 @@ static void conn_free(struct kref *ref)
 	struct rtgt_conn *conn = container_of(ref, struct rtgt_conn, ref);
 
 	rtgt_port_put(conn->port);
+	rtgt_sources_destroy(conn->sources);
 	kfree(conn);
 	atomic_dec(&rtgt_live.conns);
 }

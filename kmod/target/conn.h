@@ -23,6 +23,7 @@ struct rtgt_domain;
 struct rtgt_peer;
 struct rtgt_pool;
 struct rtgt_port;
+struct rtgt_sources;
 
 /**
  * enum rtgt_transport - what QPs a port's connections have
@@ -95,6 +96,7 @@ enum rtgt_conn_step {
  *	     have to wait for the resolution of an address.  Queued under @lock, and not
  *	     any more once the state is CLOSING
  * @nr_workers: of @workers
+ * @sources: of a datagram endpoint: whose datagrams are resolved; NULL otherwise
  * @busy: deferred slots, and those on their way from there
  * @quiet: woken when there are none any more
  * @active: jiffies of the last receive
@@ -146,6 +148,7 @@ struct rtgt_conn {
 		struct rtgt_conn *conn;
 	} workers[RTGT_UD_WORKERS];
 	unsigned int nr_workers;
+	struct rtgt_sources *sources;
 	atomic_t busy;
 	wait_queue_head_t quiet;
 	unsigned long active;

@@ -15,6 +15,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "rtgt.h"
+#include "target/sources.h"
 
 /**
  * struct endpoint_request - a client that waits for the endpoint to be made
@@ -42,7 +43,10 @@ static struct rtgt_conn *endpoint_create(struct rtgt_port *port, struct rdma_cm_
 		*why = rtgt_conn_reject_reason(-ENOMEM, arg);
 		return NULL;
 	}
-	ret = ib_query_port(id->device, id->port_num, &attr);
+	ret = -ENOMEM;
+	conn->sources = rtgt_sources_create();
+	if (conn->sources)
+		ret = ib_query_port(id->device, id->port_num, &attr);
 	if (!ret)
 		conn->recv_size = min_t(u32, conn->recv_size, ib_mtu_enum_to_int(attr.active_mtu));
 	else
@@ -72,6 +76,8 @@ static void endpoint_answer(struct rtgt_port *port, struct rdma_cm_id *id, struc
 	u8 priv[RTGT_REP_UD_MAX];
 	struct rdma_conn_param accept = { .private_data = priv };
 
+	/* rdma_cm resolved the client before it reported the request */
+	rtgt_sources_add(conn->sources, (struct sockaddr *)&id->route.addr.dst_addr);
 	accept.qp_num = conn->qpn;
 	accept.private_data_len = rtgt_service_endpoint(conn, priv, sizeof(priv));
 	if (rdma_accept(id, &accept))

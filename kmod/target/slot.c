@@ -33,6 +33,7 @@
 #include <rdma/rdma_cm_ib.h>
 
 #include "rtgt.h"
+#include "target/sources.h"
 #include "target/trace.h"
 
 static struct ib_device *slot_ibdev(const struct rtgt_slot *slot)
@@ -345,7 +346,7 @@ static void slot_ud_run(struct rtgt_slot *slot)
 	if (slot->ah)
 		rdma_destroy_ah(slot->ah, RDMA_DESTROY_AH_SLEEPABLE);
 	slot->ah = NULL;
-	ah = ib_create_ah_from_wc(pd, &slot->wc, slot->buf.at, slot->wc.port_num);
+	ah = rtgt_sources_ah(slot->conn->sources, pd, &slot->wc, slot->buf.at);
 	if (IS_ERR(ah)) {
 		rtgt_count(slot->conn->port->stats, RTGT_SEND_ERRORS, 1);
 		rtgt_slot_repost(slot);

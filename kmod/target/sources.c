@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sources of datagrams: which of them a datagram endpoint resolves.
+ *
+ * The target replies to the source of a datagram, so it makes an address handle from the
+ * headers of the packet.  On RoCE, ib_core then looks for the MAC address of the source,
+ * and waits a second for a neighbor that does not exist.  Anybody can send datagrams from
+ * addresses that do not exist: without a bound, they keep all workers of the endpoint
+ * waiting, and the datagrams of its clients behind them.
+ *
+ * So an endpoint keeps a table of sources.  A source is
+ *
+ *   known     an earlier datagram of it was resolved, or rdma_cm reported its request for
+ *             the endpoint, which rdma_cm does after it has resolved the address.  Each
+ *             worker resolves it: that takes no time, since the neighbor is known
+ *   failed    it could not be resolved in the last SOURCE_RETRY.  Its datagrams are dropped
+ *   unknown   SOURCES_AT_ONCE workers resolve such sources at a time; while they do,
+ *             datagrams of other unknown sources are dropped
+ *
+ * A dropped datagram gets no reply, which a datagram client has to expect anyway; the
+ * caller counts it.  A client that asked for the endpoint is known, whatever others send.
+ *
+ * The table has a fixed size.  A known source stays until it fails or until its set of
+ * SOURCE_WAYS entries is full of known sources and another one comes; a failed one only
+ * takes the place of one that is not known.  A source that lost its entry is unknown.
+ *
+ * The table belongs to the endpoint's connection and is freed with it.  Its lock is held
+ * for the lookup only.  InfiniBand resolves nothing, so the table is not used there.
+ */
+#include <linux/jhash.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_verbs.h>
+
+#include "target/sources.h"
+
+#define SOURCES_AT_ONCE		4
+#define SOURCE_RETRY		(5 * HZ)
+#define SOURCE_SETS		256
+#define SOURCE_WAYS		4
+
+/**
+ * struct source - an address that sent a datagram
+ * @gid: the address; zero in an entry that was never used
+ * @known: it could be resolved
+ * @retry: jiffies until which a source that is not known counts as failed
+ */
+struct source {
+	union ib_gid gid;
+	bool known;
+	unsigned long retry;
+};
+
+/**
+ * struct rtgt_sources - sources of one datagram endpoint
+ * @lock: protects all of it
+ * @resolving: unknown sources that are being resolved
+ * @next: the entry of a full set that the next known source takes
+ * @set: the sources, by the hash of their address
+ */
+struct rtgt_sources {
+	spinlock_t lock;	/* all of it */
+	unsigned int resolving;
+	unsigned int next;
+	struct source set[SOURCE_SETS][SOURCE_WAYS];
+};
+
+static struct source *source_set(struct rtgt_sources *sources, const union ib_gid *gid)
+{
+	return sources->set[jhash(gid, sizeof(*gid), 0) % SOURCE_SETS];
+}
+
+static struct source *source_find(struct rtgt_sources *sources, const union ib_gid *gid)
+{
+	struct source *set = source_set(sources, gid);
+	unsigned int i;
+
+	lockdep_assert_held(&sources->lock);
+	for (i = 0; i < SOURCE_WAYS; i++)
+		if (!memcmp(&set[i].gid, gid, sizeof(*gid)))
+			return &set[i];
+	return NULL;
+}
+
+/* The entry that a new source takes, or NULL: a failed one takes none from a known one. */
+static struct source *source_place(struct rtgt_sources *sources, const union ib_gid *gid,
+				   bool known)
+{
+	struct source *set = source_set(sources, gid);
+	struct source *place = NULL;
+	unsigned int i;
+
+	lockdep_assert_held(&sources->lock);
+	for (i = 0; i < SOURCE_WAYS; i++)
+		if (!set[i].known && (!place || time_before(set[i].retry, place->retry)))
+			place = &set[i];
+	if (!place && known)
+		place = &set[sources->next++ % SOURCE_WAYS];
+	return place;
+}
+
+static void source_set_known(struct rtgt_sources *sources, const union ib_gid *gid, bool known)
+{
+	struct source *source;
+
+	source = source_find(sources, gid) ?: source_place(sources, gid, known);
+	if (!source)
+		return;
+	source->gid = *gid;
+	source->known = known;
+	source->retry = jiffies + SOURCE_RETRY;
+}
+
+/**
+ * rtgt_sources_create() - a table without sources
+ *
+ * May sleep.
+ *
+ * Return: for rtgt_sources_destroy(), or NULL without memory.
+ */
+struct rtgt_sources *rtgt_sources_create(void)
+{
+	struct rtgt_sources *sources = kvzalloc(sizeof(*sources), GFP_KERNEL);
+
+	if (sources)
+		spin_lock_init(&sources->lock);
+	return sources;
+}
+
+/**
+ * rtgt_sources_destroy() - free a table
+ * @sources: table, or NULL
+ *
+ * Any context.
+ */
+void rtgt_sources_destroy(struct rtgt_sources *sources)
+{
+	kvfree(sources);
+}
+
+/**
+ * rtgt_sources_add() - make a source known
+ * @sources: table
+ * @addr: of a client whose address has been resolved
+ *
+ * Process context.
+ */
+void rtgt_sources_add(struct rtgt_sources *sources, struct sockaddr *addr)
+{
+	union ib_gid gid;
+
+	if (rdma_ip2gid(addr, &gid))
+		return;
+	spin_lock(&sources->lock);
+	source_set_known(sources, &gid, true);
+	spin_unlock(&sources->lock);
+}
+
+/* Returns 0 if the source is known, 1 if it is one of SOURCES_AT_ONCE, or a negative errno. */
+static int sources_begin(struct rtgt_sources *sources, const union ib_gid *gid)
+{
+	struct source *source;
+	int ret = 1;
+
+	spin_lock(&sources->lock);
+	source = source_find(sources, gid);
+	if (source && source->known)
+		ret = 0;
+	else if (source && time_before(jiffies, source->retry))
+		ret = -EHOSTUNREACH;
+	else if (sources->resolving == SOURCES_AT_ONCE)
+		ret = -EBUSY;
+	else
+		sources->resolving++;
+	spin_unlock(&sources->lock);
+	return ret;
+}
+
+static void sources_end(struct rtgt_sources *sources, const union ib_gid *gid, int begun, bool ok)
+{
+	/* what is known already stays so */
+	if (!begun && ok)
+		return;
+	spin_lock(&sources->lock);
+	sources->resolving -= begun;
+	source_set_known(sources, gid, ok);
+	spin_unlock(&sources->lock);
+}
+
+/* The address that the reply goes to, as ib_core will find it. */
+static int source_gid(const struct ib_wc *wc, const struct ib_grh *grh, union ib_gid *gid)
+{
+	const union rdma_network_hdr *hdr = (const union rdma_network_hdr *)grh;
+	enum rdma_network_type type = RDMA_NETWORK_IPV6;
+	union ib_gid dgid;
+
+	if (!(wc->wc_flags & IB_WC_GRH))
+		return -EPROTOTYPE;
+	if (ib_get_rdma_header_version(hdr) == 4)
+		type = RDMA_NETWORK_IPV4;
+	return ib_get_gids_from_rdma_hdr(hdr, type, gid, &dgid);
+}
+
+/**
+ * rtgt_sources_ah() - an address handle for the reply to a datagram
+ * @sources: of the endpoint that received it
+ * @pd: of the endpoint
+ * @wc: the receive
+ * @grh: first bytes of the receive, synchronized for the CPU
+ *
+ * May sleep, for a source that is not known up to a second.
+ *
+ * Return: for rdma_destroy_ah(), or an ERR_PTR: the datagram gets no reply.  -EBUSY:
+ * SOURCES_AT_ONCE other unknown sources are being resolved.
+ */
+struct ib_ah *rtgt_sources_ah(struct rtgt_sources *sources, struct ib_pd *pd,
+			      const struct ib_wc *wc, const struct ib_grh *grh)
+{
+	union ib_gid gid;
+	struct ib_ah *ah;
+	int ret;
+
+	if (!rdma_protocol_roce(pd->device, wc->port_num))
+		return ib_create_ah_from_wc(pd, wc, grh, wc->port_num);
+	ret = source_gid(wc, grh, &gid);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = sources_begin(sources, &gid);
+	if (ret < 0)
+		return ERR_PTR(ret);
+	ah = ib_create_ah_from_wc(pd, wc, grh, wc->port_num);
+	sources_end(sources, &gid, ret, !IS_ERR(ah));
+	return ah;
+}
