@@ -149,7 +149,7 @@ static int extent_register(struct rtgt_domain *dom, struct rtgt_map *map, struct
 	int ret;
 
 	extent_set_key(dom, ext, ext->mr->rkey, false);
-	ret = rtgt_regqp_register(dom->reg, ext->mr, map_ib_access(map));
+	ret = rtgt_reg_register(dom->reg, ext->mr, map_ib_access(map));
 	if (!ret)
 		return 0;
 	/* whatever state the MR is in: the next rotation, or client, replaces it */
@@ -249,7 +249,7 @@ static int extent_rotate(struct rtgt_domain *dom, struct rtgt_map *map, struct r
 	lockdep_assert_held(&dom->lock);
 	if (!READ_ONCE(ext->dead)) {
 		/* fails if a peer has been faster; then, too, the MR is replaced */
-		if (rtgt_regqp_invalidate(dom->reg, ext->mr))
+		if (rtgt_reg_invalidate(dom->reg, ext->mr))
 			ext->rotations = RTGT_ROTATIONS_MAX;
 		extent_set_key(dom, ext, ext->rkey, true);
 	}
@@ -391,7 +391,7 @@ static void domain_release(struct kref *ref)
 	while (dom->nr)
 		map_destroy(dom, &dom->map[--dom->nr]);
 	if (dom->reg)
-		rtgt_regqp_destroy(dom->reg);
+		rtgt_reg_destroy(dom->reg);
 	if (!IS_ERR_OR_NULL(dom->pd))
 		ib_dealloc_pd(dom->pd);
 	xa_destroy(&dom->by_key);
@@ -444,12 +444,16 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 		ret = PTR_ERR(dom->pd);
 		goto put;
 	}
-	dom->reg = rtgt_regqp_create(dom->pd);
+	dom->reg = rtgt_reg_create(dom->pd);
 	if (IS_ERR(dom->reg)) {
 		ret = PTR_ERR(dom->reg);
 		dom->reg = NULL;
 		goto put;
 	}
+	/* an rkey that waits for one connection is no use to the others */
+	ret = -EOPNOTSUPP;
+	if (mem && !dom->reg->ops->before_rep)
+		goto put;
 	while (dom->nr < nr) {
 		ret = map_create(dom, spec[dom->nr], mem ? mem[dom->nr] : NULL);
 		if (ret)

@@ -19,7 +19,7 @@
 #include "include/uapi/rtgt.h"
 
 struct rtgt_pool;
-struct rtgt_regqp;
+struct rtgt_reg;
 
 /*
  * The largest MR: rxe keeps 16 bytes for each page of one, in one piece, and for
@@ -85,7 +85,7 @@ struct rtgt_map {
  * @ibdev: the device
  * @user: hold on the device, until the last reference is put
  * @pd: QPs that shall reach the regions are created here
- * @reg: posts the registrations
+ * @reg: registers and invalidates
  * @lock: rkeys change under it
  * @key_lock: protects rtgt_extent.rkey, rtgt_extent.dead
  * @by_key: extents by the upper 24 bits of their rkey, which are those of the MR
@@ -100,7 +100,7 @@ struct rtgt_domain {
 	struct ib_device *ibdev;
 	struct rtgt_dev_user user;
 	struct ib_pd *pd;
-	struct rtgt_regqp *reg;
+	struct rtgt_reg *reg;
 	struct mutex lock;	/* every rkey, @pool */
 	spinlock_t key_lock;	/* rtgt_extent.rkey, rtgt_extent.dead */
 	struct xarray by_key;

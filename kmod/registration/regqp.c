@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registration queue pair: an RC QP connected to itself, on which fast
- * registrations are posted and waited for.
+ * The registration queue pair, for InfiniBand and RoCE: an RC QP connected to itself, on
+ * which fast registrations are posted and waited for.
  *
  * Why it exists.  The capability travels in the CM REP, so its rkey must be
  * valid before the REP leaves.  A fast registration (IB_WR_REG_MR) is posted to
@@ -24,20 +24,22 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
-#include "rtgt.h"
+#include "registration/reg.h"
 
 /**
- * struct rtgt_regqp - a registration queue pair
- * @lock: one registration at a time
+ * struct regqp - a registration queue pair
+ * @reg: what the rest of the module knows of it
+ * @lock: one work request at a time
  * @cq: own
  * @qp: own
- * @cqe: of the registration under way
+ * @cqe: of the outstanding work request
  * @done: completes with it
  * @status: of it
  * @broken: @qp is in error; under @lock
  */
-struct rtgt_regqp {
-	struct mutex lock;	/* one registration at a time */
+struct regqp {
+	struct rtgt_reg reg;
+	struct mutex lock;	/* one work request at a time */
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	struct ib_cqe cqe;
@@ -46,12 +48,17 @@ struct rtgt_regqp {
 	bool broken;
 };
 
+static struct regqp *to_regqp(struct rtgt_reg *reg)
+{
+	return container_of(reg, struct regqp, reg);
+}
+
 static void regqp_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct rtgt_regqp *reg = container_of(wc->wr_cqe, struct rtgt_regqp, cqe);
+	struct regqp *rqp = container_of(wc->wr_cqe, struct regqp, cqe);
 
-	reg->status = wc->status;
-	complete(&reg->done);
+	rqp->status = wc->status;
+	complete(&rqp->done);
 }
 
 /* The first GID the port has, for an address that is never sent to. */
@@ -122,15 +129,7 @@ static int regqp_connect(struct ib_qp *qp)
 			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-/**
- * rtgt_regqp_create() - make a registration queue pair
- * @pd: where the memory regions live
- *
- * May sleep.
- *
- * Return: to be destroyed before @pd; an ERR_PTR otherwise.
- */
-struct rtgt_regqp *rtgt_regqp_create(struct ib_pd *pd)
+static struct rtgt_reg *regqp_create(struct ib_pd *pd)
 {
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
@@ -142,132 +141,95 @@ struct rtgt_regqp *rtgt_regqp_create(struct ib_pd *pd)
 			.max_recv_sge = 1,
 		},
 	};
-	struct rtgt_regqp *reg;
+	struct regqp *rqp;
 	int ret;
 
-	reg = kzalloc(sizeof(*reg), GFP_KERNEL);
-	if (!reg)
+	rqp = kzalloc(sizeof(*rqp), GFP_KERNEL);
+	if (!rqp)
 		return ERR_PTR(-ENOMEM);
-	mutex_init(&reg->lock);
-	init_completion(&reg->done);
-	reg->cqe.done = regqp_done;
+	mutex_init(&rqp->lock);
+	init_completion(&rqp->done);
+	rqp->cqe.done = regqp_done;
 
-	reg->cq = ib_alloc_cq_any(pd->device, NULL, 4, IB_POLL_SOFTIRQ);
-	if (IS_ERR(reg->cq)) {
-		ret = PTR_ERR(reg->cq);
-		goto free_reg;
+	rqp->cq = ib_alloc_cq_any(pd->device, NULL, 4, IB_POLL_SOFTIRQ);
+	if (IS_ERR(rqp->cq)) {
+		ret = PTR_ERR(rqp->cq);
+		goto free_rqp;
 	}
-	init.send_cq = reg->cq;
-	init.recv_cq = reg->cq;
-	reg->qp = ib_create_qp(pd, &init);
-	if (IS_ERR(reg->qp)) {
-		ret = PTR_ERR(reg->qp);
+	init.send_cq = rqp->cq;
+	init.recv_cq = rqp->cq;
+	rqp->qp = ib_create_qp(pd, &init);
+	if (IS_ERR(rqp->qp)) {
+		ret = PTR_ERR(rqp->qp);
 		goto free_cq;
 	}
-	ret = regqp_connect(reg->qp);
+	ret = regqp_connect(rqp->qp);
 	if (ret)
 		goto destroy_qp;
-	return reg;
+	return &rqp->reg;
 
 destroy_qp:
-	ib_destroy_qp(reg->qp);
+	ib_destroy_qp(rqp->qp);
 free_cq:
-	ib_free_cq(reg->cq);
-free_reg:
-	kfree(reg);
+	ib_free_cq(rqp->cq);
+free_rqp:
+	kfree(rqp);
 	return ERR_PTR(ret);
 }
 
-/**
- * rtgt_regqp_destroy() - destroy a registration queue pair
- * @reg: from rtgt_regqp_create(); nothing is under way on it
- *
- * Keys it registered stay valid.  May sleep.
- */
-void rtgt_regqp_destroy(struct rtgt_regqp *reg)
+static void regqp_destroy(struct rtgt_reg *reg)
 {
-	ib_destroy_qp(reg->qp);
-	ib_free_cq(reg->cq);
-	kfree(reg);
+	struct regqp *rqp = to_regqp(reg);
+
+	ib_destroy_qp(rqp->qp);
+	ib_free_cq(rqp->cq);
+	kfree(rqp);
 }
 
-static int regqp_recover(struct rtgt_regqp *reg)
+static int regqp_recover(struct regqp *rqp)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 	int ret;
 
-	lockdep_assert_held(&reg->lock);
-	if (!reg->broken)
+	lockdep_assert_held(&rqp->lock);
+	if (!rqp->broken)
 		return 0;
-	ret = ib_modify_qp(reg->qp, &attr, IB_QP_STATE);
+	ret = ib_modify_qp(rqp->qp, &attr, IB_QP_STATE);
 	if (!ret)
-		ret = regqp_connect(reg->qp);
-	reg->broken = ret;
+		ret = regqp_connect(rqp->qp);
+	rqp->broken = ret;
 	return ret;
 }
 
-static int regqp_post(struct rtgt_regqp *reg, struct ib_send_wr *wr)
+static int regqp_run(struct rtgt_reg *reg, struct ib_send_wr *wr)
 {
+	struct regqp *rqp = to_regqp(reg);
 	int ret;
 
-	wr->wr_cqe = &reg->cqe;
+	wr->wr_cqe = &rqp->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
-	mutex_lock(&reg->lock);
-	ret = regqp_recover(reg);
+	mutex_lock(&rqp->lock);
+	ret = regqp_recover(rqp);
 	if (ret)
 		goto unlock;
-	reinit_completion(&reg->done);
-	ret = ib_post_send(reg->qp, wr, NULL);
+	reinit_completion(&rqp->done);
+	ret = ib_post_send(rqp->qp, wr, NULL);
 	if (ret)
 		goto unlock;
-	wait_for_completion(&reg->done);
-	if (reg->status != IB_WC_SUCCESS) {
+	wait_for_completion(&rqp->done);
+	if (rqp->status != IB_WC_SUCCESS) {
 		ret = -EIO;
-		reg->broken = true;
-		regqp_recover(reg);
+		rqp->broken = true;
+		regqp_recover(rqp);
 	}
 unlock:
-	mutex_unlock(&reg->lock);
+	mutex_unlock(&rqp->lock);
 	return ret;
 }
 
-/**
- * rtgt_regqp_register() - register a mapped MR and wait until it is valid
- * @reg: of the MR's protection domain
- * @mr: mapped by ib_map_mr_sg(), with the iova the peer shall use
- * @access: IB_ACCESS_*
- *
- * May sleep.
- *
- * Return: 0 when @mr->rkey can be given to a peer, or a negative errno.
- */
-int rtgt_regqp_register(struct rtgt_regqp *reg, struct ib_mr *mr, int access)
-{
-	struct ib_reg_wr wr = {
-		.wr.opcode = IB_WR_REG_MR,
-		.mr = mr,
-		.key = mr->rkey,
-		.access = access,
-	};
-
-	return regqp_post(reg, &wr.wr);
-}
-
-/**
- * rtgt_regqp_invalidate() - invalidate a registered MR and wait until it is dead
- * @reg: of the MR's protection domain
- * @mr: registered
- *
- * May sleep.
- *
- * Return: 0 when the device accepts @mr->rkey no more, or a negative errno.
- */
-int rtgt_regqp_invalidate(struct rtgt_regqp *reg, struct ib_mr *mr)
-{
-	struct ib_send_wr wr = {
-		.opcode = IB_WR_LOCAL_INV,
-		.ex.invalidate_rkey = mr->rkey,
-	};
-
-	return regqp_post(reg, &wr);
-}
+const struct rtgt_reg_ops rtgt_regqp_ops = {
+	.before_rep = true,
+	.create = regqp_create,
+	.destroy = regqp_destroy,
+	.run = regqp_run,
+};

@@ -80,6 +80,9 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 
 	if (!dom->nr)
 		return 0;
+	/* a client whose REP holds no capability asks for it */
+	if (!dom->reg->ops->before_rep)
+		return rtgt_service_endpoint(conn, priv, size);
 	/* a key that is just being made is waited for */
 	mutex_lock(&dom->lock);
 	for (i = 0; i < dom->nr; i++) {
