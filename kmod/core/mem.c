@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The memory a region exposes: pages with counted references.  It knows no device;
- * region.c registers it.
+ * registration/ registers it.
  *
  * It is made of equal chunks of linear-map pages, as large as the allocator gives
  * (up to 2 MiB), because a registration has one entry for each: 1 GiB in 2 MiB

@@ -32,41 +32,45 @@ struct rtgt_reg;
 
 /*
  * Rotations of an MR's rkey.  They change its lower eight bits only, so one more would
- * make the first key valid again, which a peer may have kept: the extent gets a new MR.
+ * make the first rkey valid again, which a peer may have kept: the extent gets a new MR.
  */
 #define RTGT_ROTATIONS_MAX	255
 
+struct rtgt_domain;
+
 /**
- * struct rtgt_extent - a part of a memory, registered
+ * struct rtgt_extent - a byte range of a region, registered as one MR
  * @mr: a peer reaches it at @mr->iova
  * @sgt: DMA mapping
  * @rkey: of @mr; under rtgt_domain.key_lock
- * @dead: it was invalidated by a peer, or could not be registered: nobody reaches the
- *	  extent; under rtgt_domain.key_lock
- * @rotations: keys @mr had before this one
+ * @invalid: a peer invalidated @rkey, or it could not be registered: no peer reaches the
+ *	     extent; under rtgt_domain.key_lock
+ * @rotations: rkeys that @mr had before this one
  */
 struct rtgt_extent {
 	struct ib_mr *mr;
 	struct sg_table sgt;
 	u32 rkey;
-	bool dead;
+	bool invalid;
 	u8 rotations;
 };
 
 /**
  * struct rtgt_map - a region in a domain: a memory and the extents that cover it
+ * @dom: the domain
  * @mem: the memory, a counted reference
  * @access: RTGT_ACCESS_*
  * @entry_size: bytes of a page-list entry
  * @entries: of all extents together
  * @extent_size: bytes of each extent but the last, a multiple of @entry_size
  * @nr: number of extents
- * @extent: the extents, in the order of what they cover
+ * @extent: the extents, in the order of the byte ranges they cover
  * @dma_ns: how long it took to map all of them for DMA
  * @mr_ns: how long to allocate the MRs and write their page lists
  * @reg_ns: how long until the device had registered them
  */
 struct rtgt_map {
+	struct rtgt_domain *dom;
 	struct rtgt_mem *mem;
 	u32 access;
 	u32 entry_size;
@@ -84,14 +88,16 @@ struct rtgt_map {
  * @ref: a shared one is held by its port and its connections
  * @ibdev: the device
  * @user: hold on the device, until the last reference is put
- * @pd: QPs that shall reach the regions are created here
+ * @pd: QPs that are to reach the regions are created here
  * @reg: registers and invalidates
- * @lock: rkeys change under it
- * @key_lock: protects rtgt_extent.rkey, rtgt_extent.dead
+ * @lock: rkeys change under it; protects @pool
+ * @key_lock: protects rtgt_extent.rkey, rtgt_extent.invalid
  * @by_key: extents by the upper 24 bits of their rkey, which are those of the MR
- * @any_dead: a key was invalidated, or not registered, since rtgt_domain_revive() looked
- * @pool: with an SRQ, the receives of all connections in @pd; set under @lock
- * @mr_max: bytes of the largest MR, 0 for no limit
+ * @any_invalid: an rkey was invalidated, or not registered, since
+ *		 rtgt_domain_reregister() last looked
+ * @pool: with an SRQ, the receives of all connections in @pd; the target's
+ * @release_pool: frees @pool when the domain is released; set with it
+ * @mr_max: maximum size of an MR in bytes, 0 for no limit
  * @nr: number of regions
  * @map: the regions, in the order of their index on the wire
  */
@@ -102,10 +108,11 @@ struct rtgt_domain {
 	struct ib_pd *pd;
 	struct rtgt_reg *reg;
 	struct mutex lock;	/* every rkey, @pool */
-	spinlock_t key_lock;	/* rtgt_extent.rkey, rtgt_extent.dead */
+	spinlock_t key_lock;	/* rtgt_extent.rkey, rtgt_extent.invalid */
 	struct xarray by_key;
-	bool any_dead;
+	bool any_invalid;
 	struct rtgt_pool *pool;
+	void (*release_pool)(struct rtgt_pool *pool);
 	u64 mr_max;
 	unsigned int nr;
 	struct rtgt_map map[RTGT_MAX_REGIONS];
@@ -127,8 +134,8 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 				       unsigned int nr, u64 mr_max);
 void rtgt_domain_put(struct rtgt_domain *dom);
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
-		       bool only_dead);
-int rtgt_domain_revive(struct rtgt_domain *dom);
+		       bool only_invalid);
+int rtgt_domain_reregister(struct rtgt_domain *dom);
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
 void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);
 u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 len,

@@ -280,7 +280,7 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	struct rtgt_domain *dom;
 	char name[16];
 	unsigned int i;
-	int revived;
+	int rotated;
 
 	if (port->cfg.private)
 		dom = rtgt_domain_create(ibdev, port->stats, port->spec, NULL, port->nr_regions,
@@ -294,10 +294,10 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	conn->domain = dom;
 	mutex_unlock(&port->lock);
 	if (!port->cfg.private) {
-		revived = rtgt_domain_revive(dom);
-		if (revived < 0)
-			return revived;
-		rtgt_count(port->stats, RTGT_ROTATIONS, revived);
+		rotated = rtgt_domain_reregister(dom);
+		if (rotated < 0)
+			return rotated;
+		rtgt_count(port->stats, RTGT_ROTATIONS, rotated);
 		return 0;
 	}
 

@@ -83,8 +83,10 @@ static int qp_create_pool(struct rtgt_conn *conn)
 			rtgt_pool_destroy(pool);
 			goto unlock;
 		}
-		if (srq)
+		if (srq) {
 			dom->pool = pool;
+			dom->release_pool = rtgt_pool_destroy;
+		}
 	}
 	conn->pool = pool;
 unlock:

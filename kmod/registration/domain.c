@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A domain: a protection domain and the regions that are registered in it.
+ *
+ *   struct rtgt_domain  PD, what registers in it (reg.c), regions
+ *   struct rtgt_map     a region: its memory and the extents that cover it (map.c)
+ *   struct rtgt_extent  a byte range of it: an MR with an rkey and an iova (extent.c)
+ *   struct rtgt_mem     the memory, which knows no device (core/mem.c)
+ *
+ * A shared port has a domain for each device, which all its connections use; a private port
+ * has one for each connection.  References are counted: the port, the connections and an
+ * administrator's revocation hold one, the last put deregisters.  Until then the domain is a
+ * user of the device, whose removal waits for it; a domain is not told of the removal, those
+ * that hold it are.
+ *
+ * rkeys change under rtgt_domain.lock, a mutex, since that waits for the device:
+ *
+ *   rtgt_domain_rotate()        the administrator or a client revokes rkeys
+ *   rtgt_domain_reregister()    a client connects: rkeys that another client invalidated
+ *                               are replaced, and those that could not be registered
+ *   rtgt_domain_invalidated()   a SEND_WITH_INV completed: notes that the rkey is invalid,
+ *                               in softirq, found by the rkey whatever the number of extents
+ *
+ * Failures.  rtgt_domain_create() is all or nothing.  A rotation that the device refuses
+ * leaves extents that no peer reaches; the next rtgt_domain_reregister() tries again.
+ */
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/stats.h"
+#include "main.h"
+#include "registration/internal.h"
+
+static void domain_release(struct kref *ref)
+{
+	struct rtgt_domain *dom = container_of(ref, struct rtgt_domain, ref);
+
+	if (dom->pool)
+		dom->release_pool(dom->pool);
+	while (dom->nr)
+		rtgt_map_destroy(&dom->map[--dom->nr]);
+	if (dom->reg)
+		rtgt_reg_destroy(dom->reg);
+	if (!IS_ERR_OR_NULL(dom->pd))
+		ib_dealloc_pd(dom->pd);
+	xa_destroy(&dom->by_key);
+	rtgt_dev_detach(&dom->user);
+	kfree(dom);
+	atomic_dec(&rtgt_live.domains);
+}
+
+/**
+ * rtgt_domain_create() - make a protection domain and register regions in it
+ * @ibdev: the device, whose removal waits for the last rtgt_domain_put(); the caller, as
+ *	   another rtgt_dev_user, ensures that this comes
+ * @stats: counts the registrations
+ * @spec: the regions
+ * @mem: their memory, for a domain that connections share; NULL for a connection's own
+ *	 domain with memory of its own, which the caller had promised
+ * @nr: number of regions, at most RTGT_MAX_REGIONS
+ * @mr_max: maximum size of an MR in bytes, a multiple of PAGE_SIZE; 0 for no limit
+ *
+ * May sleep.  Each rkey is valid when this returns.
+ *
+ * Return: a reference for rtgt_domain_put(), or an ERR_PTR: -ENODEV when the device is being
+ * removed, -EOPNOTSUPP when it lacks something, what rtgt_map_create() returned.
+ */
+struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stats __percpu *stats,
+				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
+				       unsigned int nr, u64 mr_max)
+{
+	struct rtgt_domain *dom;
+	int ret;
+
+	ret = rtgt_dev_check(ibdev);
+	if (ret)
+		return ERR_PTR(ret);
+	dom = kzalloc(sizeof(*dom), GFP_KERNEL);
+	if (!dom)
+		return ERR_PTR(-ENOMEM);
+	ret = rtgt_dev_attach(ibdev, &dom->user);
+	if (ret) {
+		kfree(dom);
+		return ERR_PTR(ret);
+	}
+	atomic_inc(&rtgt_live.domains);
+	kref_init(&dom->ref);
+	mutex_init(&dom->lock);
+	spin_lock_init(&dom->key_lock);
+	xa_init(&dom->by_key);
+	dom->ibdev = ibdev;
+	dom->mr_max = mr_max;
+	dom->pd = ib_alloc_pd(ibdev, 0);
+	if (IS_ERR(dom->pd)) {
+		ret = PTR_ERR(dom->pd);
+		goto put;
+	}
+	dom->reg = rtgt_reg_create(dom->pd);
+	if (IS_ERR(dom->reg)) {
+		ret = PTR_ERR(dom->reg);
+		dom->reg = NULL;
+		goto put;
+	}
+	/* an rkey that waits for one connection is no use to the others */
+	ret = -EOPNOTSUPP;
+	if (mem && !dom->reg->ops->before_rep)
+		goto put;
+	while (dom->nr < nr) {
+		ret = rtgt_map_create(dom, spec[dom->nr], mem ? mem[dom->nr] : NULL);
+		if (ret)
+			goto put;
+		rtgt_count(stats, RTGT_REGISTRATIONS, dom->map[dom->nr - 1].nr);
+	}
+	return dom;
+
+put:
+	rtgt_domain_put(dom);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rtgt_domain_rotate() - invalidate rkeys of a region and make others
+ * @dom: domain
+ * @index: region, below @dom->nr
+ * @from: first extent, below the region's number of extents
+ * @nr: how many; ends with the last extent
+ * @only_invalid: only the extents whose rkey is invalid already
+ *
+ * May sleep.  When it returns the device accepts the old rkeys no more; an outstanding
+ * access has either completed or fails.
+ *
+ * Return: how many rkeys are new, or a negative errno when the device refused: part of the
+ * region is unreachable then, until the next rotation or rtgt_domain_reregister().
+ */
+int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
+		       bool only_invalid)
+{
+	int ret;
+
+	mutex_lock(&dom->lock);
+	ret = rtgt_map_rotate(&dom->map[index], from, nr, only_invalid);
+	mutex_unlock(&dom->lock);
+	if (ret < 0)
+		WRITE_ONCE(dom->any_invalid, true);
+	return ret;
+}
+
+/**
+ * rtgt_domain_reregister() - register extents again whose rkeys are invalid
+ * @dom: domain
+ *
+ * A remote invalidation needs no more than the rkey, so a client can invalidate that of a
+ * shared region.  Clients that connect later get a new one.  May sleep.
+ *
+ * Return: how many rkeys are new, or a negative errno.
+ */
+int rtgt_domain_reregister(struct rtgt_domain *dom)
+{
+	int rotated = 0;
+	unsigned int i;
+	int ret;
+
+	if (!xchg(&dom->any_invalid, false))
+		return 0;
+	for (i = 0; i < dom->nr; i++) {
+		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true);
+		if (ret < 0)
+			return ret;
+		rotated += ret;
+	}
+	return rotated;
+}
+
+/**
+ * rtgt_domain_invalidated() - note a remote invalidation
+ * @dom: domain
+ * @rkey: as the completion of the SEND_WITH_INV reports it; may be no rkey of the domain
+ *
+ * Any context.
+ */
+void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
+{
+	struct rtgt_extent *ext = xa_load(&dom->by_key, rkey >> 8);
+	unsigned long flags;
+
+	if (!ext)
+		return;
+	spin_lock_irqsave(&dom->key_lock, flags);
+	/* otherwise it has been rotated meanwhile */
+	if (ext->rkey == rkey) {
+		ext->invalid = true;
+		WRITE_ONCE(dom->any_invalid, true);
+	}
+	spin_unlock_irqrestore(&dom->key_lock, flags);
+}
+
+/**
+ * rtgt_domain_put() - give a reference back
+ * @dom: domain; no QP of the caller is left in its PD
+ *
+ * May sleep.
+ */
+void rtgt_domain_put(struct rtgt_domain *dom)
+{
+	kref_put(&dom->ref, domain_release);
+}
