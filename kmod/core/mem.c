@@ -10,6 +10,9 @@
  * Nobody but the peer writes here after the fill; a reader (checksum, debugfs)
  * sees whatever a peer may be writing at that moment.
  *
+ * Between a device and the CPU the memory changes hands through ib_dma_sync_*, which needs
+ * the DMA mapping: what maps the memory is a user of it and does that for a reader.
+ *
  * Failures: without memory it is NULL and the log says how much there was.  An
  * administrator who asks for more than the machine has gets that answer and not
  * the OOM killer.
@@ -68,6 +71,8 @@ static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
 		return NULL;
 	atomic_inc(&rtgt_live.mems);
 	kref_init(&mem->ref);
+	mutex_init(&mem->lock);
+	INIT_LIST_HEAD(&mem->users);
 	mem->size = size;
 	mem->order = order;
 	mem->nr = nr;
@@ -242,6 +247,44 @@ void rtgt_mem_put(struct rtgt_mem *mem)
 }
 
 /**
+ * rtgt_mem_add_user() - a device can write into the memory from here on
+ * @mem: memory
+ * @user: with @user->sync set
+ *
+ * May sleep.
+ */
+void rtgt_mem_add_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
+{
+	mutex_lock(&mem->lock);
+	list_add_tail(&user->entry, &mem->users);
+	mutex_unlock(&mem->lock);
+}
+
+/**
+ * rtgt_mem_remove_user() - the DMA mapping is about to be removed, which synchronizes too
+ * @mem: memory
+ * @user: added; @user->sync is not called any more when this returns
+ *
+ * May sleep.
+ */
+void rtgt_mem_remove_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
+{
+	mutex_lock(&mem->lock);
+	list_del(&user->entry);
+	mutex_unlock(&mem->lock);
+}
+
+static void mem_sync_for_cpu(struct rtgt_mem *mem, u64 offset, u64 len)
+{
+	struct rtgt_mem_user *user;
+
+	mutex_lock(&mem->lock);
+	list_for_each_entry(user, &mem->users, entry)
+		user->sync(user, offset, len);
+	mutex_unlock(&mem->lock);
+}
+
+/**
  * rtgt_mem_crc32() - CRC-32 of a range, as zlib's crc32()
  * @mem: memory
  * @offset: first byte
@@ -282,7 +325,10 @@ u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len)
 	return ~crc;
 }
 
-/* read() of the memory: the number of bytes, 0 at the end, or a negative errno. */
+/*
+ * read() of the memory, synchronized for the CPU before: the number of bytes, 0 at the end,
+ * or a negative errno.
+ */
 static ssize_t mem_read(struct file *file, char __user *to, size_t len, loff_t *pos)
 {
 	struct rtgt_mem *mem = file->private_data;
@@ -297,6 +343,7 @@ static ssize_t mem_read(struct file *file, char __user *to, size_t len, loff_t *
 		size_t here;
 		void *p = rtgt_mem_at(mem, *pos, len - done, &here);
 
+		mem_sync_for_cpu(mem, *pos, here);
 		if (copy_to_user(to + done, p, here))
 			return done ?: -EFAULT;
 		done += here;

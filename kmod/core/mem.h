@@ -4,7 +4,9 @@
 #define _RTGT_MEM_H
 
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
 
@@ -33,8 +35,21 @@ struct rtgt_spec {
 };
 
 /**
+ * struct rtgt_mem_user - a DMA mapping of a memory, through which a device writes
+ * @entry: in rtgt_mem.users
+ * @sync: let the CPU see what the device has written into @len bytes from @offset on;
+ *	  called with rtgt_mem.lock held
+ */
+struct rtgt_mem_user {
+	struct list_head entry;
+	void (*sync)(struct rtgt_mem_user *user, u64 offset, u64 len);
+};
+
+/**
  * struct rtgt_mem - memory that can be exposed
  * @ref: each domain that maps it, each debugfs file, the port
+ * @lock: protects @users
+ * @users: DMA mappings: struct rtgt_mem_user
  * @size: bytes
  * @alloc_ns: how long it took to get it, zeroed
  * @fill_ns: how long to fill it
@@ -44,6 +59,8 @@ struct rtgt_spec {
  */
 struct rtgt_mem {
 	struct kref ref;
+	struct mutex lock;	/* @users */
+	struct list_head users;
 	u64 size;
 	u64 alloc_ns;
 	u64 fill_ns;
@@ -63,6 +80,8 @@ u64 rtgt_mem_needs(u64 size);
 struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec);
 struct rtgt_mem *rtgt_mem_alloc_promised(const struct rtgt_spec *spec);
 void rtgt_mem_put(struct rtgt_mem *mem);
+void rtgt_mem_add_user(struct rtgt_mem *mem, struct rtgt_mem_user *user);
+void rtgt_mem_remove_user(struct rtgt_mem *mem, struct rtgt_mem_user *user);
 void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here);
 u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len);
 u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len);

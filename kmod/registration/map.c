@@ -110,6 +110,20 @@ static bool map_shrink(struct rtgt_map *map, int err)
 	}
 }
 
+static void map_sync(struct rtgt_mem_user *user, u64 offset, u64 len)
+{
+	struct rtgt_map *map = container_of(user, struct rtgt_map, mem_user);
+
+	while (len) {
+		u64 in, at = div64_u64_rem(offset, map->extent_size, &in);
+		u64 here = min(len, map->extent_size - in);
+
+		rtgt_extent_sync_for_cpu(map, &map->extent[at], in, here);
+		offset += here;
+		len -= here;
+	}
+}
+
 /**
  * rtgt_map_create() - register a region
  * @dom: domain; the region becomes its last one
@@ -147,6 +161,8 @@ int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struc
 		ret = map_register(map);
 	} while (ret && map_shrink(map, ret));
 	if (!ret) {
+		map->mem_user.sync = map_sync;
+		rtgt_mem_add_user(mem, &map->mem_user);
 		dom->nr++;
 		return 0;
 	}
@@ -165,6 +181,7 @@ int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struc
  */
 void rtgt_map_destroy(struct rtgt_map *map)
 {
+	rtgt_mem_remove_user(map->mem, &map->mem_user);
 	map_unregister(map);
 	rtgt_mem_put(map->mem);
 }
@@ -211,16 +228,7 @@ int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid)
  */
 void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len)
 {
-	struct rtgt_map *map = &dom->map[index];
-
-	while (len) {
-		u64 in, at = div64_u64_rem(offset, map->extent_size, &in);
-		u64 here = min(len, map->extent_size - in);
-
-		rtgt_extent_sync_for_cpu(map, &map->extent[at], in, here);
-		offset += here;
-		len -= here;
-	}
+	map_sync(&dom->map[index].mem_user, offset, len);
 }
 
 /**

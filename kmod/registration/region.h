@@ -59,6 +59,7 @@ struct rtgt_extent {
  * struct rtgt_map - a region in a domain: a memory and the extents that cover it
  * @dom: the domain
  * @mem: the memory, a counted reference
+ * @mem_user: the extents' DMA mappings, for readers of @mem
  * @access: RTGT_ACCESS_*
  * @entry_size: bytes of a page-list entry
  * @entries: of all extents together
@@ -72,6 +73,7 @@ struct rtgt_extent {
 struct rtgt_map {
 	struct rtgt_domain *dom;
 	struct rtgt_mem *mem;
+	struct rtgt_mem_user mem_user;
 	u32 access;
 	u32 entry_size;
 	u32 entries;
