@@ -246,6 +246,40 @@ extent_invalidated() {
 	raw rem-access 2 2 0 8
 }
 
+# The most extents that a region can have, and SENDs that invalidate the last one's rkey: one
+# that is valid, the same again, and one of another port.  The target finds the extent by its
+# rkey, or finds none; the others keep theirs, and the next client gets a new rkey for this one.
+invalidated_of_many() {
+	local foreign last
+	target_port
+	foreign=$(value_of "$(probe connect)" rkey0)
+	target_port mr_max=4K region mem size=64M
+	rkeys_of_many before
+	last=$(tail -n 1 "$WORK/before")
+	has "$(probe access op=send-inv "rkey=$last")" wc=success status=ok
+	expect_counters invalidations=1 rotations=0 qp_errors=0
+	rkeys_of_many after
+	expect_counters invalidations=1 rotations=1 qp_errors=0
+	cmp <(head -n 16383 "$WORK/before") <(head -n 16383 "$WORK/after")
+	[[ $(tail -n 1 "$WORK/after") != "$last" ]] || fail "the invalidated rkey $last is given to clients"
+	has "$(probe access op=send-inv "rkey=$last")" wc=success reply=none
+	expect_counters invalidations=1 rotations=1 qp_errors=1
+	# a device that checks the protection domain refuses it, rxe does not
+	has "$(probe access op=send-inv "rkey=$foreign")" wc=success
+	rkeys_of_many later
+	cmp "$WORK/after" "$WORK/later"
+	expect_counters rotations=1
+	has "$(probe access op=write "rkey=$(tail -n 1 "$WORK/later")" \
+		"addr=$(sed -n 's/.*addr16383=\([^ ]*\).*/\1/p' "$WORK/extents")")" wc=success
+}
+
+# Each extent's rkey in a line, as a client learns them.
+rkeys_of_many() { # FILE
+	probe extents >"$WORK/extents"
+	sed -n 's/^addr[0-9]*=.* rkey[0-9]*=\([^ ]*\) .*/\1/p' "$WORK/extents" >"$WORK/$1"
+	same "extents" "$(wc -l <"$WORK/$1")" 16384
+}
+
 # The client of a private port asks for new keys, an administrator makes them for all.
 extents_revoked() {
 	local i text
@@ -424,6 +458,9 @@ tcase extent-rest "the last extent ends with the region; extents are told one by
 more tcase extents-ping "operations across extents are verified at both ends" extents_ping
 more tcase extents-private "private copies have extents of their own, gone with them" extents_private
 tcase extent-invalidated "a client kills one extent's key: a new one takes its place, the others stay" extent_invalidated
+limit 60
+tcase many-invalidated "an rkey of 16384 is invalidated: the target finds it among them" invalidated_of_many
+limit 30
 tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
 tcase extents-asked "requests for extents are answered, or refused, as specified" extents_asked
 tcase mr-max-0 "without mr_max 64 MiB are one MR" mr_max 0 1 32 2097152
