@@ -20,8 +20,11 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "admin/configfs.h"
+#include "admin/debugfs.h"
+#include "core/device.h"
 #include "initiator/initiator.h"
-#include "rtgt.h"
+#include "main.h"
 
 #define CREATE_TRACE_POINTS
 #include "target/trace.h"

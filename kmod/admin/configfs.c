@@ -26,7 +26,14 @@
 #include <net/ipv6.h>
 
 #include "admin/configfs.h"
-#include "initiator/initiator.h"
+#include "admin/debugfs.h"
+#include "core/device.h"
+#include "core/text.h"
+#include "registration/region.h"
+#include "target/domains.h"
+#include "target/listener.h"
+#include "target/port.h"
+#include "target/services.h"
 
 #define RTGT_RECV_SIZE_MIN	64
 #define RTGT_RECV_SIZE_MAX	(2 * 1024 * 1024)
@@ -444,7 +451,7 @@ static struct config_group *ports_make_group(struct config_group *group, const c
 	pi = kzalloc(sizeof(*pi), GFP_KERNEL);
 	if (!pi)
 		return ERR_PTR(-ENOMEM);
-	pi->port = rtgt_port_create(name);
+	pi->port = rtgt_port_create(name, rtgt_service_nth(0));
 	if (IS_ERR(pi->port)) {
 		ret = PTR_ERR(pi->port);
 		kfree(pi);

@@ -8,7 +8,9 @@
 
 #include <linux/configfs.h>
 
-#include "rtgt.h"
+#include "core/mem.h"
+
+struct rtgt_port;
 
 /**
  * struct rtgt_port_item - a directory below ports/
@@ -34,7 +36,10 @@ struct rtgt_region_item {
 	struct rtgt_spec spec;
 };
 
-/* configfs_region.c */
+extern const struct config_item_type rtgt_initiators_type;
 extern const struct config_item_type rtgt_regions_type;
+
+int rtgt_configfs_init(void);
+void rtgt_configfs_exit(void);
 
 #endif /* _RTGT_CONFIGFS_H */

@@ -19,6 +19,8 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
+#include "admin/configfs.h"
+#include "core/text.h"
 #include "initiator/initiator.h"
 
 /**

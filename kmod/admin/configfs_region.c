@@ -12,6 +12,8 @@
 #include <linux/slab.h>
 
 #include "admin/configfs.h"
+#include "core/text.h"
+#include "target/port.h"
 
 static struct rtgt_region_item *to_region_item(struct config_item *item)
 {

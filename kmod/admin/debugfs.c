@@ -17,7 +17,15 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
-#include "rtgt.h"
+#include "admin/debugfs.h"
+#include "core/mem.h"
+#include "core/stats.h"
+#include "main.h"
+#include "registration/region.h"
+#include "target/conn.h"
+#include "target/domains.h"
+#include "target/port.h"
+#include "target/recv.h"
 
 static int objects_show(struct seq_file *m, void *v)
 {

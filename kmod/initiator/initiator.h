@@ -20,7 +20,6 @@
 #include "core/cq.h"
 #include "core/device.h"
 #include "core/mem.h"
-#include "core/text.h"
 #include "proto/proto.h"
 
 /* Of requests that are answered every so many asks for a completion */
@@ -319,7 +318,7 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done);
 int __printf(3, 4) rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...);
 const char *rtgt_ini_state_name(enum rtgt_ini_state state);
 
-/* initiator_connect.c */
+/* connect.c */
 int rtgt_run_connect(struct rtgt_run *run);
 
 /* lane.c */
@@ -343,8 +342,5 @@ void rtgt_lanes_destroy(struct rtgt_run *run);
 
 /* verify.c */
 int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes);
-
-/* configfs_initiator.c */
-extern const struct config_item_type rtgt_initiators_type;
 
 #endif /* _RTGT_INITIATOR_H */

@@ -17,6 +17,7 @@
 
 #include "core/cq.h"
 #include "core/device.h"
+#include "target/service.h"
 
 struct dentry;
 struct rtgt_domain;
@@ -24,18 +25,6 @@ struct rtgt_peer;
 struct rtgt_pool;
 struct rtgt_port;
 struct rtgt_sources;
-
-/**
- * enum rtgt_transport - what QPs a port's connections have
- * @RTGT_RC: reliable connections
- * @RTGT_UC: unreliable connections
- * @RTGT_UD: datagrams: one QP for all clients of a device
- */
-enum rtgt_transport {
-	RTGT_RC,
-	RTGT_UC,
-	RTGT_UD,
-};
 
 /**
  * enum rtgt_conn_state - life of a connection
@@ -174,23 +163,13 @@ struct rtgt_conn {
 	struct dentry *debugfs;
 };
 
-u64 rtgt_qp_needs(const struct rtgt_conn *conn);
-int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
-		   const struct rdma_conn_param *param);
-void rtgt_qp_destroy(struct rtgt_conn *conn);
-
-int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
-		      const struct rdma_conn_param *param);
 struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev);
-int rtgt_conn_admit(struct rtgt_conn *conn, u32 *why, u32 *arg);
-int rtgt_conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev);
+void rtgt_conn_put(struct rtgt_conn *conn);
+void rtgt_conn_step_done(struct rtgt_conn *conn, enum rtgt_conn_step step);
 void rtgt_conn_built(struct rtgt_conn *conn);
-void rtgt_conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason, u32 arg);
-u32 rtgt_conn_reject_reason(int err, u32 *arg);
+void rtgt_conn_live(struct rtgt_conn *conn);
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why);
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why);
-void rtgt_conn_live(struct rtgt_conn *conn);
-void rtgt_conn_put(struct rtgt_conn *conn);
 const char *rtgt_conn_state_name(enum rtgt_conn_state state);
 
 #endif /* _RTGT_CONN_H */

@@ -14,7 +14,16 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 
-#include "rtgt.h"
+#include "main.h"
+#include "proto/proto.h"
+#include "registration/region.h"
+#include "target/admission.h"
+#include "target/conn.h"
+#include "target/endpoint.h"
+#include "target/port.h"
+#include "target/qp.h"
+#include "target/services.h"
+#include "target/setup.h"
 #include "target/sources.h"
 
 /**
@@ -29,6 +38,25 @@ struct endpoint_request {
 	struct rdma_cm_id *id;
 };
 
+/* A reference to the endpoint of a device for rtgt_conn_put(), or NULL. */
+static struct rtgt_conn *endpoint_get(struct rtgt_port *port, struct ib_device *ibdev)
+{
+	struct rtgt_conn *conn;
+
+	mutex_lock(&port->lock);
+	list_for_each_entry(conn, &port->conns, port_entry) {
+		if (READ_ONCE(conn->state) == RTGT_CONN_LIVE && conn->domain &&
+		    conn->domain->ibdev == ibdev) {
+			kref_get(&conn->ref);
+			goto unlock;
+		}
+	}
+	conn = NULL;
+unlock:
+	mutex_unlock(&port->lock);
+	return conn;
+}
+
 static struct rtgt_conn *endpoint_create(struct rtgt_port *port, struct rdma_cm_id *id, u32 *why,
 					 u32 *arg)
 {
@@ -38,7 +66,7 @@ static struct rtgt_conn *endpoint_create(struct rtgt_port *port, struct rdma_cm_
 	int ret;
 
 	lockdep_assert_held(&port->making_endpoint);
-	conn = rtgt_conn_alloc(port, id->device);
+	conn = rtgt_conn_create(port, id->device);
 	if (!conn) {
 		*why = rtgt_conn_reject_reason(-ENOMEM, arg);
 		return NULL;
@@ -93,7 +121,7 @@ static void endpoint_make(struct work_struct *work)
 	u32 why = 0;
 
 	mutex_lock(&port->making_endpoint);
-	conn = rtgt_port_endpoint(port, req->id->device) ?:
+	conn = endpoint_get(port, req->id->device) ?:
 	       endpoint_create(port, req->id, &why, &arg);
 	mutex_unlock(&port->making_endpoint);
 	rdma_lock_handler(req->id);
@@ -163,7 +191,7 @@ int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
 		rtgt_conn_reject(port, id, why, arg);
 		return -ECONNREFUSED;
 	}
-	conn = rtgt_port_endpoint(port, id->device);
+	conn = endpoint_get(port, id->device);
 	if (conn) {
 		endpoint_answer(port, id, conn);
 		rtgt_conn_put(conn);

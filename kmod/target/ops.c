@@ -13,7 +13,13 @@
  */
 #include <rdma/ib_verbs.h>
 
-#include "rtgt.h"
+#include "core/mem.h"
+#include "core/stats.h"
+#include "proto/proto.h"
+#include "registration/region.h"
+#include "target/conn.h"
+#include "target/port.h"
+#include "target/recv.h"
 #include "target/trace.h"
 
 /* One transfer's work request at most; far below any device's max_msg_sz. */

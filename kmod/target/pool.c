@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-#include "rtgt.h"
+#include "target/recv.h"
 
 /* A client that is refused is better than a process that is killed for it. */
 #define RTGT_POOL_GFP	(GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A port: a listener and what it exposes. */
+/* A port: its attributes and its state. */
 #ifndef _RTGT_PORT_H
 #define _RTGT_PORT_H
 
@@ -12,20 +12,14 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
-#include <rdma/rdma_cm.h>
 
 #include "core/mem.h"
 #include "core/stats.h"
 #include "include/uapi/rtgt.h"
-#include "target/conn.h"
+#include "target/service.h"
 
 struct dentry;
-struct ib_device;
-struct net;
-struct rtgt_domain;
-struct rtgt_mem;
-struct rtgt_service;
-struct rtgt_spec;
+struct rdma_cm_id;
 
 /**
  * enum rtgt_port_state - of a port
@@ -140,23 +134,11 @@ struct rtgt_port {
 	struct dentry *debugfs_conns;
 };
 
-struct rtgt_port *rtgt_port_create(const char *name);
+struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *service);
 void rtgt_port_put(struct rtgt_port *port);
 void rtgt_port_destroy(struct rtgt_port *port);
-int rtgt_port_enable(struct rtgt_port *port, struct net *net);
-void rtgt_port_disable(struct rtgt_port *port);
+void rtgt_port_set_state(struct rtgt_port *port, enum rtgt_port_state state);
 bool rtgt_port_enabled(struct rtgt_port *port);
-struct rtgt_domain *rtgt_port_domain_get(struct rtgt_port *port, struct ib_device *ibdev);
-int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn, u32 *bound);
-int rtgt_port_admit_request(struct rtgt_port *port, u32 *bound);
-void rtgt_port_request_done(struct rtgt_port *port);
-void rtgt_port_established(struct rtgt_port *port, struct rtgt_conn *conn);
-struct rtgt_conn *rtgt_port_endpoint(struct rtgt_port *port, struct ib_device *ibdev);
-void rtgt_port_domains(struct rtgt_port *port,
-		       void (*fn)(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn,
-				  void *arg), void *arg);
-int rtgt_port_revoke(struct rtgt_port *port, u32 id);
-void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn);
 const char *rtgt_port_state_name(enum rtgt_port_state state);
 
 #endif /* _RTGT_PORT_H */

@@ -23,7 +23,12 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "rtgt.h"
+#include "registration/region.h"
+#include "target/conn.h"
+#include "target/port.h"
+#include "target/qp.h"
+#include "target/recv.h"
+#include "target/service.h"
 #include "target/trace.h"
 
 /* IB_MTU_4096 in bytes */

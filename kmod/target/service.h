@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a port can speak. */
+/* What a port speaks, and over which queue pairs. */
 #ifndef _RTGT_SERVICE_H
 #define _RTGT_SERVICE_H
 
@@ -7,6 +7,18 @@
 
 struct rtgt_conn;
 struct rtgt_slot;
+
+/**
+ * enum rtgt_transport - what QPs a port's connections have
+ * @RTGT_RC: reliable connections
+ * @RTGT_UC: unreliable connections
+ * @RTGT_UD: datagrams: one QP for all clients of a device
+ */
+enum rtgt_transport {
+	RTGT_RC,
+	RTGT_UC,
+	RTGT_UD,
+};
 
 /**
  * struct rtgt_service - what a port speaks
@@ -38,16 +50,5 @@ struct rtgt_service {
 	void (*message)(struct rtgt_slot *slot);
 	void (*imm)(struct rtgt_slot *slot);
 };
-
-int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
-size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size);
-size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size);
-const struct rtgt_service *rtgt_service_find(const char *name);
-const struct rtgt_service *rtgt_service_nth(unsigned int n);
-
-/* One for each file service_NAME.c; service.c has the table */
-extern const struct rtgt_service rtgt_service_rping;
-extern const struct rtgt_service rtgt_service_rtgt;
-extern const struct rtgt_service rtgt_service_sink;
 
 #endif /* _RTGT_SERVICE_H */

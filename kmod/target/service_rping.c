@@ -23,7 +23,13 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-#include "rtgt.h"
+#include "core/stats.h"
+#include "registration/region.h"
+#include "target/conn.h"
+#include "target/port.h"
+#include "target/recv.h"
+#include "target/service.h"
+#include "target/services.h"
 
 /* rping's own limit */
 #define RPING_MAX	(64 * 1024)

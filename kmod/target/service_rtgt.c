@@ -4,7 +4,13 @@
  * operations in immediates.  A client whose REQ does not speak rtgt is served as
  * a plain client: it gets the same REP and reads as much of it as it knows.
  */
-#include "rtgt.h"
+#include <linux/bits.h>
+
+#include "proto/proto.h"
+#include "target/conn.h"
+#include "target/recv.h"
+#include "target/service.h"
+#include "target/services.h"
 
 static int rtgt_request(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg)
 {

@@ -4,7 +4,11 @@
  * nothing.  For clients that measure or stress connecting (cmtime, ucmatose), and
  * those that only WRITE and READ; a port of it needs no region.
  */
-#include "rtgt.h"
+#include <linux/bits.h>
+
+#include "target/recv.h"
+#include "target/service.h"
+#include "target/services.h"
 
 static void sink_receive(struct rtgt_slot *slot)
 {

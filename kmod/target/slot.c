@@ -32,7 +32,14 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm_ib.h>
 
-#include "rtgt.h"
+#include "core/stats.h"
+#include "main.h"
+#include "proto/proto.h"
+#include "registration/region.h"
+#include "target/conn.h"
+#include "target/port.h"
+#include "target/recv.h"
+#include "target/service.h"
 #include "target/sources.h"
 #include "target/trace.h"
 

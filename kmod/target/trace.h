@@ -13,7 +13,8 @@
 #include <linux/tracepoint.h>
 #include <trace/misc/rdma.h>
 
-#include "rtgt.h"
+#include "proto/proto.h"
+#include "target/conn.h"
 
 TRACE_DEFINE_ENUM(RTGT_CONN_CONNECTING);
 TRACE_DEFINE_ENUM(RTGT_CONN_LIVE);

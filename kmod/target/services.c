@@ -6,7 +6,14 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "rtgt.h"
+#include "core/mem.h"
+#include "proto/proto.h"
+#include "registration/reg.h"
+#include "registration/region.h"
+#include "target/conn.h"
+#include "target/port.h"
+#include "target/service.h"
+#include "target/services.h"
 
 /* A port speaks the first one unless the administrator names another. */
 static const struct rtgt_service *const services[] = {

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How a port is enabled and disabled.
+ *
+ * enable:   memory -> listener bound -> domain, if the device is known -> listen
+ * disable:  stop the listener, close the connections, wait for the last one, release
+ *           domains and memory
+ *
+ * When the device is removed, a listener that is bound to an address of the device
+ * listens no more (state device-removed) until the port is disabled and enabled again.
+ * A listener that is bound to a wildcard address keeps listening, on the devices that
+ * are left and on those that are added.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/debugfs.h>
+#include <net/net_namespace.h>
+#include <rdma/rdma_cm.h>
+
+#include "core/device.h"
+#include "core/mem.h"
+#include "registration/region.h"
+#include "target/admission.h"
+#include "target/conn.h"
+#include "target/domains.h"
+#include "target/endpoint.h"
+#include "target/listener.h"
+#include "target/port.h"
+#include "target/setup.h"
+
+/* ignored by RoCE, where max_conns does the work */
+#define RTGT_BACKLOG	128
+
+static void port_close_conns(struct rtgt_port *port)
+{
+	struct rtgt_conn *conn;
+
+	mutex_lock(&port->lock);
+	list_for_each_entry(conn, &port->conns, port_entry)
+		rtgt_conn_close(conn, "the port is being disabled");
+	mutex_unlock(&port->lock);
+	wait_event(port->idle, rtgt_port_idle(port));
+}
+
+static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+{
+	struct rtgt_port *port = id->context;
+
+	switch (ev->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		if (port->cfg.transport == RTGT_UD)
+			return rtgt_endpoint_request(port, id, &ev->param.ud);
+		return rtgt_conn_request(port, id, &ev->param.conn);
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		/* comes only to a listener that is bound to an address */
+		if (xchg(&port->listen_id, NULL) != id)
+			return 0;
+		mutex_lock(&port->lock);
+		if (port->state == RTGT_PORT_LISTENING)
+			port->state = RTGT_PORT_REMOVED;
+		mutex_unlock(&port->lock);
+		pr_warn("%s: %s was removed, not listening any more: disable and enable the port when it is back\n",
+			port->name, dev_name(&id->device->dev));
+		return 1;	/* the core destroys the id */
+	default:
+		return 0;
+	}
+}
+
+static int port_mem_alloc(struct rtgt_port *port)
+{
+	unsigned int i;
+
+	for (i = 0; i < port->nr_regions; i++) {
+		port->mem[i] = rtgt_mem_alloc(port->spec[i]);
+		if (!port->mem[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void port_mem_put(struct rtgt_port *port)
+{
+	unsigned int i;
+
+	for (i = 0; i < port->nr_regions; i++) {
+		rtgt_mem_put(port->mem[i]);
+		port->mem[i] = NULL;
+	}
+}
+
+static int port_listen(struct rtgt_port *port, struct net *net)
+{
+	struct sockaddr *addr = (struct sockaddr *)&port->cfg.addr;
+	static const struct {
+		enum rdma_ucm_port_space ps;
+		enum ib_qp_type type;
+	} kind[] = {
+		[RTGT_RC] = { RDMA_PS_TCP, IB_QPT_RC },
+		[RTGT_UC] = { RDMA_PS_IB, IB_QPT_UC },
+		[RTGT_UD] = { RDMA_PS_UDP, IB_QPT_UD },
+	};
+	struct rdma_cm_id *id;
+	int ret;
+
+	id = rdma_create_id(net, port_event, port, kind[port->cfg.transport].ps,
+			    kind[port->cfg.transport].type);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	/* an IPv6 wildcard must not take the port's IPv4 half */
+	if (addr->sa_family == AF_INET6)
+		rdma_set_afonly(id, 1);
+	ret = rdma_bind_addr(id, addr);
+	if (ret)
+		goto destroy_id;
+	if (id->device) {
+		ret = rtgt_dev_check(id->device);
+		if (ret)
+			goto destroy_id;
+	}
+	if (id->device && !port->cfg.private) {
+		struct rtgt_domain *dom = rtgt_port_domain_get(port, id->device);
+
+		if (IS_ERR(dom)) {
+			ret = PTR_ERR(dom);
+			goto destroy_id;
+		}
+		rtgt_domain_put(dom);	/* the port keeps its own reference */
+	}
+	port->listen_id = id;
+	rtgt_port_set_state(port, RTGT_PORT_LISTENING);
+	ret = rdma_listen(id, RTGT_BACKLOG);
+	if (!ret)
+		return 0;
+	rtgt_port_set_state(port, RTGT_PORT_STOPPING);
+	if (xchg(&port->listen_id, NULL) != id)
+		return ret;
+destroy_id:
+	rdma_destroy_id(id);
+	return ret;
+}
+
+/* Release what a port that listens to nobody and has no connection still has. */
+static void port_release(struct rtgt_port *port)
+{
+	rtgt_port_domains_drop(port);
+	debugfs_remove(port->debugfs_regions);
+	port->debugfs_regions = NULL;
+	port_mem_put(port);
+	rtgt_port_set_state(port, RTGT_PORT_DISABLED);
+}
+
+/**
+ * rtgt_port_enable() - start to listen
+ * @port: port; caller holds rtgt_port.config
+ * @net: network namespace to listen in
+ *
+ * May sleep.
+ *
+ * Return: 0; -EINVAL without a region or with a transport that the service does not
+ * work over, -ENOMEM, -E2BIG when a region needs too many
+ * registrations, -ENODEV when the address belongs to no RDMA device, -EOPNOTSUPP
+ * when the device lacks something, or what rdma_bind_addr() and rdma_listen() say
+ * (-EADDRINUSE, -EADDRNOTAVAIL).
+ */
+int rtgt_port_enable(struct rtgt_port *port, struct net *net)
+{
+	unsigned int i;
+	int ret;
+
+	lockdep_assert_held(&port->config);
+	if (!port->nr_regions && port->cfg.service->needs_region) {
+		pr_err("%s: no region: mkdir regions/NAME first\n", port->name);
+		return -EINVAL;
+	}
+	if (!(port->cfg.service->transports & BIT(port->cfg.transport))) {
+		pr_warn("%s: the service %s does not work over this transport: set transport to rc\n",
+			port->name, port->cfg.service->name);
+		return -EINVAL;
+	}
+	rtgt_port_set_state(port, RTGT_PORT_STOPPING);
+	if (!port->cfg.private) {
+		ret = port_mem_alloc(port);
+		if (ret)
+			goto fail;
+	}
+	ret = port_listen(port, net);
+	if (ret)
+		goto fail;
+	if (!port->cfg.private) {
+		port->debugfs_regions = debugfs_create_dir("regions", port->debugfs);
+		for (i = 0; i < port->nr_regions; i++)
+			rtgt_mem_debugfs(port->debugfs_regions, port->spec[i]->name, port->mem[i]);
+	}
+	pr_info("%s: listening on %pISpc, service %s, %u region(s), %s\n", port->name,
+		&port->cfg.addr, port->cfg.service->name, port->nr_regions,
+		port->cfg.private ? "private" : "shared");
+	return 0;
+
+fail:
+	port_close_conns(port);
+	port_release(port);
+	pr_err("%s: cannot listen on %pISpc: error %d\n", port->name, &port->cfg.addr, ret);
+	return ret;
+}
+
+/**
+ * rtgt_port_disable() - stop, and wait until nothing is left
+ * @port: port; caller holds rtgt_port.config
+ *
+ * May sleep, as long as the slowest teardown takes.  A port that is disabled
+ * already stays so.
+ */
+void rtgt_port_disable(struct rtgt_port *port)
+{
+	struct rdma_cm_id *id;
+
+	lockdep_assert_held(&port->config);
+	if (!rtgt_port_enabled(port))
+		return;
+	rtgt_port_set_state(port, RTGT_PORT_STOPPING);
+	id = xchg(&port->listen_id, NULL);
+	if (id)
+		rdma_destroy_id(id);
+	port_close_conns(port);
+	port_release(port);
+	pr_info("%s: disabled\n", port->name);
+}
