@@ -65,6 +65,7 @@ static void map_unregister(struct rtgt_map *map)
 static int map_register(struct rtgt_map *map)
 {
 	u64 nr = DIV_ROUND_UP_ULL(map->mem->size, map->extent_size);
+	bool chunks = map->extent_size > domain_page_reach(map->dom);
 	int ret;
 
 	if (nr > RTGT_MAX_EXTENTS)
@@ -73,14 +74,13 @@ static int map_register(struct rtgt_map *map)
 	map->dma_ns = 0;
 	map->mr_ns = 0;
 	map->reg_ns = 0;
-	map->entry_size = map->extent_size > domain_page_reach(map->dom) ? rtgt_mem_chunk(map->mem) :
-								      PAGE_SIZE;
+	map->entry_size = chunks ? rtgt_mem_chunk(map->mem) : PAGE_SIZE;
 	map->extent = kvcalloc(nr, sizeof(*map->extent), GFP_KERNEL | __GFP_NOWARN);
 	if (!map->extent)
 		return -ENOMEM;
 	while (map->nr < nr) {
 		ret = rtgt_extent_create(map, &map->extent[map->nr], map->nr * map->extent_size,
-				    rtgt_extent_len(map, map->nr));
+					 rtgt_extent_len(map, map->nr));
 		if (ret) {
 			map_unregister(map);
 			return ret;
