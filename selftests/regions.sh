@@ -273,6 +273,20 @@ invalidated_of_many() {
 		"addr=$(sed -n 's/.*addr16383=\([^ ]*\).*/\1/p' "$WORK/extents")")" wc=success
 }
 
+# A client of one port invalidates the rkey of another port's region, as rxe lets it: clients
+# that come to that port get a new one.
+invalidated_from_elsewhere() {
+	local port cm_port rkey
+	target_port
+	port=$PORT cm_port=$CM_PORT
+	rkey=$(value_of "$(probe connect)" rkey0)
+	target_port
+	has "$(probe access op=send-inv "rkey=$rkey")" wc=success
+	PORT=$port CM_PORT=$cm_port
+	has "$(probe access op=write)" wc=success
+	expect_counters invalidations=0 qp_errors=0
+}
+
 # Each extent's rkey in a line, as a client learns them.
 rkeys_of_many() { # FILE
 	probe extents >"$WORK/extents"
@@ -461,6 +475,7 @@ tcase extent-invalidated "a client kills one extent's key: a new one takes its p
 limit 60
 tcase many-invalidated "an rkey of 16384 is invalidated: the target finds it among them" invalidated_of_many
 limit 30
+tcase invalidated-elsewhere "a region whose rkey a client of another port invalidates gets a new one" invalidated_from_elsewhere
 tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
 tcase extents-asked "requests for extents are answered, or refused, as specified" extents_asked
 tcase mr-max-0 "without mr_max 64 MiB are one MR" mr_max 0 1 32 2097152

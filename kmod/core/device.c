@@ -37,6 +37,7 @@ int rtgt_dev_add(struct ib_device *ibdev)
 	dev->ibdev = ibdev;
 	INIT_LIST_HEAD(&dev->users);
 	init_waitqueue_head(&dev->idle);
+	xa_init_flags(&dev->by_rkey, XA_FLAGS_LOCK_IRQ);
 	ib_set_client_data(ibdev, &rtgt_client, dev);
 
 	mutex_lock(&rtgt_devs.lock);
@@ -68,6 +69,7 @@ void rtgt_dev_remove(struct ib_device *ibdev, void *data)
 	/* the last one may still hold it */
 	mutex_lock(&rtgt_devs.lock);
 	mutex_unlock(&rtgt_devs.lock);
+	xa_destroy(&dev->by_rkey);
 	kfree(dev);
 }
 

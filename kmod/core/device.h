@@ -6,6 +6,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 /*
@@ -22,12 +23,15 @@
  * @ibdev: the device
  * @users: connections, domains and ports that hold resources of the device
  * @idle: woken when @users became empty
+ * @by_rkey: what the module registered: struct rtgt_extent, by the upper 24 bits of its rkey,
+ *	     which no two MRs of a device share.  Its lock is taken in completions
  */
 struct rtgt_dev {
 	struct list_head entry;
 	struct ib_device *ibdev;
 	struct list_head users;
 	wait_queue_head_t idle;
+	struct xarray by_rkey;
 };
 
 /**

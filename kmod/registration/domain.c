@@ -45,7 +45,6 @@ static void domain_release(struct kref *ref)
 		rtgt_reg_destroy(dom->reg);
 	if (!IS_ERR_OR_NULL(dom->pd))
 		ib_dealloc_pd(dom->pd);
-	xa_destroy(&dom->by_key);
 	rtgt_dev_detach(&dom->user);
 	kfree(dom);
 	atomic_dec(&rtgt_live.domains);
@@ -88,8 +87,6 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 	atomic_inc(&rtgt_live.domains);
 	kref_init(&dom->ref);
 	mutex_init(&dom->lock);
-	spin_lock_init(&dom->key_lock);
-	xa_init(&dom->by_key);
 	dom->ibdev = ibdev;
 	dom->mr_max = mr_max;
 	dom->pd = ib_alloc_pd(ibdev, 0);
@@ -175,25 +172,26 @@ int rtgt_domain_reregister(struct rtgt_domain *dom)
 
 /**
  * rtgt_domain_invalidated() - note a remote invalidation
- * @dom: domain
- * @rkey: as the completion of the SEND_WITH_INV reports it; may be no rkey of the domain
+ * @dom: domain of the queue pair that received it
+ * @rkey: as the completion of the SEND_WITH_INV reports it
  *
- * Any context.
+ * A device may not check that @rkey belongs to @dom (rxe), so that of another domain on the
+ * device is noted as well: clients that connect there get a new one.  Any context.
  */
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 {
-	struct rtgt_extent *ext = xa_load(&dom->by_key, rkey >> 8);
+	struct xarray *by_rkey = &dom->user.dev->by_rkey;
+	struct rtgt_extent *ext;
 	unsigned long flags;
 
-	if (!ext)
-		return;
-	spin_lock_irqsave(&dom->key_lock, flags);
-	/* otherwise it has been rotated meanwhile */
-	if (ext->rkey == rkey) {
+	xa_lock_irqsave(by_rkey, flags);
+	ext = xa_load(by_rkey, rkey >> 8);
+	/* another rkey: it has been rotated meanwhile */
+	if (ext && ext->rkey == rkey) {
 		ext->invalid = true;
-		WRITE_ONCE(dom->any_invalid, true);
+		WRITE_ONCE(ext->map->dom->any_invalid, true);
 	}
-	spin_unlock_irqrestore(&dom->key_lock, flags);
+	xa_unlock_irqrestore(by_rkey, flags);
 }
 
 /**

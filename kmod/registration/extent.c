@@ -16,8 +16,9 @@
  * can invalidate it as well, at any time: then LOCAL_INV fails, and the MR is replaced.
  *
  * Ownership.  The region owns its extents and calls this file with rtgt_domain.lock held, or
- * before anybody else knows the domain.  rtgt_domain.by_key refers to an extent from the
- * allocation of its MR until that is deregistered.
+ * before anybody else knows the domain.  rtgt_dev.by_rkey refers to an extent from the
+ * allocation of its MR until that is deregistered; a completion that looks an extent up there
+ * uses it under the lock of by_rkey only.
  *
  * Failures.  Creation is all or nothing.  A rotation that fails leaves the extent invalid:
  * no peer reaches it until a later rotation succeeds.
@@ -98,6 +99,11 @@ static bool extent_aligned(struct rtgt_extent *ext, u32 entry_size)
 	return true;
 }
 
+static struct xarray *extent_by_rkey(const struct rtgt_map *map)
+{
+	return &map->dom->user.dev->by_rkey;
+}
+
 static unsigned int extent_entries(const struct rtgt_map *map, u64 len)
 {
 	return DIV_ROUND_UP_ULL(len, map->entry_size);
@@ -122,7 +128,7 @@ static struct ib_mr *extent_alloc_mr(struct rtgt_map *map, struct rtgt_extent *e
 }
 
 /*
- * An MR with its page list that rtgt_domain.by_key knows, not registered.  -EAGAIN when it
+ * An MR with its page list that rtgt_dev.by_rkey knows, not registered.  -EAGAIN when it
  * can only be had in pages.
  */
 static struct ib_mr *extent_get_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
@@ -132,7 +138,7 @@ static struct ib_mr *extent_get_mr(struct rtgt_map *map, struct rtgt_extent *ext
 
 	if (IS_ERR(mr))
 		return mr;
-	ret = xa_err(xa_store(&map->dom->by_key, mr->rkey >> 8, ext, GFP_KERNEL));
+	ret = xa_err(xa_store_irq(extent_by_rkey(map), mr->rkey >> 8, ext, GFP_KERNEL));
 	if (ret) {
 		ib_dereg_mr(mr);
 		return ERR_PTR(ret);
@@ -142,16 +148,16 @@ static struct ib_mr *extent_get_mr(struct rtgt_map *map, struct rtgt_extent *ext
 
 static void extent_put_mr(struct rtgt_map *map, struct rtgt_extent *ext)
 {
-	xa_erase(&map->dom->by_key, ext->mr->rkey >> 8);
+	xa_erase_irq(extent_by_rkey(map), ext->mr->rkey >> 8);
 	ib_dereg_mr(ext->mr);
 }
 
 static void extent_set_key(struct rtgt_map *map, struct rtgt_extent *ext, u32 rkey, bool invalid)
 {
-	spin_lock_irq(&map->dom->key_lock);
+	xa_lock_irq(extent_by_rkey(map));
 	ext->rkey = rkey;
 	ext->invalid = invalid;
-	spin_unlock_irq(&map->dom->key_lock);
+	xa_unlock_irq(extent_by_rkey(map));
 }
 
 /*
@@ -190,6 +196,7 @@ int rtgt_extent_create(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset
 	struct ib_mr *mr;
 	int ret;
 
+	ext->map = map;
 	ret = extent_dma(map, ext, offset, len);
 	if (ret)
 		return ret;

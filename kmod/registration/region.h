@@ -8,9 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 #include "core/device.h"
@@ -42,14 +40,16 @@ struct rtgt_domain;
  * struct rtgt_extent - a byte range of a region, registered as one MR
  * @mr: a peer reaches it at @mr->iova
  * @sgt: DMA mapping
- * @rkey: of @mr; under rtgt_domain.key_lock
+ * @map: region it belongs to
+ * @rkey: of @mr; under the lock of rtgt_dev.by_rkey
  * @invalid: a peer invalidated @rkey, or it could not be registered: no peer reaches the
- *	     extent; under rtgt_domain.key_lock
+ *	     extent; under the lock of rtgt_dev.by_rkey
  * @rotations: rkeys that @mr had before this one
  */
 struct rtgt_extent {
 	struct ib_mr *mr;
 	struct sg_table sgt;
+	struct rtgt_map *map;
 	u32 rkey;
 	bool invalid;
 	u8 rotations;
@@ -93,8 +93,6 @@ struct rtgt_map {
  * @pd: QPs that are to reach the regions are created here
  * @reg: registers and invalidates
  * @lock: rkeys change under it; protects @pool
- * @key_lock: protects rtgt_extent.rkey, rtgt_extent.invalid
- * @by_key: extents by the upper 24 bits of their rkey, which are those of the MR
  * @any_invalid: an rkey was invalidated, or not registered, since
  *		 rtgt_domain_reregister() last looked
  * @pool: with an SRQ, the receives of all connections in @pd; the target's
@@ -110,8 +108,6 @@ struct rtgt_domain {
 	struct ib_pd *pd;
 	struct rtgt_reg *reg;
 	struct mutex lock;	/* every rkey, @pool */
-	spinlock_t key_lock;	/* rtgt_extent.rkey, rtgt_extent.invalid */
-	struct xarray by_key;
 	bool any_invalid;
 	struct rtgt_pool *pool;
 	void (*release_pool)(struct rtgt_pool *pool);
