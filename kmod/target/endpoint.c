@@ -180,13 +180,13 @@ static int endpoint_defer(struct rtgt_port *port, struct rdma_cm_id *id, u32 *ar
 int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
 			  const struct rdma_ud_param *param)
 {
-	struct rtgt_req_info hello;
+	struct rtgt_req_info req;
 	struct rtgt_conn *conn;
 	u32 arg = 0;
 	u32 why;
 	int ret;
 
-	why = rtgt_decode_req(param->private_data, param->private_data_len, &hello, &arg);
+	why = rtgt_decode_req(param->private_data, param->private_data_len, &req, &arg);
 	if (why) {
 		rtgt_conn_reject(port, id, why, arg);
 		return -ECONNREFUSED;

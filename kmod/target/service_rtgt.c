@@ -14,11 +14,11 @@
 
 static int rtgt_request(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg)
 {
-	struct rtgt_req_info hello;
+	struct rtgt_req_info req;
 	int why;
 
-	why = rtgt_decode_req(priv, len, &hello, arg);
-	conn->plain = hello.plain;
+	why = rtgt_decode_req(priv, len, &req, arg);
+	conn->plain = req.plain;
 	return why;
 }
 

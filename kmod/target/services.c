@@ -76,7 +76,7 @@ int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len
 size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size)
 {
 	struct rtgt_domain *dom = conn->domain;
-	struct rtgt_rep_info welcome = {
+	struct rtgt_rep_info rep = {
 		.features = conn->port->cfg.private ? RTGT_F_PRIVATE : 0,
 		.recv_size = conn->recv_size,
 		.recv_depth = conn->nr_slots,
@@ -95,13 +95,13 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 	for (i = 0; i < dom->nr; i++) {
 		const struct rtgt_map *map = &dom->map[i];
 
-		welcome.region[i].addr = map->extent[0].mr->iova;
-		welcome.region[i].len = rtgt_extent_len(map, 0);
-		welcome.region[i].rkey = map->extent[0].mr->rkey;
-		welcome.region[i].access = rtgt_map_access(map);
+		rep.region[i].addr = map->extent[0].mr->iova;
+		rep.region[i].len = rtgt_extent_len(map, 0);
+		rep.region[i].rkey = map->extent[0].mr->rkey;
+		rep.region[i].access = rtgt_map_access(map);
 	}
 	mutex_unlock(&dom->lock);
-	return rtgt_encode_rep(priv, size, &welcome);
+	return rtgt_encode_rep(priv, size, &rep);
 }
 
 /**
@@ -116,11 +116,11 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
  */
 size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size)
 {
-	struct rtgt_rep_info welcome = {
+	struct rtgt_rep_info rep = {
 		.recv_size = conn->recv_size,
 		.recv_depth = conn->nr_slots,
 		.conn_id = conn->id,
 	};
 
-	return rtgt_encode_rep(priv, size, &welcome);
+	return rtgt_encode_rep(priv, size, &rep);
 }
