@@ -21,6 +21,7 @@
 
 #include "admin/configfs.h"
 #include "core/text.h"
+#include "include/uapi/rtgt.h"
 #include "initiator/initiator.h"
 
 /**

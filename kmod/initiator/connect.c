@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a run of the kernel's initiator comes to its connection, step by step, each of
- * them timed and bounded; and whether what was asked for can be done with what the
- * target offers.
+ * How a run of the kernel's initiator connects, step by step, each step timed and
+ * bounded; and whether the attributes fit what the target offers.
  *
- * The connection manager only notes its events and wakes the run.  Nothing is taken
- * back here: initiator.c does that, however far it came.
+ * The connection manager only records its events and wakes the run.  A failure releases
+ * nothing here: initiator.c does that, however far the run came.
  */
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
+#include "core/cq.h"
+#include "core/device.h"
+#include "initiator/connect.h"
 #include "initiator/initiator.h"
+#include "initiator/request.h"
+#include "initiator/run.h"
+#include "proto/proto.h"
 
-/* for the verification and for the drain */
+/* the requests of the verification, and of the drain */
 #define RUN_MORE_WRS		3
 
 static int run_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
@@ -43,7 +48,7 @@ static int run_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	}
 	run->event = ev->event;
 	run->status = ev->status;
-	/* pairs with run_come(): the event and its status are there when this is */
+	/* pairs with run_come(): publishes the event and its status */
 	smp_store_release(&run->come, true);
 	wake_up(&run->ini->wake);
 	return 0;
@@ -135,9 +140,9 @@ static int run_create_qp(struct rtgt_run *run)
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
-			.max_send_wr = rtgt_lanes_send_depth(&run->cfg) + RUN_MORE_WRS,
+			.max_send_wr = rtgt_ini_reqs_send_depth(&run->cfg) + RUN_MORE_WRS,
 			.max_recv_wr = recvs,
-			.max_send_sge = min_t(u32, RTGT_LANE_SGES, ibdev->attrs.max_send_sge),
+			.max_send_sge = min_t(u32, RTGT_INI_SGES, ibdev->attrs.max_send_sge),
 			.max_recv_sge = 1,
 		},
 	};
@@ -189,7 +194,7 @@ static int run_connect(struct rtgt_run *run)
 	return run_step(run, RTGT_STEP_CONNECT, RDMA_CM_EVENT_ESTABLISHED, "connecting", start);
 }
 
-/* Can the attributes be used with each other? */
+/* Do the attributes fit each other? */
 static int check_cfg(struct rtgt_run *run)
 {
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
@@ -209,7 +214,7 @@ static int check_cfg(struct rtgt_run *run)
 	return 0;
 }
 
-/* Does the target answer such requests? */
+/* Does the target reply to such requests? */
 static int check_answered(struct rtgt_run *run)
 {
 	const struct rtgt_rep_info *peer = &run->peer;
@@ -226,7 +231,7 @@ static int check_answered(struct rtgt_run *run)
 	return 0;
 }
 
-/* Does the target have such a region? */
+/* Does the target have such a region, with such an access? */
 static int check_region(struct rtgt_run *run)
 {
 	static const u32 needs[] = {
@@ -247,18 +252,18 @@ static int check_region(struct rtgt_run *run)
 		return rtgt_run_fail(run, -EACCES, "region %u does not grant it (access)",
 				     cfg->region);
 	len = rtgt_run_region_len(run);
-	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_lanes_places(run))
+	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_run_places(run))
 		return rtgt_run_fail(run, -ERANGE, "size %u, offset %llu: region %u has %llu bytes",
 				     cfg->size, cfg->offset, cfg->region, len);
 	if (cfg->verify_all && !rtgt_op_is_atomic(cfg->op) &&
-	    rtgt_lanes_places(run) < cfg->warmup + cfg->iters)
+	    rtgt_run_places(run) < cfg->warmup + cfg->iters)
 		return rtgt_run_fail(run, -ERANGE,
 				     "verify all: room for %llu operations (span, region %u)",
-				     rtgt_lanes_places(run), cfg->region);
+				     rtgt_run_places(run), cfg->region);
 	return 0;
 }
 
-/* Can what is asked for be done with what the target offers? */
+/* Do the attributes fit what the target offers? */
 static int run_check(struct rtgt_run *run)
 {
 	int ret;
@@ -277,13 +282,13 @@ static int run_check(struct rtgt_run *run)
 }
 
 /**
- * rtgt_run_connect() - from an address to a connection on which the run can begin
- * @run: zeroed, but for what it was asked for
+ * rtgt_run_connect() - connect to the target, and check that the run can begin
+ * @run: zeroed, but for the initiator and its attributes
  *
  * May sleep, and waits no longer than timeout_ms for each step.
  *
- * Return: 0; a negative errno when it cannot be, with the reason noted, or -EINTR when
- * the run was stopped.
+ * Return: 0; -EINTR when the run was stopped; another negative errno, with the reason
+ * recorded.
  */
 int rtgt_run_connect(struct rtgt_run *run)
 {

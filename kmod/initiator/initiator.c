@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's initiator: connects to a target, does one operation many times and
- * keeps how long each took.
+ * The kernel's initiator: connects to a target, posts one operation many times and
+ * records how long each took.
  *
- * A run is a work item that goes straight through: resolve, connect, make the lanes
- * (lane.c), let them run, verify, and take everything down again in one place,
- * however far it came.  The connection manager and the completions only note what
- * happened and wake it.  It waits for nothing longer than timeout_ms without
- * progress, so a target that is silent is an error and not a hang; a stop, and the
- * removal of the device, end every wait at once.
+ * A run is a work item without loops back: it resolves, connects, makes its requests
+ * (request_make.c), posts them (request.c), verifies (verify.c), and releases in one
+ * place what it has, however far it came.  The connection manager and the completions
+ * only record what happened and wake the run.
  *
- * What went wrong is one line in rtgt_initiator.why.  What a target can do to us is
- * not printed.
+ * rtgt_initiator.why is the reason of a failure in one line.  Nothing that a target
+ * can cause is printed.
  */
 #include <linux/debugfs.h>
 #include <linux/sched.h>
@@ -22,7 +20,13 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
+#include "core/cq.h"
+#include "core/device.h"
+#include "initiator/connect.h"
 #include "initiator/initiator.h"
+#include "initiator/request.h"
+#include "initiator/run.h"
+#include "initiator/verify.h"
 
 static struct workqueue_struct *rtgt_run_wq;
 static struct dentry *rtgt_initiators_dir;
@@ -37,7 +41,7 @@ static const char *const state_names[] = {
 };
 
 /**
- * rtgt_ini_state_name() - as one word
+ * rtgt_ini_state_name() - return the name of a state
  * @state: state
  *
  * Return: a constant string.
@@ -54,106 +58,18 @@ static void set_state(struct rtgt_initiator *ini, enum rtgt_ini_state state)
 	mutex_unlock(&ini->lock);
 }
 
-/**
- * rtgt_run_fail() - note why a run ends
- * @run: run
- * @err: errno, for the caller to return
- * @fmt: one line; the first reason stays
- *
- * May sleep.
- *
- * Return: @err.
- */
-int rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...)
-{
-	struct rtgt_initiator *ini = run->ini;
-	va_list args;
-
-	mutex_lock(&ini->lock);
-	if (!ini->why[0]) {
-		va_start(args, fmt);
-		vscnprintf(ini->why, sizeof(ini->why), fmt, args);
-		va_end(args);
-	}
-	mutex_unlock(&ini->lock);
-	return err;
-}
-
-/* ----------------------------------------------------------------------- running */
-
-/* Shall the wait for operations end?  Nothing here may sleep. */
-static bool run_ends(struct rtgt_run *run, struct completion *done)
-{
-	return completion_done(done) || READ_ONCE(run->failed) ||
-	       READ_ONCE(run->disconnected) || READ_ONCE(run->removed) ||
-	       READ_ONCE(run->ini->stop);
-}
-
-static u32 run_progress(const struct rtgt_run *run)
-{
-	return READ_ONCE(run->progress) + READ_ONCE(run->parts);
-}
-
-/**
- * rtgt_run_wait() - wait for operations under way
- * @run: connected
- * @done: is completed when they have ended well
- *
- * Polls the completion queue where that is the run's own business.  May sleep.
- *
- * Return: 0; -EINTR when stopped, -EIO when an operation failed, -ECONNRESET when the
- * target disconnected, -ENODEV when the device is being removed, -ETIMEDOUT without
- * progress.  The reason is noted.
- */
-int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
-{
-	unsigned long patience = msecs_to_jiffies(run->cfg.timeout_ms);
-	unsigned long end = jiffies + patience;
-	u32 progress = run_progress(run), now;
-
-	while (!run_ends(run, done)) {
-		if (run->cfg.poll == IB_POLL_DIRECT) {
-			/* not -1: with many lanes the queue need not become empty */
-			ib_process_cq_direct(run->cq.ib, RTGT_INI_DEPTH_MAX);
-			cond_resched();
-		} else {
-			wait_event_idle_timeout(run->ini->wake, run_ends(run, done), patience);
-		}
-		now = run_progress(run);
-		if (now != progress)
-			end = jiffies + patience;
-		else if (time_after(jiffies, end) && !run_ends(run, done))
-			return rtgt_run_fail(run, -ETIMEDOUT, "no completion within %u ms",
-					     run->cfg.timeout_ms);
-		progress = now;
-	}
-	if (READ_ONCE(run->failed) > 0)
-		return rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"",
-				     ib_wc_status_msg(run->failed));
-	if (READ_ONCE(run->failed))
-		return rtgt_run_fail(run, -EIO, "an answer, or a value, is not what it should be");
-	/* a stop makes the lanes retire: @done may be complete although operations are left */
-	if (READ_ONCE(run->ini->stop))
-		return -EINTR;
-	if (completion_done(done))
-		return 0;
-	if (READ_ONCE(run->removed))
-		return rtgt_run_fail(run, -ENODEV, "the device is being removed");
-	return rtgt_run_fail(run, -ECONNRESET, "the target closed the connection");
-}
-
 static int run_operations(struct rtgt_run *run)
 {
 	int ret;
 
 	run->total = run->cfg.duration_ms ? S32_MAX : run->cfg.warmup + run->cfg.iters;
 	run->sample = kvcalloc(run->cfg.iters, sizeof(*run->sample), GFP_KERNEL);
-	ret = run->sample ? rtgt_lanes_create(run) : -ENOMEM;
+	ret = run->sample ? rtgt_ini_reqs_create(run) : -ENOMEM;
 	if (ret)
 		return rtgt_run_fail(run, ret, "no memory for %u operations of %u bytes: %d",
 				     run->cfg.depth, run->cfg.size, ret);
 	set_state(run->ini, RTGT_INI_RUNNING);
-	rtgt_lanes_start(run);
+	rtgt_ini_reqs_start(run);
 	ret = rtgt_run_wait(run, &run->all_done);
 	if (!ret)
 		run->total = run->progress;
@@ -167,7 +83,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What was measured becomes the initiator's; a run that failed leaves no figures. */
+/* The initiator gets the results; a run that failed has none. */
 static void run_publish(struct rtgt_run *run, int ret, u64 verified)
 {
 	struct rtgt_initiator *ini = run->ini;
@@ -193,14 +109,14 @@ static void run_publish(struct rtgt_run *run, int ret, u64 verified)
 	mutex_unlock(&ini->lock);
 }
 
-/* The one way down.  The QP is drained: no completion comes any more. */
+/* The only teardown.  It drains the QP: after that no completion runs. */
 static void run_end(struct rtgt_run *run)
 {
 	if (run->id && run->id->qp) {
 		rdma_disconnect(run->id);
 		ib_drain_qp(run->id->qp);
 	}
-	rtgt_lanes_destroy(run);
+	rtgt_ini_reqs_destroy(run);
 	if (run->id && run->id->qp)
 		rdma_destroy_qp(run->id);
 	rtgt_cq_destroy(&run->cq);
@@ -221,7 +137,7 @@ static int run_all(struct rtgt_run *run, u64 *verified)
 		ret = run_operations(run);
 	if (ret)
 		return ret;
-	ret = rtgt_lanes_verify(run, verified);
+	ret = rtgt_run_verify(run, verified);
 	if (ret == -EILSEQ)
 		return rtgt_run_fail(run, ret, "verification: the two ends hold different bytes");
 	return ret ? rtgt_run_fail(run, ret, "verification: %d", ret) : 0;
@@ -248,13 +164,13 @@ static void run_work(struct work_struct *work)
 		set_state(ini, RTGT_INI_FAILED);
 	}
 	put_net(ini->net);
-	/* pairs with rtgt_initiator_busy(): all of the run is done */
+	/* pairs with rtgt_initiator_busy(): the run is over */
 	smp_store_release(&ini->busy, false);
 	wake_up(&ini->wake);
 }
 
 /**
- * rtgt_initiator_busy() - is a run under way?
+ * rtgt_initiator_busy() - is a run in progress?
  * @ini: initiator
  *
  * Any context.
@@ -268,7 +184,7 @@ bool rtgt_initiator_busy(struct rtgt_initiator *ini)
 }
 
 /**
- * rtgt_initiator_start() - begin a run
+ * rtgt_initiator_start() - start a run
  * @ini: initiator; the caller holds @ini->config
  * @net: network namespace in which to look for the target
  *
@@ -293,7 +209,7 @@ int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net)
 	return 0;
 }
 
-/* Has the @nth run ended? */
+/* Is the @nth run over? */
 static bool run_ended(struct rtgt_initiator *ini, u32 nth)
 {
 	return !rtgt_initiator_busy(ini) || READ_ONCE(ini->runs) != nth;
@@ -317,12 +233,12 @@ static void initiator_request_stop(struct rtgt_initiator *ini)
 }
 
 /**
- * rtgt_initiator_stop() - end the run in progress
+ * rtgt_initiator_stop() - stop the run in progress and wait for its end
  * @ini: initiator; the caller does not hold @ini->config
  *
  * May sleep.
  *
- * Return: 0 when it has ended; -ERESTARTSYS if a signal came first, then it ends later.
+ * Return: 0 when it is over; -ERESTARTSYS if a signal came first, then it ends later.
  */
 int rtgt_initiator_stop(struct rtgt_initiator *ini)
 {
@@ -333,8 +249,8 @@ int rtgt_initiator_stop(struct rtgt_initiator *ini)
 /* ----------------------------------------------------------------------- debugfs */
 
 /*
- * A read waits for the end of the run in progress.  Here and not in configfs: there, a
- * reader of a file blocks rmdir of its directory, which blocks all other readers.
+ * A read waits for the end of the run in progress.  The file is not in configfs, because
+ * there a reader of a file blocks rmdir of its directory, which blocks all other readers.
  */
 static int wait_show(struct seq_file *m, void *v)
 {
@@ -392,10 +308,10 @@ static const struct seq_operations samples_sops = {
 DEFINE_SEQ_ATTRIBUTE(samples);
 
 /**
- * rtgt_initiator_create() - make one, idle
+ * rtgt_initiator_create() - make an initiator, idle
  * @name: of its directory
  *
- * Return: to be destroyed by rtgt_initiator_destroy(), or NULL without memory.
+ * Return: for rtgt_initiator_destroy(), or NULL without memory.
  */
 struct rtgt_initiator *rtgt_initiator_create(const char *name)
 {
@@ -425,8 +341,8 @@ struct rtgt_initiator *rtgt_initiator_create(const char *name)
 }
 
 /**
- * rtgt_initiator_destroy() - end its run and free it
- * @ini: initiator; nobody else has it any more
+ * rtgt_initiator_destroy() - stop the run of an initiator and free it
+ * @ini: initiator; the caller has the only reference
  *
  * May sleep.
  */
@@ -440,23 +356,24 @@ void rtgt_initiator_destroy(struct rtgt_initiator *ini)
 }
 
 /**
- * rtgt_initiators_init() - what all initiators need
- * @debugfs: the directory for theirs; the caller removes it after rtgt_initiators_exit()
+ * rtgt_initiators_init() - make what all initiators need
+ * @debugfs: parent of their directories; the caller removes it after
+ *	     rtgt_initiators_exit()
  *
  * Return: 0 or -ENOMEM.
  */
 int __init rtgt_initiators_init(struct dentry *debugfs)
 {
 	rtgt_initiators_dir = debugfs;
-	/* runs wait for targets; nothing else shall wait for runs */
+	/* runs wait for targets; no other work must wait for runs */
 	rtgt_run_wq = alloc_workqueue("rtgt_run", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	return rtgt_run_wq ? 0 : -ENOMEM;
 }
 
 /**
- * rtgt_initiators_exit() - free it
+ * rtgt_initiators_exit() - free what all initiators need
  *
- * There is no initiator any more.
+ * No initiator is left.
  */
 void rtgt_initiators_exit(void)
 {

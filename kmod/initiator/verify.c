@@ -2,12 +2,20 @@
 /*
  * After a run of the kernel's initiator: do both ends hold the same bytes?
  *
- * The target is asked for the checksum of what was written or read.  Each question
- * is one operation at a time on the run's queue pair, which no lane uses any more;
- * what it needs lives on the stack, so a question that fails drains the queue pair
- * before it returns.
+ * The initiator requests from the target the checksum of what was written or read, one
+ * at a time on the run's queue pair, on which no request of the run is outstanding.  The
+ * completions are on the stack, so a failure drains the queue pair before it returns.
  */
+#include <linux/completion.h>
+#include <linux/minmax.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/mem.h"
 #include "initiator/initiator.h"
+#include "initiator/request.h"
+#include "initiator/run.h"
+#include "initiator/verify.h"
+#include "proto/proto.h"
 
 struct once {
 	struct ib_cqe cqe;
@@ -43,12 +51,12 @@ static int once_wait(struct rtgt_run *run, struct once *once)
 /* The target's CRC-32 of a range of the region. */
 static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 {
-	struct rtgt_lane *lane = &run->lanes[run->cfg.depth];
+	struct rtgt_ini_req *req = &run->reqs[run->cfg.depth];
 	u32 size = sizeof(struct rtgt_msg) + sizeof(struct rtgt_range);
 	struct rtgt_reply reply;
 	struct once sent, got;
 	struct ib_sge sge = {
-		.addr = lane->tx_dma,
+		.addr = req->tx_dma,
 		.length = size,
 		.lkey = run->pd->local_dma_lkey,
 	};
@@ -63,16 +71,16 @@ static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 
 	once_init(&sent);
 	once_init(&got);
-	ib_dma_sync_single_for_cpu(run->id->device, lane->tx_dma, size, DMA_TO_DEVICE);
-	rtgt_encode_msg(lane->tx, RTGT_MSG_CHECKSUM, 0, sizeof(struct rtgt_range));
-	rtgt_encode_range(lane->tx + sizeof(struct rtgt_msg), run->cfg.region, offset,
+	ib_dma_sync_single_for_cpu(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
+	rtgt_encode_msg(req->tx, RTGT_MSG_CHECKSUM, 0, sizeof(struct rtgt_range));
+	rtgt_encode_range(req->tx + sizeof(struct rtgt_msg), run->cfg.region, offset,
 			  run->cfg.size);
-	ib_dma_sync_single_for_device(run->id->device, lane->tx_dma, size, DMA_TO_DEVICE);
-	ret = rtgt_lane_post_recv(lane, &got.cqe);
+	ib_dma_sync_single_for_device(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
+	ret = rtgt_ini_req_post_recv(req, &got.cqe);
 	if (ret)
 		return ret;
 	ret = ib_post_send(run->id->qp, &send, NULL);
-	/* both live on this stack: whatever happens, they must have ended */
+	/* both are on this stack: they must have completed before it returns */
 	if (!ret)
 		ret = once_wait(run, &sent);
 	if (!ret)
@@ -81,9 +89,9 @@ static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 		ib_drain_qp(run->id->qp);
 		return ret;
 	}
-	ib_dma_sync_single_for_cpu(run->id->device, lane->rx_dma, lane->recv_sge.length,
+	ib_dma_sync_single_for_cpu(run->id->device, req->rx_dma, req->recv_sge.length,
 				   DMA_FROM_DEVICE);
-	if (rtgt_decode_reply(lane->rx, got.wc.byte_len, &reply) || reply.status != RTGT_OK ||
+	if (rtgt_decode_reply(req->rx, got.wc.byte_len, &reply) || reply.status != RTGT_OK ||
 	    reply.op != RTGT_MSG_CHECKSUM || reply.covered != run->cfg.size)
 		return -EPROTO;
 	*crc = reply.crc;
@@ -93,18 +101,18 @@ static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 /* One more READ, of bytes from @offset on: all READs of a run have one buffer. */
 static int read_once(struct rtgt_run *run, u64 offset)
 {
-	struct rtgt_lane *lane = &run->lanes[0];
+	struct rtgt_ini_req *req = &run->reqs[0];
 	struct once once;
 	int ret;
 
 	once_init(&once);
-	rtgt_lane_bytes_to_device(lane);
-	rtgt_lane_cut(lane, 0, run->cfg.size);
-	lane->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr + offset;
-	lane->wr.send.wr_cqe = &once.cqe;
-	lane->wr.send.next = NULL;
-	lane->wr.send.send_flags = IB_SEND_SIGNALED;
-	ret = ib_post_send(run->id->qp, &lane->wr.send, NULL);
+	rtgt_ini_req_sync_for_device(req);
+	rtgt_ini_req_cut(req, 0, run->cfg.size);
+	req->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr + offset;
+	req->wr.send.wr_cqe = &once.cqe;
+	req->wr.send.next = NULL;
+	req->wr.send.send_flags = IB_SEND_SIGNALED;
+	ret = ib_post_send(run->id->qp, &req->wr.send, NULL);
 	if (!ret)
 		ret = once_wait(run, &once);
 	if (ret)
@@ -112,32 +120,33 @@ static int read_once(struct rtgt_run *run, u64 offset)
 	return ret;
 }
 
-/* The CRC-32 of the bytes a lane has here. */
-static u32 lane_checksum(struct rtgt_lane *lane)
+/* The CRC-32 of the local bytes of a request. */
+static u32 req_checksum(struct rtgt_ini_req *req)
 {
-	rtgt_lane_bytes_to_cpu(lane);
-	return rtgt_mem_crc32(lane->bytes->mem, 0, lane->run->cfg.size);
+	rtgt_ini_req_sync_for_cpu(req);
+	return rtgt_mem_crc32(req->bytes->mem, 0, req->run->cfg.size);
 }
 
-/* How many places the operations went to. */
-static u32 run_places(const struct rtgt_run *run)
+/* How many different offsets the operations used. */
+static u32 places_used(const struct rtgt_run *run)
 {
-	return min_t(u64, rtgt_lanes_places(run),
+	return min_t(u64, rtgt_run_places(run),
 		     run->cfg.walk ? run->total : min(run->cfg.depth, run->total));
 }
 
 /**
- * rtgt_lanes_verify() - do both ends hold the same?
- * @run: all operations went well
- * @bytes: how many were compared
+ * rtgt_run_verify() - check that both ends hold the same bytes
+ * @run: all its operations succeeded
+ * @bytes: set to the number of bytes that were compared
  *
- * Of WRITEs every place they went to, of READs one more from every place, or what each
- * brought.  Echoes and atomics were compared while they came.  May sleep.
+ * Compares each offset that WRITEs used.  Of READs it compares what each returned, if each
+ * has its own memory, otherwise it READs each offset once more.  Echoes and atomics were
+ * compared as they completed.  May sleep.
  *
- * Return: 0; -EILSEQ when bytes differ; another negative errno when it could not be
- * found out.
+ * Return: 0; -EILSEQ when bytes differ; another negative errno when they could not be
+ * compared.
  */
-int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes)
+int rtgt_run_verify(struct rtgt_run *run, u64 *bytes)
 {
 	enum rtgt_ini_op op = run->cfg.op;
 	bool all = run->cfg.verify_all;
@@ -150,17 +159,17 @@ int rtgt_lanes_verify(struct rtgt_run *run, u64 *bytes)
 			 (op == RTGT_INI_SEND && !all ? min(2U, run->total) : run->total);
 		return 0;
 	}
-	/* a plain target cannot be asked */
+	/* a target without the rtgt protocol has no checksums */
 	if (!run->peer.rtgt)
 		return 0;
-	for (i = 0; i < run_places(run) && !ret; i++) {
+	for (i = 0; i < places_used(run) && !ret; i++) {
 		u64 offset = run->cfg.offset + (u64)i * run->cfg.size;
 
 		if (op == RTGT_INI_READ && !all)
 			ret = read_once(run, offset);
-		/* the bytes that went out are the same everywhere, unless each has its own */
+		/* all WRITEs have the same bytes, unless each request has its own memory */
 		if (!i || op == RTGT_INI_READ || all)
-			mine = lane_checksum(&run->lanes[all ? i : 0]);
+			mine = req_checksum(&run->reqs[all ? i : 0]);
 		if (!ret)
 			ret = ask_checksum(run, offset, &crc);
 		if (!ret && crc != mine)

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the requests of a run need, made before the first operation and freed after the
+ * last one: work requests, messages, and the local memory of one-sided operations.
+ *
+ * All requests use the same local memory, unless each operation is verified: then each
+ * request has its own.
+ */
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "core/mem.h"
+#include "initiator/initiator.h"
+#include "initiator/request.h"
+#include "initiator/run.h"
+#include "proto/proto.h"
+
+/* enough for each reply but an echo, and for a CHECKSUM request */
+#define REQ_MSG_SIZE		64
+
+static u32 req_rx_size(const struct rtgt_ini_cfg *cfg)
+{
+	u32 echo = cfg->op == RTGT_INI_SEND ? sizeof(struct rtgt_msg) + cfg->size : 0;
+
+	return max_t(u32, echo, REQ_MSG_SIZE);
+}
+
+static int bytes_map(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
+{
+	struct rtgt_mem *mem = bytes->mem;
+	size_t chunk = PAGE_SIZE << mem->order;
+	struct scatterlist *sg;
+	u64 left = mem->size;
+	unsigned int i;
+	int ret;
+
+	ret = sg_alloc_table(&bytes->sgt, mem->nr, GFP_KERNEL);
+	if (ret)
+		return ret;
+	for_each_sgtable_sg(&bytes->sgt, sg, i) {
+		sg_set_page(sg, mem->chunk[i], min_t(u64, left, chunk), 0);
+		left -= min_t(u64, left, chunk);
+		get_random_bytes(page_address(mem->chunk[i]), sg->length);
+	}
+	ret = ib_dma_map_sgtable_attrs(run->id->device, &bytes->sgt, DMA_BIDIRECTIONAL, 0);
+	if (ret)
+		sg_free_table(&bytes->sgt);
+	bytes->mapped = !ret;
+	return ret;
+}
+
+static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
+{
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
+	const struct ib_device_attr *can = &run->id->device->attrs;
+	struct rtgt_spec spec = {
+		.name = "initiator",
+		.size = rtgt_op_is_atomic(cfg->op) ? cfg->depth * sizeof(u64) : cfg->size,
+	};
+	u32 most;
+
+	bytes->mem = rtgt_mem_alloc(&spec);
+	if (!bytes->mem)
+		return -ENOMEM;
+	most = min_t(u32, RTGT_INI_SGES,
+		     cfg->op == RTGT_INI_READ ? min(can->max_sge_rd, can->max_send_sge) :
+						can->max_send_sge);
+	if (bytes->mem->nr > most)
+		return rtgt_run_fail(run, -E2BIG,
+				     "size %u is %u pieces of memory, a request of the device has %u: lower size",
+				     cfg->size, bytes->mem->nr, most);
+	return bytes_map(run, bytes);
+}
+
+static void bytes_destroy(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
+{
+	if (bytes->mapped) {
+		ib_dma_unmap_sgtable_attrs(run->id->device, &bytes->sgt, DMA_BIDIRECTIONAL, 0);
+		sg_free_table(&bytes->sgt);
+	}
+	rtgt_mem_put(bytes->mem);
+}
+
+static int req_create_bytes(struct rtgt_ini_req *req)
+{
+	struct rtgt_run *run = req->run;
+	bool own = req == run->reqs ||
+		   (run->cfg.verify_all && !rtgt_op_is_atomic(run->cfg.op));
+
+	if (run->cfg.op == RTGT_INI_SEND)
+		return 0;
+	req->bytes = own ? &req->own : &run->reqs[0].own;
+	return own ? bytes_create(run, req->bytes) : 0;
+}
+
+static int req_create_msgs(struct rtgt_ini_req *req)
+{
+	struct rtgt_run *run = req->run;
+	struct ib_device *ibdev = run->id->device;
+	u32 size = req_rx_size(&run->cfg);
+
+	req->tx = kmalloc(size, GFP_KERNEL | __GFP_NOWARN);
+	req->rx = kmalloc(size, GFP_KERNEL | __GFP_NOWARN);
+	if (!req->tx || !req->rx)
+		return -ENOMEM;
+	req->tx_dma = ib_dma_map_single(ibdev, req->tx, size, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(ibdev, req->tx_dma))
+		return -ENOMEM;
+	req->tx_mapped = true;
+	req->rx_dma = ib_dma_map_single(ibdev, req->rx, size, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(ibdev, req->rx_dma))
+		return -ENOMEM;
+	req->rx_mapped = true;
+	req->recv_sge = (struct ib_sge){
+		.addr = req->rx_dma,
+		.length = size,
+		.lkey = run->pd->local_dma_lkey,
+	};
+	return 0;
+}
+
+/**
+ * rtgt_ini_req_sync_for_cpu() - let the CPU read what the device wrote
+ * @req: of a one-sided operation, not outstanding
+ *
+ * Any context.
+ */
+void rtgt_ini_req_sync_for_cpu(struct rtgt_ini_req *req)
+{
+	struct ib_device *ibdev = req->run->id->device;
+
+	if (!ib_uses_virt_dma(ibdev))
+		dma_sync_sgtable_for_cpu(ibdev->dma_device, &req->bytes->sgt, DMA_BIDIRECTIONAL);
+}
+
+/**
+ * rtgt_ini_req_sync_for_device() - let the device write into its memory again
+ * @req: of a one-sided operation, not outstanding
+ *
+ * Any context.
+ */
+void rtgt_ini_req_sync_for_device(struct rtgt_ini_req *req)
+{
+	struct ib_device *ibdev = req->run->id->device;
+
+	if (!ib_uses_virt_dma(ibdev))
+		dma_sync_sgtable_for_device(ibdev->dma_device, &req->bytes->sgt,
+					    DMA_BIDIRECTIONAL);
+}
+
+/**
+ * rtgt_ini_req_cut() - make a request transfer a segment of its bytes
+ * @req: of a WRITE or a READ
+ * @at: offset of the segment
+ * @len: its length, not 0; @at + @len is at most rtgt_ini_cfg.size
+ *
+ * The caller sets the address at the target.  Any context.
+ */
+void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len)
+{
+	struct ib_sge *sge = req->sge;
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(&req->bytes->sgt, sg, i) {
+		u32 skip = min(at, sg_dma_len(sg));
+
+		at -= skip;
+		if (skip == sg_dma_len(sg))
+			continue;
+		sge->addr = sg_dma_address(sg) + skip;
+		sge->length = min(len, sg_dma_len(sg) - skip);
+		sge->lkey = req->run->pd->local_dma_lkey;
+		len -= sge++->length;
+		if (!len)
+			break;
+	}
+	req->wr.send.num_sge = sge - req->sge;
+}
+
+static void req_make_sges(struct rtgt_ini_req *req)
+{
+	struct rtgt_run *run = req->run;
+	struct ib_send_wr *wr = &req->wr.send;
+
+	wr->sg_list = req->sge;
+	wr->num_sge = 1;
+	req->sge[0].lkey = run->pd->local_dma_lkey;
+	if (run->cfg.op == RTGT_INI_SEND) {
+		req->sge[0].addr = req->tx_dma;
+		req->sge[0].length = sizeof(struct rtgt_msg) + run->cfg.size;
+		return;
+	}
+	if (rtgt_op_is_atomic(run->cfg.op)) {
+		req->sge[0].addr = sg_dma_address(req->bytes->sgt.sgl) +
+				    rtgt_ini_req_number(req) * sizeof(u64);
+		req->sge[0].length = sizeof(u64);
+		return;
+	}
+	rtgt_ini_req_cut(req, 0, run->cfg.size);
+}
+
+static void req_make_wr(struct rtgt_ini_req *req)
+{
+	static const enum ib_wr_opcode opcodes[] = {
+		[RTGT_INI_WRITE] = IB_WR_RDMA_WRITE,
+		[RTGT_INI_READ] = IB_WR_RDMA_READ,
+		[RTGT_INI_WRITE_IMM] = IB_WR_RDMA_WRITE_WITH_IMM,
+		[RTGT_INI_SEND] = IB_WR_SEND,
+		[RTGT_INI_CAS] = IB_WR_ATOMIC_CMP_AND_SWP,
+		[RTGT_INI_FAA] = IB_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	struct rtgt_run *run = req->run;
+	struct ib_send_wr *wr = &req->wr.send;
+	u64 addr;
+
+	wr->wr_cqe = rtgt_op_is_answered(run->cfg.op) ? &req->idle_cqe : &req->send_cqe;
+	wr->opcode = opcodes[run->cfg.op];
+	wr->send_flags = IB_SEND_SIGNALED;
+	req_make_sges(req);
+	if (run->cfg.op == RTGT_INI_SEND) {
+		ib_dma_sync_single_for_cpu(run->id->device, req->tx_dma, req_rx_size(&run->cfg),
+					   DMA_TO_DEVICE);
+		get_random_bytes(req->tx + sizeof(struct rtgt_msg), run->cfg.size);
+		rtgt_encode_msg(req->tx, RTGT_MSG_ECHO, rtgt_ini_req_number(req), run->cfg.size);
+		ib_dma_sync_single_for_device(run->id->device, req->tx_dma,
+					      req_rx_size(&run->cfg), DMA_TO_DEVICE);
+		return;
+	}
+	addr = run->peer.region[run->cfg.region].addr + rtgt_ini_req_offset(req);
+	if (rtgt_op_is_atomic(run->cfg.op)) {
+		req->wr.atomic.remote_addr = addr;
+		req->wr.atomic.rkey = run->peer.region[run->cfg.region].rkey;
+		req->wr.atomic.compare_add = run->cfg.op == RTGT_INI_FAA;
+		return;
+	}
+	req->wr.rdma.remote_addr = addr;
+	req->wr.rdma.rkey = run->peer.region[run->cfg.region].rkey;
+	if (run->cfg.op == RTGT_INI_WRITE_IMM)
+		wr->ex.imm_data = cpu_to_be32(rtgt_imm(RTGT_IMM_ACK, rtgt_ini_req_number(req)));
+}
+
+/**
+ * rtgt_ini_reqs_send_depth() - return the number of work requests a send queue must hold
+ * @cfg: attributes of the run
+ *
+ * Return: work requests.
+ */
+u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg)
+{
+	return cfg->depth + (rtgt_op_is_answered(cfg->op) ? RTGT_INI_SIGNAL_EVERY : 0);
+}
+
+/**
+ * rtgt_ini_reqs_create() - make the requests of a run
+ * @run: connected
+ *
+ * There is one request more than the depth, for rtgt_run_verify().  May sleep.
+ *
+ * Return: 0 or a negative errno; the caller calls rtgt_ini_reqs_destroy() in both cases.
+ */
+int rtgt_ini_reqs_create(struct rtgt_run *run)
+{
+	u32 nr = run->cfg.depth + 1, i;
+	int ret = 0;
+
+	run->reqs = kvcalloc(nr, sizeof(*run->reqs), GFP_KERNEL);
+	if (!run->reqs)
+		return -ENOMEM;
+	for (i = 0; i < nr && !ret; i++) {
+		struct rtgt_ini_req *req = &run->reqs[i];
+
+		req->run = run;
+		rtgt_ini_req_init(req);
+		ret = req_create_msgs(req);
+		if (ret || i == run->cfg.depth)
+			break;
+		ret = req_create_bytes(req);
+		if (!ret)
+			req_make_wr(req);
+	}
+	return ret;
+}
+
+/**
+ * rtgt_ini_reqs_destroy() - free the requests of a run
+ * @run: its QP is drained
+ */
+void rtgt_ini_reqs_destroy(struct rtgt_run *run)
+{
+	u32 size = req_rx_size(&run->cfg), i;
+
+	for (i = 0; run->reqs && i <= run->cfg.depth; i++) {
+		struct rtgt_ini_req *req = &run->reqs[i];
+
+		if (req->tx_mapped)
+			ib_dma_unmap_single(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
+		if (req->rx_mapped)
+			ib_dma_unmap_single(run->id->device, req->rx_dma, size, DMA_FROM_DEVICE);
+		kfree(req->tx);
+		kfree(req->rx);
+		bytes_destroy(run, &req->own);
+	}
+	kvfree(run->reqs);
+}

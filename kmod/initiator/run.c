@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How a run waits for its operations, and how it records a failure.
+ *
+ * A run waits at most timeout_ms without progress, so a silent target is an error and
+ * not a hang.  A stop and the removal of the device end each wait immediately.
+ */
+#include <linux/completion.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <rdma/ib_verbs.h>
+
+#include "initiator/initiator.h"
+#include "initiator/run.h"
+
+/**
+ * rtgt_run_fail() - record why a run fails
+ * @run: run
+ * @err: errno, for the caller to return
+ * @fmt: one line; only the first reason is kept
+ *
+ * May sleep.
+ *
+ * Return: @err.
+ */
+int rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...)
+{
+	struct rtgt_initiator *ini = run->ini;
+	va_list args;
+
+	mutex_lock(&ini->lock);
+	if (!ini->why[0]) {
+		va_start(args, fmt);
+		vscnprintf(ini->why, sizeof(ini->why), fmt, args);
+		va_end(args);
+	}
+	mutex_unlock(&ini->lock);
+	return err;
+}
+
+/* Must the wait for operations end?  Does not sleep. */
+static bool run_ends(struct rtgt_run *run, struct completion *done)
+{
+	return completion_done(done) || READ_ONCE(run->failed) ||
+	       READ_ONCE(run->disconnected) || READ_ONCE(run->removed) ||
+	       READ_ONCE(run->ini->stop);
+}
+
+static u32 run_progress(const struct rtgt_run *run)
+{
+	return READ_ONCE(run->progress) + READ_ONCE(run->parts);
+}
+
+/**
+ * rtgt_run_wait() - wait for outstanding operations
+ * @run: connected
+ * @done: completed when all of them have succeeded
+ *
+ * Polls the completion queue if it is of IB_POLL_DIRECT.  May sleep.
+ *
+ * Return: 0; -EINTR when stopped, -EIO when an operation failed, -ECONNRESET when the
+ * target disconnected, -ENODEV when the device is being removed, -ETIMEDOUT without
+ * progress.  The reason is recorded.
+ */
+int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
+{
+	unsigned long patience = msecs_to_jiffies(run->cfg.timeout_ms);
+	unsigned long end = jiffies + patience;
+	u32 progress = run_progress(run), now;
+
+	while (!run_ends(run, done)) {
+		if (run->cfg.poll == IB_POLL_DIRECT) {
+			/* not -1: with many requests the queue need not become empty */
+			ib_process_cq_direct(run->cq.ib, RTGT_INI_DEPTH_MAX);
+			cond_resched();
+		} else {
+			wait_event_idle_timeout(run->ini->wake, run_ends(run, done), patience);
+		}
+		now = run_progress(run);
+		if (now != progress)
+			end = jiffies + patience;
+		else if (time_after(jiffies, end) && !run_ends(run, done))
+			return rtgt_run_fail(run, -ETIMEDOUT, "no completion within %u ms",
+					     run->cfg.timeout_ms);
+		progress = now;
+	}
+	if (READ_ONCE(run->failed) > 0)
+		return rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"",
+				     ib_wc_status_msg(run->failed));
+	if (READ_ONCE(run->failed))
+		return rtgt_run_fail(run, -EIO, "an answer, or a value, is not what it should be");
+	/* a stop ends the chains: @done may be complete although operations are left */
+	if (READ_ONCE(run->ini->stop))
+		return -EINTR;
+	if (completion_done(done))
+		return 0;
+	if (READ_ONCE(run->removed))
+		return rtgt_run_fail(run, -ENODEV, "the device is being removed");
+	return rtgt_run_fail(run, -ECONNRESET, "the target closed the connection");
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One run of an initiator. */
+#ifndef _RTGT_RUN_H
+#define _RTGT_RUN_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "core/cq.h"
+#include "core/device.h"
+#include "initiator/initiator.h"
+#include "proto/proto.h"
+
+struct rtgt_ini_req;
+
+/**
+ * struct rtgt_run - one run of an initiator, from connecting to the last free
+ * @ini: the initiator
+ * @cfg: a copy of its attributes
+ * @user: hold on the device
+ * @attached: @user is in use
+ * @id: the connection
+ * @event: the last event of the connection manager, for which a step waits
+ * @status: status of @event
+ * @come: @event has arrived, and no step has consumed it yet
+ * @disconnected: the target closed the connection
+ * @removed: the device is being removed; rtgt_dev_remove() waits for this run
+ * @peer: the REP, decoded
+ * @misfit: why the run cannot use @peer
+ * @reject: reason in the target's REJ, 0 if there is none
+ * @dev: name of the device
+ * @pd: protection domain
+ * @cq: completions of @id's queue pair
+ * @reqs: rtgt_ini_cfg.depth requests, and one more for the verification
+ * @next: number of the next operation
+ * @total: operations of the run, warm-up included
+ * @under_way: outstanding chains of requests, and one more until all have been started
+ * @all_done: no chain is outstanding
+ * @progress: operations that have completed
+ * @parts: segments that have completed, of operations that have not
+ * @failed: the first failure: an enum ib_wc_status, -1 for a wrong reply, 0 for none
+ * @begin: when the last operation of the warm-up completed, or the first was posted
+ * @end: when the last operation completed
+ * @step_ns: time of each step of connecting
+ * @sample: time of each timed operation, in nanoseconds
+ */
+struct rtgt_run {
+	struct rtgt_initiator *ini;
+	struct rtgt_ini_cfg cfg;
+	struct rtgt_dev_user user;
+	bool attached;
+	struct rdma_cm_id *id;
+	enum rdma_cm_event_type event;
+	int status;
+	bool come;
+	bool disconnected;
+	bool removed;
+	struct rtgt_rep_info peer;
+	enum rtgt_misfit misfit;
+	u32 reject;
+	char dev[IB_DEVICE_NAME_MAX];
+	struct ib_pd *pd;
+	struct rtgt_cq cq;
+	struct rtgt_ini_req *reqs;
+	atomic_t next;
+	u32 total;
+	atomic_t under_way;
+	struct completion all_done;
+	u32 progress;
+	u32 parts;
+	int failed;
+	u64 begin;
+	u64 end;
+	u64 step_ns[RTGT_NR_STEPS];
+	u32 *sample;
+};
+
+int rtgt_run_wait(struct rtgt_run *run, struct completion *done);
+int __printf(3, 4) rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...);
+
+#endif /* _RTGT_RUN_H */
