@@ -23,6 +23,7 @@
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/sysfs.h>
 #include <net/ipv6.h>
 
 #include "admin/configfs.h"

@@ -10,6 +10,7 @@
  * those behind it up; both only while the port is disabled.
  */
 #include <linux/slab.h>
+#include <linux/sysfs.h>
 
 #include "admin/configfs.h"
 #include "core/text.h"

@@ -14,6 +14,7 @@
 
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/sysfs.h>
 #include <rdma/ib_verbs.h>
 
 #include "core/device.h"
