@@ -291,22 +291,22 @@ out_of_memory() { # ATTRIBUTE...
 
 tier fast
 limit 60
-tcase stall "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
+more tcase stall "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
 tcase build-kernel "connections that take long to build do not delay one to another port" overtaken kernel
-tcase build-user "connections that take long to build do not delay one to a server in user space" overtaken user
+more tcase build-user "connections that take long to build do not delay one to a server in user space" overtaken user
 tcase half-open "half-open connections end by the target's clock, whatever the REQ says" half_open
-tcase half-open-private "half-open connections of a private port end too, and their memory is freed" half_open \
+more tcase half-open-private "half-open connections of a private port end too, and their memory is freed" half_open \
 	scope=private region mem size=1M
-tcase established "an established connection that says nothing outlives handshake_ms" established
+more tcase established "an established connection that says nothing outlives handshake_ms" established
 tcase backlog "half-open connections of one address take half of the backlog" half_of_backlog
 tcase peer-limit "half-open connections of one peer leave the others their share" peer_limit
 more tcase storm "connections with an SRQ that close under requests are not touched any more" storm 2500
 tcase reused-key "an rkey that was invalidated remotely can be revoked when its number comes again" reused_key
-tcase reused-key-shared "clients are served when the number of an invalidated rkey comes again" reused_key_shared
+more tcase reused-key-shared "clients are served when the number of an invalidated rkey comes again" reused_key_shared
 tcase revokes "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
-tcase lost-datagrams "datagrams that cannot be answered delay no other port's requests" lost_datagrams
+more tcase lost-datagrams "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase unresolved "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
-tcase rping-receives "messages that are no rping client's keep no shared receive" rping_receives
+more tcase rping-receives "messages that are no rping client's keep no shared receive" rping_receives
 tcase rping-uc "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud "the service rping cannot be enabled with UD" rping_transport ud
 tcase pools "the receives of all connections stay below conn_memory_max" pools

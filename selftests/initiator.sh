@@ -463,12 +463,12 @@ tcase recv-size "a SEND larger than the target's receives" fails "recv_size" rec
 tcase recv-depth "more SENDs than the target has receives" fails "recv_depth" recv_depth=2 -- depth=3
 tcase no-length "kernel and ping assume the same length if a server sends none" no_length
 tcase stop "a run can be stopped" stopped
-tcase stop-early "a run that is stopped during its warm-up has no result" stopped_early
+more tcase stop-early "a run that is stopped during its warm-up has no result" stopped_early
 more tcase busy "nothing changes under a run" busy
 tcase rmdir "rmdir stops the run" removed
 tcase port-goes "the target disappears" port_goes
 tcase device-goes "the client's device disappears" device_goes
-tcase device-goes-connecting "the client's device is removed while the run connects" device_goes_connecting
+more tcase device-goes-connecting "the client's device is removed while the run connects" device_goes_connecting
 tcase other-port "rmdir of a port does not wait for a run" other_port
 tcase wait "waiting for the end of a run blocks neither its stop nor rmdir" waits
 tcase wait-killed "a signal interrupts the wait" wait_killed

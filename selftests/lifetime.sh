@@ -244,9 +244,9 @@ more tcase rdma-link-bound-private "rdma link delete under a listener bound to i
 more tcase rdma-link-wildcard-shared "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
 tcase rdma-link-idle "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
 more tcase cycles "five ports removed under full traffic, one after the other" cycles
-tcase rdma-link-registering "rdma link delete while a first client's regions are registered" device_deleted_registering
-tcase rdma-link-disabling "rdma link delete while a port is disabled and the target is busy" device_deleted_disabling
-tcase ip-link-bound "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
+more tcase rdma-link-registering "rdma link delete while a first client's regions are registered" device_deleted_registering
+more tcase rdma-link-disabling "rdma link delete while a port is disabled and the target is busy" device_deleted_disabling
+more tcase ip-link-bound "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
 more tcase ip-link-wildcard "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
 
 tmain "$@"

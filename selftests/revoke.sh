@@ -247,7 +247,7 @@ tcase private-stream "a client whose rkeys are revoked is cut off, its neighbour
 
 tier fast wire
 tcase by-peer "a client that asks for a new key is refused with the old one" by_peer
-tcase shared-stream "no byte lands after all rkeys of a shared port were revoked" shared_stream 64
+more tcase shared-stream "no byte lands after all rkeys of a shared port were revoked" shared_stream 64
 
 tier fast
 tcase unreachable "a private connection's memory is out of every other one's reach" unreachable
@@ -257,7 +257,7 @@ more tcase shared-long "no byte of long WRITEs lands after a revocation" shared_
 more tcase by-peer-shared "a client cannot take a shared region's key from the others" by_peer_shared
 tcase by-invalidation "a shared key that a client kills is dead for all, and made anew" by_invalidation
 more tcase again "revoked again and again, dead or alive, the old keys stay dead" again
-tcase during-pull "a PULL under way is not the client's access: it ends well" during_pull
+more tcase during-pull "a PULL under way is not the client's access: it ends well" during_pull
 more tcase during-connects-shared "a shared port's keys are revoked while clients come and go" during_connects shared
 more tcase during-connects-private "a private port's keys are revoked while clients come and go" during_connects private
 tcase wrong "what cannot be revoked is refused, and nothing changes" wrong

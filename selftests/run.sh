@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# run.sh [--tier fast|wire] [--set quick|more] [--part I/N] [--list] [PATTERN...]: run
+# run.sh [--tier fast|wire] [--set quick|more|once] [--part I/N] [--list] [PATTERN...]: run
 # the suite on this machine.
 #
 # PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.  What
 # is listed as [long] takes minutes and runs only when PATTERN is its very name.
 # --set quick leaves out what is listed as [more], and the unit tests, which need no
-# guest; --set more takes only that.
+# guest; --set more takes only that; --set once takes each case once, of two tiers in fast.
 # Of N parts, which take about as long each, --part takes the I-th.
 # Prints KTAP: a plan and a result per program, the program's own KTAP before it
 # behind "# ".  Exits 0 only when every program said so.
@@ -68,14 +68,23 @@ list_all() {
 	done
 }
 
-# Lines of list_all that match a pattern.
+# Lines of list_all that match a pattern.  Not read one by one: from a pipe the shell reads
+# each byte by itself.
 matching() { # PATTERN...
-	local tier id rest pattern
-	while read -r tier id rest; do
-		for pattern in "${@:-*}"; do
+	local line id pattern
+	local -a lines
+	if ((!$#)); then
+		cat
+		return
+	fi
+	mapfile -t lines
+	for line in "${lines[@]}"; do
+		id=${line#* }
+		id=${id%% *}
+		for pattern; do
 			# shellcheck disable=SC2053 # a glob is what it is
 			if [[ $id == $pattern || $id == $pattern.* ]]; then
-				echo "$tier $id $rest"
+				printf '%s\n' "$line"
 				break
 			fi
 		done
@@ -84,16 +93,27 @@ matching() { # PATTERN...
 
 # Lines of it that are to be run: a [long] case only by its own name.
 runnable() { # PATTERN...
-	local tier id rest
-	while read -r tier id rest; do
-		[[ $rest != "[long] "* || " $* " == *" $id "* ]] && echo "$tier $id $rest"
-	done
+	awk -v named=" $* " '$3 != "[long]" || index(named, " " $2 " ")'
 }
 
 # Lines of it that are of the set.
 set_of() { # SET
 	# shellcheck disable=SC2016 # awk's variables
-	awk -v set="$1" 'set == "" || ($3 == "[more]" || $2 ~ /_test\./) == (set == "more")'
+	case $1 in
+	once)
+		awk '
+			{ line[NR] = $0; tier[NR] = $1; id[NR] = $2 }
+			$1 == "fast" { fast[$2] = 1 }
+			END {
+				for (k = 1; k <= NR; k++)
+					if (tier[k] == "fast" || !fast[id[k]])
+						print line[k]
+			}'
+		;;
+	*)
+		awk -v set="$1" 'set == "" || ($3 == "[more]" || $2 ~ /_test\./) == (set == "more")'
+		;;
+	esac
 }
 
 # "./PROGRAM.sh:# weight N", from the head of those of which a case costs as much as N
@@ -105,6 +125,10 @@ weights() {
 # Lines of it that are this part's: programs, from the heaviest on, each to the part with
 # the least so far.
 part_of_all() { # I/N
+	if [[ $1 == 1/1 ]]; then
+		cat
+		return
+	fi
 	# shellcheck disable=SC2016 # awk's variables
 	awk -v i="${1%/*}" -v n="${1#*/}" -v weights="$(weights)" '
 		BEGIN {
@@ -230,7 +254,7 @@ while (($#)); do
 	case $1 in
 	--tier) tier=${2:?--tier fast or wire}; shift 2 ;;
 	--set)
-		[[ ${2:-} == quick || ${2:-} == more ]] || give_up "--set quick or more, not \"${2:-}\""
+		[[ ${2:-} =~ ^(quick|more|once)$ ]] || give_up "--set quick, more or once, not \"${2:-}\""
 		set=$2
 		shift 2
 		;;

@@ -258,7 +258,7 @@ tier fast
 borrow messages bad-heads burst
 borrow connect rtgt-client plain
 borrow tools ping-all
-borrow transports srq-many uc ud-send
+borrow transports uc ud-send
 more borrow messages checksum echo-largest too-long bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
 	bad-revokes-private bad-withholds notify plain
 more borrow connect killed rtu-lost bad-reqs plain-listed size-longer full iova-shared two-ports race-wire-private
@@ -268,7 +268,7 @@ more borrow regions private extent-rest
 more borrow verbs send-imm flush
 more borrow ops write-imm-mtu+1 read-64K
 more borrow services idle-requests idle-writes rping-of-rtgt
-more borrow transports srq-rnr uc-too-long ud-many ud-too-long ud-full srq-broken srq-private uc-lost-send uc-lost-imm uc-rkey uc-no-such uc-pull mixed-uc-rc mixed-uc-ud \
+more borrow transports srq-many srq-rnr uc-too-long ud-many ud-too-long ud-full srq-broken srq-private uc-lost-send uc-lost-imm uc-rkey uc-no-such uc-pull mixed-uc-rc mixed-uc-ud \
 	mixed-rc-uc mixed-space srq-uc ipv6-uc ud-too-large ud-qkey ud-pull ud-short ud-version mixed-ud-rc srq-ud ipv6-ud
 more borrow refuse write-stale read-access faa-misaligned read-depth send-rnr
 limit 30

@@ -298,7 +298,7 @@ idle_writes() {
 tcase rping-packet "20 pings of a packet and of a byte more or less come back as they went" rping_sizes 20 1023 1024 1025
 tcase ucmatose "ucmatose makes 20 connections to a port with service sink" ucmatose_ 20
 tier fast wire
-tcase rping-64 "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
+more tcase rping-64 "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
 tcase rping-killed "an rping that is killed leaves nothing" rping_killed
 
 limit 60

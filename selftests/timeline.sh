@@ -190,8 +190,8 @@ lost() {
 tier fast
 tcase connection "what rdma_cm does at both ends, between the packets it sends" connection
 more tcase states "the states of both queue pairs, between REQ, REP, RTU, DREQ and DREP" states
-more tcase write-imm "a WRITE_WITH_IMM from its post to both completions and the reply" write_imm
-tcase every-operation "every operation has its post, its packets, its completions" every_operation
+tcase write-imm "a WRITE_WITH_IMM from its post to both completions and the reply" write_imm
+more tcase every-operation "every operation has its post, its packets, its completions" every_operation
 tcase interrupted "a signal ends the command, the files are whole, nothing is left" interrupted
 more tcase refused "what is no trace, and what makes no sense: a line that says so" refused
 more tcase lost "where events were lost nothing is made up" lost

@@ -134,9 +134,8 @@ down() {
 			have_rule "$family" 0 || ip "$family" rule add pref 0 lookup local
 			! have_rule "$family" 10 || ip "$family" rule del pref 10 lookup local
 		fi
-		while have_rule "$family" 5; do
-			ip "$family" rule del pref 5
-		done
+		# More than there are: -force goes on behind the one that is not there
+		printf 'rule del pref 5\n%.0s' {1..6} | ip "$family" -force -batch - 2>/dev/null || :
 	done
 	! have_netdev va || ip link del va
 	while read -r what name value; do

@@ -409,7 +409,7 @@ more tcase uc-send "UC: SENDs of all classes of size come back" uc_send
 tcase uc-lost-imm "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
 more tcase uc-lost-ping "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
 tcase uc-rkey "a WRITE over UC with a wrong key changes nothing, and nobody is told" uc_rkey
-tcase uc-too-long "a SEND over UC longer than its receive ends its connection only" uc_too_long
+more tcase uc-too-long "a SEND over UC longer than its receive ends its connection only" uc_too_long
 tcase uc-no-such "READ, atomics and what needs them are not for UC, and the tool says so" uc_no_such
 tcase uc-pull "a PULL over UC is a depth error: there are no READs" answered uc depth msg_op=4 body=40
 tcase mixed-uc-rc "a UC port is not there for an RC client" mixed uc rc
@@ -423,7 +423,7 @@ tcase ud-too-long "a datagram longer than the port takes is dropped" ud_dropped 
 tcase ud-pull "a PULL in a datagram is an op error" answered ud op msg_op=4 body=40
 tcase ud-short "a datagram shorter than its head is a length error" answered ud length cut=15
 tcase ud-full "UD: max_conns is the number of endpoints" ud_full
-tcase ud-disabled "UD: a disabled port is not there, and its endpoint silent" ud_disabled
+more tcase ud-disabled "UD: a disabled port is not there, and its endpoint silent" ud_disabled
 tcase ud-version "UD: a request of version 2 is refused" ud_version
 tcase srq-rnr "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
 more tcase srq-broken "clients that break take no receive of the SRQ with them" srq_broken
