@@ -97,6 +97,23 @@ user_target() {
 	wait "$SERVE_PID" || :
 }
 
+# A client, beside another one whose requests keep the target at work all the time
+beside() { # NAME OPERATION (enum rtgt_msg_op) NUMBER
+	local TO=-beside-$1 line text
+	coproc FLOOD { exec "$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" flood "depth=$3"; }
+	local flood=$FLOOD_PID
+	until read -r line && [[ $line == *ready=1* ]]; do :; done <&"${FLOOD[0]}"
+	echo "$2 $3" >&"${FLOOD[1]}"
+	until read -r line && [[ $line == *posted=* ]]; do :; done <&"${FLOOD[0]}"
+	lat --from user,kernel -S 64 -o read
+	lat --from user,kernel -S 64 -o send --half
+	text=$(counters bench)
+	[[ $text =~ recv_msgs\ +([0-9]+).*replies\ +([0-9]+) ]]
+	((BASH_REMATCH[1] > BASH_REMATCH[2])) || complain "beside $1: all $3 requests were done too early"
+	kill "$flood"
+	wait "$flood" 2>/dev/null || :
+}
+
 # A message and its answer without RDMA
 pingpong() { # udp|tcp BYTES
 	printf '%s.pingpong.%s.half\t' "$1" "$2"
@@ -225,6 +242,12 @@ pingpong udp 64
 pingpong tcp 64
 pingpong tcp 4096
 cmtimes
+port_del bench
+port_add bench "addr=$TARGET" "port=$PORT" region mem size=256M access=read,write,atomic
+beside checksum 2 100
+port_del bench
+port_add bench "addr=$TARGET" "port=$PORT" scope=private mr_max=4K region mem size=16M access=read,write,atomic
+beside revoke 6 100
 port_del bench
 port_add bench "addr=$TARGET" "port=$PORT" region mem
 cost --what mr,connect -C 50
