@@ -8,9 +8,9 @@
 
 /**
  * struct rtgt_cq - a completion queue
- * @ib: the device's; NULL if there is none
- * @kick: interrupts a device that notifies from no interrupt
- * @softirq: the core's own notification, if completions run in softirq
+ * @ib: the core's completion queue; NULL if there is none
+ * @kick: interrupts a driver that notifies outside of an interrupt
+ * @softirq: the core's own comp_handler, if completions run in softirq
  */
 struct rtgt_cq {
 	struct ib_cq *ib;

@@ -178,10 +178,10 @@ struct rtgt_rej {
  *		   likewise
  * @RTGT_MSG_REVOKE: invalidate a region's rkey and make a new one; body struct
  *		     rtgt_range (only the region counts), answered by struct
- *		     rtgt_region.  Of a shared region only after a remote
- *		     invalidation has killed the rkey already.  A region of several
- *		     extents has as many rkeys: those of a private one are all new
- *		     afterwards, of a shared one those that were dead
+ *		     rtgt_region.  On a shared port only after a client has
+ *		     invalidated the rkey.  A region of several extents has as many
+ *		     rkeys: on a private port all of them are new afterwards, on a
+ *		     shared port those that were invalidated
  * @RTGT_MSG_WITHHOLD: answer, but post this message's receive again only after a
  *		       time; body struct rtgt_withhold
  * @RTGT_MSG_DISCONNECT: the target disconnects; there is no answer
