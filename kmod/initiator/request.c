@@ -223,12 +223,18 @@ static void chain_start(struct rtgt_ini_req *first, struct rtgt_ini_req *got)
 {
 	struct rtgt_run *run = first->run;
 	u32 room = run->cfg.depth - rtgt_ini_req_number(first), index, nr;
+	int ret = 0;
 
 	nr = run_take(run, min(chain_len(run), room), &index);
-	if (!nr)
+	if (!nr) {
 		chain_retire(run);
-	else if ((rtgt_op_is_answered(run->cfg.op) && rtgt_ini_req_post_recv(got, &got->recv_cqe)) ||
-		 chain_begin(first, index, nr))
+		return;
+	}
+	if (rtgt_op_is_answered(run->cfg.op))
+		ret = rtgt_ini_req_post_recv(got, &got->recv_cqe);
+	if (!ret)
+		ret = chain_begin(first, index, nr);
+	if (ret)
 		run_fail(run, -1);
 }
 
