@@ -25,7 +25,7 @@
 #include "target/conn.h"
 #include "target/domains.h"
 #include "target/port.h"
-#include "target/recv.h"
+#include "target/qp.h"
 
 static int objects_show(struct seq_file *m, void *v)
 {
@@ -75,11 +75,8 @@ static u64 step_ns(const struct rtgt_conn *conn, enum rtgt_conn_step from, enum 
 
 static void show_setup(struct seq_file *m, const struct rtgt_conn *conn)
 {
-	size_t bytes = sizeof(*conn), messages = 0;
+	size_t messages, bytes = sizeof(*conn) + rtgt_qp_bytes(conn, &messages);
 
-	/* of an SRQ nobody has a share */
-	if (conn->pool && !conn->pool->srq)
-		bytes += rtgt_pool_bytes(conn->pool, &messages);
 	seq_printf(m, "id=%u domain_ns=%llu qp_ns=%llu accept_ns=%llu live_ns=%llu bytes=%zu message_bytes=%zu\n",
 		   conn->id, step_ns(conn, RTGT_CONN_REQ_DONE, RTGT_CONN_DOMAIN_DONE),
 		   step_ns(conn, RTGT_CONN_DOMAIN_DONE, RTGT_CONN_QP_DONE),

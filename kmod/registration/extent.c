@@ -282,21 +282,24 @@ int rtgt_extent_rotate(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
 }
 
 /**
- * rtgt_extent_sync_for_cpu() - let the CPU see what the device has written
+ * rtgt_extent_sync() - hand memory over between CPU and device
  * @map: region
  * @ext: extent
  * @offset: first byte in the extent
  * @len: bytes, inside the extent
+ * @cpu: let the CPU see what the device has written; otherwise let the device see what
+ *	 the memory has got by other ways
  *
  * Any context.
  */
-void rtgt_extent_sync_for_cpu(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len)
+void rtgt_extent_sync(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len, bool cpu)
 {
+	struct ib_device *ibdev = map->dom->ibdev;
 	struct scatterlist *sg;
 	int i;
 
 	for_each_sgtable_dma_sg(&ext->sgt, sg, i) {
-		u64 here = sg_dma_len(sg);
+		u64 here = sg_dma_len(sg), addr;
 
 		if (!len)
 			return;
@@ -305,49 +308,12 @@ void rtgt_extent_sync_for_cpu(struct rtgt_map *map, struct rtgt_extent *ext, u64
 			continue;
 		}
 		here = min(here - offset, len);
-		ib_dma_sync_single_for_cpu(map->dom->ibdev, sg_dma_address(sg) + offset, here,
-					   DMA_FROM_DEVICE);
+		addr = sg_dma_address(sg) + offset;
+		if (cpu)
+			ib_dma_sync_single_for_cpu(ibdev, addr, here, DMA_FROM_DEVICE);
+		else
+			ib_dma_sync_single_for_device(ibdev, addr, here, DMA_TO_DEVICE);
 		len -= here;
 		offset = 0;
 	}
-}
-
-/**
- * rtgt_extent_sges() - scatter/gather elements for a byte range of an extent
- * @map: region
- * @ext: extent
- * @offset: first byte in the extent
- * @len: bytes
- * @sge: array of @max elements
- * @max: its length
- * @nr: elements that are filled in; increased
- *
- * Any context.
- *
- * Return: bytes they cover: @len, or fewer when the extent or the array ends.
- */
-u32 rtgt_extent_sges(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u32 len,
-		     struct ib_sge *sge, unsigned int max, unsigned int *nr)
-{
-	struct scatterlist *sg;
-	u32 done = 0;
-	int i;
-
-	for_each_sgtable_dma_sg(&ext->sgt, sg, i) {
-		u32 here = sg_dma_len(sg);
-
-		if (offset >= here) {
-			offset -= here;
-			continue;
-		}
-		if (done == len || *nr == max)
-			break;
-		sge[*nr].addr = sg_dma_address(sg) + offset;
-		sge[*nr].length = min_t(u32, here - offset, len - done);
-		sge[*nr].lkey = map->dom->pd->local_dma_lkey;
-		done += sge[*nr].length;
-		(*nr)++;
-		offset = 0;
-	}
-	return done;
 }

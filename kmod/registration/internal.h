@@ -13,8 +13,6 @@ int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid);
 int rtgt_extent_create(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len);
 void rtgt_extent_destroy(struct rtgt_map *map, struct rtgt_extent *ext);
 int rtgt_extent_rotate(struct rtgt_map *map, struct rtgt_extent *ext, u64 len);
-void rtgt_extent_sync_for_cpu(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len);
-u32 rtgt_extent_sges(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u32 len,
-		     struct ib_sge *sge, unsigned int max, unsigned int *nr);
+void rtgt_extent_sync(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len, bool cpu);
 
 #endif /* _RTGT_REGISTRATION_INTERNAL_H */

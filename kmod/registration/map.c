@@ -110,18 +110,21 @@ static bool map_shrink(struct rtgt_map *map, int err)
 	}
 }
 
-static void map_sync(struct rtgt_mem_user *user, u64 offset, u64 len)
+static void map_sync(struct rtgt_map *map, u64 offset, u64 len, bool cpu)
 {
-	struct rtgt_map *map = container_of(user, struct rtgt_map, mem_user);
-
 	while (len) {
 		u64 in, at = div64_u64_rem(offset, map->extent_size, &in);
 		u64 here = min(len, map->extent_size - in);
 
-		rtgt_extent_sync_for_cpu(map, &map->extent[at], in, here);
+		rtgt_extent_sync(map, &map->extent[at], in, here, cpu);
 		offset += here;
 		len -= here;
 	}
+}
+
+static void map_sync_for_reader(struct rtgt_mem_user *user, u64 offset, u64 len)
+{
+	map_sync(container_of(user, struct rtgt_map, mem_user), offset, len, true);
 }
 
 /**
@@ -161,7 +164,7 @@ int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struc
 		ret = map_register(map);
 	} while (ret && map_shrink(map, ret));
 	if (!ret) {
-		map->mem_user.sync = map_sync;
+		map->mem_user.sync = map_sync_for_reader;
 		rtgt_mem_add_user(mem, &map->mem_user);
 		dom->nr++;
 		return 0;
@@ -228,35 +231,19 @@ int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid)
  */
 void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len)
 {
-	map_sync(&dom->map[index].mem_user, offset, len);
+	map_sync(&dom->map[index], offset, len, true);
 }
 
 /**
- * rtgt_map_sges() - scatter/gather elements for a piece of a region
+ * rtgt_map_sync_for_device() - let the device see what the memory has got by other ways
  * @dom: domain
  * @index: region
  * @offset: first byte
  * @len: bytes; the caller has checked the range
- * @sge: room for @max elements, to be used with QPs of @dom
- * @max: at least 1
- * @nr: how many were filled in
  *
- * Any context.
- *
- * Return: bytes they cover: @len, or less if @max is too few.
+ * For what the CPU, or the device through another mapping, has written.  Any context.
  */
-u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 len,
-		  struct ib_sge *sge, unsigned int max, unsigned int *nr)
+void rtgt_map_sync_for_device(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len)
 {
-	struct rtgt_map *map = &dom->map[index];
-	u32 done = 0;
-
-	*nr = 0;
-	while (done < len && *nr < max) {
-		u64 in, at = div64_u64_rem(offset + done, map->extent_size, &in);
-
-		done += rtgt_extent_sges(map, &map->extent[at], in, len - done, sge, max,
-					 nr);
-	}
-	return done;
+	map_sync(&dom->map[index], offset, len, false);
 }

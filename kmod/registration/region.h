@@ -16,7 +16,7 @@
 #include "core/stats.h"
 #include "include/uapi/rtgt.h"
 
-struct rtgt_pool;
+struct rtgt_recv_pool;
 struct rtgt_reg;
 
 /*
@@ -109,8 +109,8 @@ struct rtgt_domain {
 	struct rtgt_reg *reg;
 	struct mutex lock;	/* every rkey, @pool */
 	bool any_invalid;
-	struct rtgt_pool *pool;
-	void (*release_pool)(struct rtgt_pool *pool);
+	struct rtgt_recv_pool *pool;
+	void (*release_pool)(struct rtgt_recv_pool *pool);
 	u64 mr_max;
 	unsigned int nr;
 	struct rtgt_map map[RTGT_MAX_REGIONS];
@@ -136,7 +136,6 @@ int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u3
 int rtgt_domain_reregister(struct rtgt_domain *dom);
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
 void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);
-u32 rtgt_map_sges(struct rtgt_domain *dom, unsigned int index, u64 offset, u32 len,
-		  struct ib_sge *sge, unsigned int max, unsigned int *nr);
+void rtgt_map_sync_for_device(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);
 
 #endif /* _RTGT_REGION_H */

@@ -234,14 +234,21 @@ void rtgt_conn_built(struct rtgt_conn *conn)
  */
 struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev)
 {
-	struct rtgt_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	unsigned int nr = port->cfg.transport == RTGT_UD ? RTGT_UD_WORKERS : 1;
+	struct rtgt_conn *conn;
 
+	conn = kzalloc(struct_size(conn, workers, nr), GFP_KERNEL);
 	if (!conn)
 		return NULL;
 	atomic_inc(&rtgt_live.conns);
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->port_entry);
 	INIT_LIST_HEAD(&conn->deferred);
+	INIT_LIST_HEAD(&conn->send_free);
+	INIT_LIST_HEAD(&conn->send_wait);
+	INIT_LIST_HEAD(&conn->send_chain);
+	INIT_LIST_HEAD(&conn->rw_free);
+	INIT_LIST_HEAD(&conn->rw_wait);
 	timer_setup(&conn->timer, conn_timer, 0);
 	init_waitqueue_head(&conn->quiet);
 	spin_lock_init(&conn->lock);
@@ -253,8 +260,9 @@ struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibde
 	strscpy(conn->dev_name, dev_name(&ibdev->dev), sizeof(conn->dev_name));
 	conn->user.gone = conn_gone;
 	conn->transport = port->cfg.transport;
-	conn->nr_slots = port->cfg.recv_depth;
+	conn->recv_depth = port->cfg.recv_depth;
 	conn->recv_size = port->cfg.recv_size;
+	conn->nr_workers = nr;
 	rtgt_conn_step_done(conn, RTGT_CONN_REQ_DONE);
 	return conn;
 }

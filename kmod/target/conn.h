@@ -22,7 +22,9 @@
 struct dentry;
 struct rtgt_domain;
 struct rtgt_peer;
-struct rtgt_pool;
+struct rtgt_recv_pool;
+struct rtgt_rw_ctx;
+struct rtgt_send_ctx;
 struct rtgt_port;
 struct rtgt_sources;
 
@@ -61,8 +63,7 @@ enum rtgt_conn_step {
 
 /**
  * struct rtgt_conn - a connection
- * @ref: the teardown holds one until all is released; each of @busy and a reader
- *	 hold more
+ * @ref: the teardown holds one until all is released; a reader holds more
  * @port_entry: in rtgt_port.conns, under rtgt_port.lock
  * @memory: bytes it counts in rtgt_port.conn_memory, from its admission on
  * @peer_entry: its peer among those of the port, once it is admitted
@@ -75,19 +76,24 @@ enum rtgt_conn_step {
  * @cm_id: owned; destroyed by the teardown.  NULL of a datagram endpoint
  * @cq: own
  * @qp: own, in @domain's PD
- * @pool: its receives: @domain's if that has an SRQ, otherwise own
+ * @port_num: of the device
+ * @pool: its receive contexts: @domain's if that has an SRQ, otherwise own
  * @transport: of its QP
- * @max_sge: elements of one transfer's work request
- * @nr_slots: receive queue depth
+ * @recv_depth: receive contexts in @pool
  * @recv_size: bytes of the largest message
- * @deferred: slots whose requests wait for a worker, under @lock
- * @workers: run them: one, but RTGT_UD_WORKERS of a datagram endpoint, where a request may
- *	     have to wait for the resolution of an address.  Queued under @lock, and not
- *	     any more once the state is CLOSING
- * @nr_workers: of @workers
+ * @deferred: receive contexts whose requests wait for a worker, under @lock
+ * @sends: send contexts
+ * @nr_sends: of @sends
+ * @send_free: free ones, under @lock
+ * @send_wait: receive contexts whose reply waits for one, under @lock
+ * @send_chain: posted ones that complete with a later one.  Used in completions of @cq only
+ * @send_unsignaled: those of @send_chain behind the last one that is signaled
+ * @rws: rw contexts; none of a datagram endpoint
+ * @nr_rws: of @rws
+ * @rw_free: free ones, under @lock
+ * @rw_wait: receive contexts whose transfer waits for one, under @lock
  * @sources: of a datagram endpoint: whose datagrams are resolved; NULL otherwise
- * @busy: deferred slots, and those on their way from there
- * @quiet: woken when there are none any more
+ * @quiet: UD: woken when a reply has completed
  * @active: jiffies of the last receive
  * @timer: closes the connection: in CONNECTING when the peer takes too long, in LIVE
  *	   when nothing was received for a time.  Started under @lock
@@ -101,7 +107,7 @@ enum rtgt_conn_step {
  * @service_priv: the service's, made by its setup, freed by its teardown
  * @responder_resources: READs and atomics at a time, as the REQ has it
  * @initiator_depth: READs towards the peer at a time, as the REQ has it
- * @lock: protects @state, @building and @deferred
+ * @lock: protects @state, @building, and the lists that say so
  * @state: changed by conn_set_state() only
  * @building: the set-up is not done with it: that queues the teardown then, under @lock
  * @setup_work: the set-up
@@ -112,6 +118,10 @@ enum rtgt_conn_step {
  * @replies: replies sent
  * @step_end: nanoseconds of the clock at the end of each step of the set-up, 0 before
  * @debugfs: directory of a private connection's memory
+ * @nr_workers: of @workers
+ * @workers: run @deferred: one, but RTGT_UD_WORKERS of a datagram endpoint, where a request may
+ *	     have to wait for the resolution of an address.  Queued under @lock, and not
+ *	     any more once the state is CLOSING
  */
 struct rtgt_conn {
 	struct kref ref;
@@ -126,19 +136,23 @@ struct rtgt_conn {
 	struct rdma_cm_id *cm_id;
 	struct rtgt_cq cq;
 	struct ib_qp *qp;
-	struct rtgt_pool *pool;
+	u32 port_num;
+	struct rtgt_recv_pool *pool;
 	enum rtgt_transport transport;
-	unsigned int max_sge;
-	unsigned int nr_slots;
+	unsigned int recv_depth;
 	u32 recv_size;
 	struct list_head deferred;
-	struct rtgt_conn_worker {
-		struct work_struct work;
-		struct rtgt_conn *conn;
-	} workers[RTGT_UD_WORKERS];
-	unsigned int nr_workers;
+	struct rtgt_send_ctx *sends;
+	unsigned int nr_sends;
+	struct list_head send_free;
+	struct list_head send_wait;
+	struct list_head send_chain;
+	unsigned int send_unsignaled;
+	struct rtgt_rw_ctx *rws;
+	unsigned int nr_rws;
+	struct list_head rw_free;
+	struct list_head rw_wait;
 	struct rtgt_sources *sources;
-	atomic_t busy;
 	wait_queue_head_t quiet;
 	unsigned long active;
 	struct timer_list timer;
@@ -151,7 +165,7 @@ struct rtgt_conn {
 	void *service_priv;
 	u8 responder_resources;
 	u8 initiator_depth;
-	spinlock_t lock;	/* @state, @building, @deferred */
+	spinlock_t lock;	/* @state, @building, @deferred, contexts */
 	enum rtgt_conn_state state;
 	bool building;
 	struct work_struct setup_work;
@@ -161,6 +175,11 @@ struct rtgt_conn {
 	atomic64_t replies;
 	u64 step_end[RTGT_CONN_STEPS];
 	struct dentry *debugfs;
+	unsigned int nr_workers;
+	struct rtgt_conn_worker {
+		struct work_struct work;
+		struct rtgt_conn *conn;
+	} workers[];
 };
 
 struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev);

@@ -3,8 +3,8 @@
  * The operations of the service "rtgt": what a request message or an immediate
  * makes the target do.
  *
- * An operation gets a slot with the request decoded in slot->rq and its body
- * behind the head in slot->buf, and ends in a reply (or in the end of the
+ * An operation gets a receive context with the request decoded in recv->rq and its body
+ * behind the head in recv->buf, and ends in a reply (or in the end of the
  * connection).  To add one: its number and body in include/uapi/rtgt.h, its
  * decoding in proto.c, a function and a line in the table here.
  *
@@ -18,27 +18,27 @@
 #include "proto/proto.h"
 #include "registration/region.h"
 #include "target/conn.h"
+#include "target/ops.h"
 #include "target/port.h"
 #include "target/recv.h"
+#include "target/rw.h"
+#include "target/send.h"
 #include "target/trace.h"
-
-/* One transfer's work request at most; far below any device's max_msg_sz. */
-#define RTGT_XFER_BYTES		(1024 * 1024)
 
 /* What a request does before it lets others have their turn: milliseconds of work */
 #define RTGT_STEP_BYTES		(4 * 1024 * 1024)
 #define RTGT_STEP_KEYS		32
 
-static void *slot_body(struct rtgt_slot *slot)
+static void *recv_body(struct rtgt_recv_ctx *recv)
 {
-	return rtgt_slot_msg(slot) + sizeof(struct rtgt_msg);
+	return rtgt_recv_msg(recv) + sizeof(struct rtgt_msg);
 }
 
 /* The status a request's region and range deserve. */
-static u32 slot_check_range(const struct rtgt_slot *slot)
+static u32 check_range(const struct rtgt_recv_ctx *recv)
 {
-	const struct rtgt_domain *dom = slot->conn->domain;
-	const struct rtgt_request *rq = &slot->rq;
+	const struct rtgt_domain *dom = recv->conn->domain;
+	const struct rtgt_request *rq = &recv->rq;
 
 	if (rq->region >= dom->nr)
 		return RTGT_ST_REGION;
@@ -47,100 +47,133 @@ static u32 slot_check_range(const struct rtgt_slot *slot)
 	return RTGT_OK;
 }
 
-static void op_echo(struct rtgt_slot *slot)
+static void op_echo(struct rtgt_recv_ctx *recv)
 {
-	rtgt_slot_reply(slot, RTGT_OK, slot->rq.len);
+	rtgt_reply(recv, RTGT_OK, recv->rq.len);
 }
 
-/* A part of it; then others have their turn, or the connection may be closing. */
-static void checksum_step(struct rtgt_slot *slot)
+/* It tells of the bytes what a READ would: of four as much. */
+static void checksum_start(struct rtgt_recv_ctx *recv)
 {
-	struct rtgt_request *rq = &slot->rq;
-	u64 here = min_t(u64, rq->count, RTGT_STEP_BYTES);
-	struct rtgt_crc *body = slot_body(slot);
+	struct rtgt_crc *body = recv_body(recv);
+	u32 status = check_range(recv);
 
-	rtgt_map_sync_for_cpu(slot->conn->domain, rq->region, rq->offset, here);
-	slot->done = rtgt_mem_crc32_more(slot->conn->domain->map[rq->region].mem, slot->done,
+	if (status == RTGT_OK &&
+	    !(recv->conn->domain->map[recv->rq.region].access & RTGT_ACCESS_READ))
+		status = RTGT_ST_ACCESS;
+	if (status != RTGT_OK) {
+		rtgt_reply(recv, status, 0);
+		return;
+	}
+	body->rsvd = 0;
+	body->len = cpu_to_be64(recv->rq.count);
+	recv->done = 0;
+	rtgt_recv_defer(recv);
+}
+
+static void checksum_work(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_request *rq = &recv->rq;
+	u64 here = min_t(u64, rq->count, RTGT_STEP_BYTES);
+	struct rtgt_crc *body = recv_body(recv);
+
+	rtgt_map_sync_for_cpu(recv->conn->domain, rq->region, rq->offset, here);
+	recv->done = rtgt_mem_crc32_more(recv->conn->domain->map[rq->region].mem, recv->done,
 					 rq->offset, here);
 	rq->offset += here;
 	rq->count -= here;
 	if (rq->count) {
-		rtgt_slot_defer(slot, checksum_step);
+		rtgt_recv_defer(recv);
 		return;
 	}
-	body->crc = cpu_to_be32(slot->done);
-	rtgt_slot_reply(slot, RTGT_OK, sizeof(*body));
-}
-
-/* It tells of the bytes what a READ would: of four as much. */
-static void op_checksum(struct rtgt_slot *slot)
-{
-	struct rtgt_crc *body = slot_body(slot);
-	u32 status = slot_check_range(slot);
-
-	if (status == RTGT_OK &&
-	    !(slot->conn->domain->map[slot->rq.region].access & RTGT_ACCESS_READ))
-		status = RTGT_ST_ACCESS;
-	if (status != RTGT_OK) {
-		rtgt_slot_reply(slot, status, 0);
-		return;
-	}
-	body->rsvd = 0;
-	body->len = cpu_to_be64(slot->rq.count);
-	slot->done = 0;
-	checksum_step(slot);
-}
-
-/* One work request of a transfer; its completion comes here for the next. */
-static void xfer_step(struct rtgt_slot *slot)
-{
-	struct rtgt_request *rq = &slot->rq;
-	bool pull = rq->op == RTGT_MSG_PULL;
-	unsigned int max = slot->conn->max_sge;
-	struct ib_sge sge[RTGT_XFER_SGES];
-	unsigned int nr;
-	u64 addr = rq->addr;
-	u32 len;
-
-	if (!rq->count) {
-		rtgt_slot_reply(slot, RTGT_OK, 0);
-		return;
-	}
-	/* a READ may take fewer than a WRITE */
-	if (pull && slot->conn->domain->ibdev->attrs.max_sge_rd)
-		max = min_t(unsigned int, max, slot->conn->domain->ibdev->attrs.max_sge_rd);
-	len = rtgt_map_sges(slot->conn->domain, rq->region, rq->offset,
-			    min_t(u64, rq->count, RTGT_XFER_BYTES), sge, max, &nr);
-	rq->offset += len;
-	rq->count -= len;
-	rq->addr += len;
-	rtgt_slot_xfer(slot, pull ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE, addr, rq->rkey, sge, nr,
-		       xfer_step);
+	body->crc = cpu_to_be32(recv->done);
+	rtgt_reply(recv, RTGT_OK, sizeof(*body));
 }
 
 /* What a peer may not write itself, the target does not write for it. */
-static void op_xfer(struct rtgt_slot *slot)
+static void xfer_start(struct rtgt_recv_ctx *recv)
 {
-	bool pull = slot->rq.op == RTGT_MSG_PULL;
+	bool pull = recv->rq.op == RTGT_MSG_PULL;
 	u32 needs = pull ? RTGT_ACCESS_WRITE : RTGT_ACCESS_READ;
-	u32 status = slot_check_range(slot);
+	u32 status = check_range(recv);
 
-	if (status == RTGT_OK && !(slot->conn->domain->map[slot->rq.region].access & needs))
+	if (status == RTGT_OK && !(recv->conn->domain->map[recv->rq.region].access & needs))
 		status = RTGT_ST_ACCESS;
-	if (status == RTGT_OK && pull && !slot->conn->can_read)
+	if (status == RTGT_OK && pull && !recv->conn->can_read)
 		status = RTGT_ST_DEPTH;
-	if (status != RTGT_OK)
-		rtgt_slot_reply(slot, status, 0);
+	if (status != RTGT_OK || !recv->rq.count)
+		rtgt_reply(recv, status, 0);
 	else
-		xfer_step(slot);
+		rtgt_recv_defer(recv);
 }
 
-/* The same for the keys of a few extents; rq->offset is the next one. */
-static void revoke_step(struct rtgt_slot *slot)
+/*
+ * One transfer.  The core maps the memory for it, besides the mapping that the region's MR
+ * has.  Where these are bounce buffers, each mapping has its own, and the memory itself is
+ * between them: what peers wrote through the MR is brought there before a WRITE takes it, and
+ * what a READ brought there goes to the MR's bounce buffer after it (xfer_moved()).
+ */
+static void xfer_work(struct rtgt_recv_ctx *recv)
 {
-	struct rtgt_conn *conn = slot->conn;
+	struct rtgt_request *rq = &recv->rq;
+	struct rtgt_conn *conn = recv->conn;
+	struct rtgt_mem *mem = conn->domain->map[rq->region].mem;
+	bool pull = rq->op == RTGT_MSG_PULL;
+	struct rtgt_rw_ctx *rw;
+	u32 len = 0, most, added;
+	size_t here;
+	void *at;
+
+	rw = rtgt_rw_get(recv);
+	if (!rw)
+		return;
+	most = rtgt_rw_bytes(conn, rq->offset, rq->count);
+	while (len < most) {
+		at = rtgt_mem_at(mem, rq->offset + len, most - len, &here);
+		added = rtgt_rw_add(rw, at, here);
+		if (!added)
+			break;
+		len += added;
+	}
+	if (!pull)
+		rtgt_map_sync_for_cpu(conn->domain, rq->region, rq->offset, len);
+	recv->done = len;
+	if (rtgt_rw_post(rw, pull ? DMA_FROM_DEVICE : DMA_TO_DEVICE, rq->addr, rq->rkey))
+		rtgt_reply(recv, RTGT_ST_FAILED, 0);
+}
+
+static void xfer_moved(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_request *rq = &recv->rq;
+
+	if (rq->op == RTGT_MSG_PULL)
+		rtgt_map_sync_for_device(recv->conn->domain, rq->region, rq->offset, recv->done);
+	rq->offset += recv->done;
+	rq->addr += recv->done;
+	rq->count -= recv->done;
+	if (rq->count)
+		rtgt_recv_defer(recv);
+	else
+		rtgt_reply(recv, RTGT_OK, 0);
+}
+
+static void revoke_start(struct rtgt_recv_ctx *recv)
+{
+	if (recv->rq.region >= recv->conn->domain->nr) {
+		rtgt_reply(recv, RTGT_ST_REGION, 0);
+		return;
+	}
+	recv->rq.offset = 0;
+	recv->done = 0;
+	rtgt_recv_defer(recv);
+}
+
+/* The keys of a few extents; rq->offset is the next one. */
+static void revoke_work(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_conn *conn = recv->conn;
 	struct rtgt_domain *dom = conn->domain;
-	struct rtgt_request *rq = &slot->rq;
+	struct rtgt_request *rq = &recv->rq;
 	struct rtgt_map *map = &dom->map[rq->region];
 	struct ib_mr *mr;
 	int ret;
@@ -148,56 +181,45 @@ static void revoke_step(struct rtgt_slot *slot)
 	ret = rtgt_domain_rotate(dom, rq->region, rq->offset, RTGT_STEP_KEYS,
 				 !conn->port->cfg.private);
 	if (ret < 0) {
-		rtgt_slot_reply(slot, RTGT_ST_FAILED, 0);
+		rtgt_reply(recv, RTGT_ST_FAILED, 0);
 		return;
 	}
 	rtgt_count(conn->port->stats, RTGT_ROTATIONS, ret);
-	slot->done += ret;
+	recv->done += ret;
 	rq->offset += RTGT_STEP_KEYS;
 	if (rq->offset < map->nr) {
-		rtgt_slot_defer(slot, revoke_step);
+		rtgt_recv_defer(recv);
 		return;
 	}
-	if (!slot->done) {
-		rtgt_slot_reply(slot, RTGT_ST_SHARED, 0);
+	if (!recv->done) {
+		rtgt_reply(recv, RTGT_ST_SHARED, 0);
 		return;
 	}
 	mutex_lock(&dom->lock);
 	mr = map->extent[0].mr;
-	rtgt_encode_region(slot_body(slot), mr->iova, mr->rkey, rtgt_extent_len(map, 0),
+	rtgt_encode_region(recv_body(recv), mr->iova, mr->rkey, rtgt_extent_len(map, 0),
 			   rtgt_map_access(map));
 	mutex_unlock(&dom->lock);
-	rtgt_slot_reply(slot, RTGT_OK, sizeof(struct rtgt_region));
-}
-
-static void op_revoke(struct rtgt_slot *slot)
-{
-	if (slot->rq.region >= slot->conn->domain->nr) {
-		rtgt_slot_reply(slot, RTGT_ST_REGION, 0);
-		return;
-	}
-	slot->rq.offset = 0;
-	slot->done = 0;
-	revoke_step(slot);
+	rtgt_reply(recv, RTGT_OK, sizeof(struct rtgt_region));
 }
 
 /* As many capabilities as the reply and the initiator have room for. */
-static void op_extents(struct rtgt_slot *slot)
+static void extents_work(struct rtgt_recv_ctx *recv)
 {
-	u32 room = slot->conn->recv_size - sizeof(struct rtgt_msg) - sizeof(struct rtgt_extents);
-	struct rtgt_domain *dom = slot->conn->domain;
-	struct rtgt_request *rq = &slot->rq;
-	void *body = slot_body(slot);
+	u32 room = recv->conn->recv_size - sizeof(struct rtgt_msg) - sizeof(struct rtgt_extents);
+	struct rtgt_domain *dom = recv->conn->domain;
+	struct rtgt_request *rq = &recv->rq;
+	void *body = recv_body(recv);
 	struct rtgt_map *map;
 	u32 nr, i;
 
 	if (rq->region >= dom->nr) {
-		rtgt_slot_reply(slot, RTGT_ST_REGION, 0);
+		rtgt_reply(recv, RTGT_ST_REGION, 0);
 		return;
 	}
 	map = &dom->map[rq->region];
 	if (rq->offset >= map->nr) {
-		rtgt_slot_reply(slot, RTGT_ST_RANGE, 0);
+		rtgt_reply(recv, RTGT_ST_RANGE, 0);
 		return;
 	}
 	nr = min3((u32)rq->count, room / (u32)sizeof(struct rtgt_cap), map->nr - (u32)rq->offset);
@@ -210,90 +232,110 @@ static void op_extents(struct rtgt_slot *slot)
 		rtgt_encode_extent(body, i, mr->iova, mr->rkey, rtgt_extent_len(map, at));
 	}
 	mutex_unlock(&dom->lock);
-	rtgt_slot_reply(slot, RTGT_OK, sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap));
+	rtgt_reply(recv, RTGT_OK, sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap));
 }
 
-static void op_withhold(struct rtgt_slot *slot)
+static void op_withhold(struct rtgt_recv_ctx *recv)
 {
-	slot->later_ms = slot->rq.ms;
-	rtgt_slot_reply(slot, RTGT_OK, 0);
+	rtgt_reply(recv, rtgt_recv_withhold(recv, recv->rq.ms) ? RTGT_OK : RTGT_ST_LIMIT, 0);
 }
 
-static void op_disconnect(struct rtgt_slot *slot)
+static void op_disconnect(struct rtgt_recv_ctx *recv)
 {
-	struct rtgt_conn *conn = slot->conn;
+	struct rtgt_conn *conn = recv->conn;
 
-	rtgt_slot_repost(slot);
+	rtgt_recv_release(recv);
 	rtgt_conn_close(conn, "asked for by the peer");
 }
 
 /*
- * What a request runs.  "defer" is set for what sleeps or takes long; the rest
- * runs in the completion itself.  "connected" is set for what makes no sense to
- * a datagram.
+ * What a request runs: "start" when it has arrived, in completion context; "work" in a
+ * worker, whenever it was deferred; "moved" when its transfer is complete, in completion
+ * context.  "connected" is set for what makes no sense to a datagram.
  */
 static const struct {
-	void (*run)(struct rtgt_slot *slot);
-	bool defer;
+	void (*start)(struct rtgt_recv_ctx *recv);
+	void (*work)(struct rtgt_recv_ctx *recv);
+	void (*moved)(struct rtgt_recv_ctx *recv);
 	bool connected;
 } ops[] = {
-	[RTGT_MSG_ECHO]		= { .run = op_echo },
-	[RTGT_MSG_CHECKSUM]	= { .run = op_checksum, .defer = true },
-	[RTGT_MSG_PULL]		= { .run = op_xfer, .connected = true },
-	[RTGT_MSG_PUSH]		= { .run = op_xfer, .connected = true },
-	[RTGT_MSG_REVOKE]	= { .run = op_revoke, .defer = true, .connected = true },
-	[RTGT_MSG_WITHHOLD]	= { .run = op_withhold },
-	[RTGT_MSG_DISCONNECT]	= { .run = op_disconnect, .connected = true },
-	[RTGT_MSG_EXTENTS]	= { .run = op_extents, .defer = true, .connected = true },
+	[RTGT_MSG_ECHO]		= { op_echo },
+	[RTGT_MSG_CHECKSUM]	= { checksum_start, checksum_work },
+	[RTGT_MSG_PULL]		= { xfer_start, xfer_work, xfer_moved, .connected = true },
+	[RTGT_MSG_PUSH]		= { xfer_start, xfer_work, xfer_moved, .connected = true },
+	[RTGT_MSG_REVOKE]	= { revoke_start, revoke_work, .connected = true },
+	[RTGT_MSG_WITHHOLD]	= { op_withhold },
+	[RTGT_MSG_DISCONNECT]	= { op_disconnect, .connected = true },
+	[RTGT_MSG_EXTENTS]	= { rtgt_recv_defer, extents_work, .connected = true },
 };
 
 /**
  * rtgt_ops_message() - run the request a SEND brought
- * @slot: the caller owns it
+ * @recv: the caller owns it
  *
  * Completion context, or process context on a UD port.  A plain client's SENDs
  * are only counted: it would not know what to do with an answer.
  */
-void rtgt_ops_message(struct rtgt_slot *slot)
+void rtgt_ops_message(struct rtgt_recv_ctx *recv)
 {
-	struct rtgt_conn *conn = slot->conn;
+	struct rtgt_conn *conn = recv->conn;
 	u32 status;
 
 	if (conn->plain) {
-		rtgt_slot_repost(slot);
+		rtgt_recv_release(recv);
 		return;
 	}
-	status = rtgt_decode_msg(rtgt_slot_msg(slot), slot->len, &slot->rq);
-	if (status == RTGT_OK && ops[slot->rq.op].connected && conn->transport == RTGT_UD)
+	status = rtgt_decode_msg(rtgt_recv_msg(recv), recv->len, &recv->rq);
+	if (status == RTGT_OK && ops[recv->rq.op].connected && conn->transport == RTGT_UD)
 		status = RTGT_ST_OP;
-	trace_rtgt_request(conn, &slot->rq, status);
+	trace_rtgt_request(conn, &recv->rq, status);
 	if (status != RTGT_OK)
-		rtgt_slot_reply(slot, status, 0);
-	else if (ops[slot->rq.op].defer)
-		rtgt_slot_defer(slot, ops[slot->rq.op].run);
+		rtgt_reply(recv, status, 0);
 	else
-		ops[slot->rq.op].run(slot);
+		ops[recv->rq.op].start(recv);
+}
+
+/**
+ * rtgt_ops_work() - go on with a request
+ * @recv: the caller owns it; it was deferred
+ *
+ * Process context.
+ */
+void rtgt_ops_work(struct rtgt_recv_ctx *recv)
+{
+	ops[recv->rq.op].work(recv);
+}
+
+/**
+ * rtgt_ops_moved() - go on with a request whose transfer is complete
+ * @recv: the caller owns it
+ *
+ * Completion context.
+ */
+void rtgt_ops_moved(struct rtgt_recv_ctx *recv)
+{
+	ops[recv->rq.op].moved(recv);
 }
 
 /**
  * rtgt_ops_imm() - act on the immediate a WRITE brought
- * @slot: the caller owns it
+ * @recv: the caller owns it
  *
  * Completion context.
  */
-void rtgt_ops_imm(struct rtgt_slot *slot)
+void rtgt_ops_imm(struct rtgt_recv_ctx *recv)
 {
-	struct rtgt_imm_ack *body = slot_body(slot);
+	struct rtgt_imm_ack *body = recv_body(recv);
 
-	trace_rtgt_imm(slot->conn, slot->imm, slot->len);
-	if (slot->conn->plain || rtgt_imm_op(slot->imm) != RTGT_IMM_ACK) {
-		rtgt_slot_repost(slot);
+	trace_rtgt_imm(recv->conn, recv->imm, recv->len);
+	if (recv->conn->plain || rtgt_imm_op(recv->imm) != RTGT_IMM_ACK) {
+		rtgt_recv_release(recv);
 		return;
 	}
-	slot->rq = (struct rtgt_request){
+	recv->rq = (struct rtgt_request){
 		.op = RTGT_MSG_IMM,
-		.tag = rtgt_imm_arg(slot->imm),
+		.tag = rtgt_imm_arg(recv->imm),
 	};
-	body->byte_len = cpu_to_be32(slot->len);
-	rtgt_slot_reply(slot, RTGT_OK, sizeof(*body));
+	body->byte_len = cpu_to_be32(recv->len);
+	rtgt_reply(recv, RTGT_OK, sizeof(*body));
 }

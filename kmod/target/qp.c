@@ -14,9 +14,11 @@
  * 1. the QP is moved to error and a marker goes through the CQ (ib_drain_rq() does both;
  *    with an SRQ, which keeps its receives, the send queue's marker is used).  When that
  *    has completed, no completion that began before CLOSING is still running
- * 2. what such a completion deferred is waited for, and nothing is deferred any more
- * 3. nothing posts a send now: a second marker, in the send queue, comes out behind the last
- * 4. the timers of receives that are held back are ended; the QP is destroyed
+ * 2. the workers are waited for; what was deferred and not begun is given up
+ * 3. nothing posts a send now: a second marker, in the send queue, comes out behind the last.
+ *    Of a datagram endpoint, whose replies are all signaled, the last reply itself is waited for
+ * 4. requests that still wait for a send or rw context are given up; the timer of receives
+ *    that are held back is ended; the QP is destroyed
  * 5. receives of an SRQ may have completed meanwhile: the CQ is polled until it is empty,
  *    so that none is lost, and freed
  */
@@ -28,6 +30,8 @@
 #include "target/port.h"
 #include "target/qp.h"
 #include "target/recv.h"
+#include "target/rw.h"
+#include "target/send.h"
 #include "target/service.h"
 #include "target/trace.h"
 
@@ -60,7 +64,7 @@ static void qp_event(struct ib_event *ev, void *context)
  * Own receives, unless the domain has an SRQ: then the first who comes makes that.
  * Those of a datagram endpoint hold the largest packet there is, because a device
  * may take its QP down for one that is too long (rxe before 6.12), and it serves
- * others; slot.c drops what is longer than it shall be.
+ * others; recv.c drops what is longer than it shall be.
  */
 static int qp_create_pool(struct rtgt_conn *conn)
 {
@@ -70,27 +74,27 @@ static int qp_create_pool(struct rtgt_conn *conn)
 	u32 head = ud ? sizeof(struct ib_grh) : 0;
 	/* the one QP of a datagram endpoint has nobody to share with */
 	bool srq = conn->port->cfg.srq && !ud;
-	struct rtgt_pool *pool;
+	struct rtgt_recv_pool *pool;
 	int ret = 0;
 
 	mutex_lock(&dom->lock);
 	pool = dom->pool;
 	if (!pool) {
-		pool = rtgt_pool_create(dom->pd, conn->nr_slots, size, head, srq,
-					rtgt_slot_init);
+		pool = rtgt_recv_pool_create(dom->pd, conn->recv_depth, size, head, srq,
+					     rtgt_recv_completed);
 		if (IS_ERR(pool)) {
 			ret = PTR_ERR(pool);
 			goto unlock;
 		}
 		if (srq)
-			ret = rtgt_pool_post_all(pool, NULL);
+			ret = rtgt_recv_pool_post(pool);
 		if (ret) {
-			rtgt_pool_destroy(pool);
+			rtgt_recv_pool_destroy(pool);
 			goto unlock;
 		}
 		if (srq) {
 			dom->pool = pool;
-			dom->release_pool = rtgt_pool_destroy;
+			dom->release_pool = rtgt_recv_pool_destroy;
 		}
 	}
 	conn->pool = pool;
@@ -100,9 +104,10 @@ unlock:
 }
 
 /*
- * What a device's driver takes for each request in a queue, about (rxe: a quarter more, less
- * in the receive queue).
+ * What a device's driver takes for a QP with its CQ, and for each request in a queue, about
+ * (rxe: a quarter more for the latter, less in the receive queue).
  */
+#define RTGT_QP_BYTES		SZ_8K
 #define RTGT_SEND_WQE_BYTES	512
 #define RTGT_RECV_WQE_BYTES	64
 #define RTGT_CQE_BYTES		64
@@ -117,22 +122,44 @@ unlock:
  */
 u64 rtgt_qp_needs(const struct rtgt_conn *conn)
 {
-	u64 depth = conn->nr_slots, sends = depth + RTGT_SPARES;
-	u64 bytes = sizeof(*conn) + sends * RTGT_SEND_WQE_BYTES +
-		    (depth + sends) * RTGT_CQE_BYTES;
+	u64 depth = conn->recv_depth, nr_sends = rtgt_sends_of(depth, conn->port->cfg.srq);
+	u64 nr_rws = conn->port->cfg.service->rws, wrs = nr_sends + nr_rws;
+	u64 bytes = sizeof(*conn) + nr_rws * sizeof(struct rtgt_rw_ctx) +
+		    nr_sends * (sizeof(struct rtgt_send_ctx) + rtgt_buf_needs(conn->recv_size));
+
+	bytes += RTGT_QP_BYTES + wrs * RTGT_SEND_WQE_BYTES + (depth + wrs) * RTGT_CQE_BYTES;
 
 	if (conn->port->cfg.srq)
 		return bytes;
-	return bytes + depth * RTGT_RECV_WQE_BYTES + rtgt_pool_needs(depth, conn->recv_size);
+	return bytes + depth * RTGT_RECV_WQE_BYTES + rtgt_recv_pool_needs(depth, conn->recv_size);
+}
+
+/**
+ * rtgt_qp_bytes() - the memory that the contexts of a connection take
+ * @conn: connection with a QP
+ * @messages: set to the bytes of its message buffers
+ *
+ * Receives in an SRQ are the domain's.
+ *
+ * Return: the other bytes.
+ */
+size_t rtgt_qp_bytes(const struct rtgt_conn *conn, size_t *messages)
+{
+	size_t bytes = 0;
+
+	*messages = 0;
+	if (!conn->pool->srq)
+		bytes = rtgt_recv_pool_bytes(conn->pool, messages);
+	*messages += (size_t)conn->nr_sends * conn->pool->size;
+	return bytes + conn->nr_sends * sizeof(*conn->sends) + conn->nr_rws * sizeof(*conn->rws);
 }
 
 static int qp_create(struct rtgt_conn *conn)
 {
 	struct ib_device *ibdev = conn->domain->ibdev;
-	unsigned int depth = conn->nr_slots;
-	/* each slot's own reply or transfer, and replies from spares */
-	unsigned int sends = depth + conn->pool->nr_spares;
-	unsigned int max_sge = min(RTGT_XFER_SGES, ibdev->attrs.max_send_sge);
+	/* of an SRQ all receives may complete here */
+	unsigned int depth = conn->recv_depth;
+	unsigned int ctxs = conn->nr_rws * rtgt_rw_wrs(ibdev);
 	static const enum ib_qp_type types[] = {
 		[RTGT_RC] = IB_QPT_RC,
 		[RTGT_UC] = IB_QPT_UC,
@@ -144,19 +171,22 @@ static int qp_create(struct rtgt_conn *conn)
 		.qp_type = types[conn->transport],
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.srq = conn->pool->srq,
+		.port_num = conn->port_num,
 		.cap = {
-			/* one more of each for the drain */
-			.max_send_wr = sends + 1,
+			/* one more of each for the drain; the core adds what rw contexts need */
+			.max_send_wr = conn->nr_sends + 1,
 			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,
+			.max_send_sge = min(RTGT_RW_SGS, ibdev->attrs.max_send_sge),
 			.max_recv_sge = 1,
+			.max_rdma_ctxs = ctxs,
 		},
 	};
 	struct ib_qp *qp;
 	int ret;
 
-	init.cap.max_send_sge = max_sge;
-	conn->max_sge = max_sge;
-	ret = rtgt_cq_create(&conn->cq, ibdev, depth + sends + 2, IB_POLL_SOFTIRQ);
+	/* a registration and its invalidation go with a transfer where a device needs them */
+	ret = rtgt_cq_create(&conn->cq, ibdev, depth + conn->nr_sends + 3 * ctxs + 2,
+			     IB_POLL_SOFTIRQ);
 	if (ret)
 		return ret;
 	init.send_cq = conn->cq.ib;
@@ -166,6 +196,8 @@ static int qp_create(struct rtgt_conn *conn)
 		return PTR_ERR(qp);
 	conn->qp = qp;
 	conn->qpn = qp->qp_num;
+	if (!conn->pool->srq)
+		conn->pool->qp = qp;
 	return 0;
 }
 
@@ -202,7 +234,7 @@ static int qp_to_rtr(struct rtgt_conn *conn, struct rdma_cm_id *id,
 	if (!ret && service->setup)
 		ret = service->setup(conn);
 	if (!ret && !conn->pool->srq)
-		ret = rtgt_pool_post_all(conn->pool, conn->qp);
+		ret = rtgt_recv_pool_post(conn->pool);
 	if (!ret)
 		ret = qp_modify(conn, id, IB_QPS_RTR, param);
 	return ret;
@@ -225,10 +257,14 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 	struct ib_qp *qp;
 	int ret;
 
+	conn->port_num = id->port_num;
 	ret = qp_create_pool(conn);
-	if (ret)
-		return ret;
-	ret = qp_create(conn);
+	if (!ret)
+		ret = rtgt_sends_create(conn);
+	if (!ret)
+		ret = rtgt_rws_create(conn);
+	if (!ret)
+		ret = qp_create(conn);
 	if (ret)
 		return ret;
 	/*
@@ -248,27 +284,28 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 
 static void qp_drain(struct rtgt_conn *conn)
 {
-	unsigned int i;
-
 	if (conn->qp->srq)
 		ib_drain_sq(conn->qp);
 	else
 		ib_drain_rq(conn->qp);
-	wait_event(conn->quiet, !atomic_read(&conn->busy));
-	for (i = 0; i < conn->nr_workers; i++)
-		cancel_work_sync(&conn->workers[i].work);
-	/* the drain posts a WRITE; what a UD QP sends is busy until it completes */
-	if (conn->transport != RTGT_UD)
+	rtgt_recv_cancel(conn);
+	/* the drain of a send queue posts a WRITE, which a UD QP does not know */
+	if (conn->transport == RTGT_UD)
+		wait_event(conn->quiet, rtgt_sends_idle(conn));
+	else
 		ib_drain_sq(conn->qp);
+	rtgt_recv_drop_all(&conn->send_wait);
+	rtgt_recv_drop_all(&conn->rw_wait);
+	rtgt_rws_release(conn);
 	if (!conn->qp->srq)
-		rtgt_pool_quiet(conn->pool);
+		rtgt_recv_pool_quiet(conn->pool);
 }
 
 /**
  * rtgt_qp_destroy() - wait for all that is under way, destroy QP and CQ
  * @conn: connection; rtgt_qp_create() may have failed half way or not have run
  *
- * May sleep.  The pool stays: it belongs to the domain or is freed with it.
+ * May sleep.  The receive contexts stay: they belong to the domain or are freed with it.
  */
 void rtgt_qp_destroy(struct rtgt_conn *conn)
 {
@@ -277,4 +314,7 @@ void rtgt_qp_destroy(struct rtgt_conn *conn)
 		ib_destroy_qp(conn->qp);
 	}
 	rtgt_cq_destroy(&conn->cq);
+	rtgt_rws_destroy(conn);
+	if (conn->pool)
+		rtgt_sends_destroy(conn);
 }

@@ -10,6 +10,7 @@ struct rdma_conn_param;
 struct rtgt_conn;
 
 u64 rtgt_qp_needs(const struct rtgt_conn *conn);
+size_t rtgt_qp_bytes(const struct rtgt_conn *conn, size_t *messages);
 int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 		   const struct rdma_conn_param *param);
 void rtgt_qp_destroy(struct rtgt_conn *conn);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Receives, replies and transfers of a connection, and what requests run. */
+/*
+ * Receive contexts: recv.c has what becomes of one, recv_pool.c the memory they share.
+ */
 #ifndef _RTGT_RECV_H
 #define _RTGT_RECV_H
 
 #include <linux/list.h>
+#include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -12,11 +15,7 @@
 #include "proto/proto.h"
 
 struct rtgt_conn;
-struct rtgt_pool;
-struct rtgt_slot;
-
-/* elements of one transfer's work request */
-#define RTGT_XFER_SGES		8
+struct rtgt_recv_pool;
 
 /**
  * struct rtgt_buf - room for one message
@@ -29,109 +28,131 @@ struct rtgt_buf {
 };
 
 /**
- * struct rtgt_slot - a receive, the request it brings and the reply to it
+ * enum rtgt_recv_state - where a receive context is, and so who owns it
+ * @RTGT_RECV_IDLE: not posted yet, or its connection closes: owned by the pool
+ * @RTGT_RECV_POSTED: a receive that the device owns
+ * @RTGT_RECV_WORK: owned by the completion or the worker that runs its request
+ * @RTGT_RECV_DEFERRED: in rtgt_conn.deferred, until a worker takes it
+ * @RTGT_RECV_RW_WAIT: in rtgt_conn.rw_wait, until an rw context is free
+ * @RTGT_RECV_TRANSFER: owned by an rw context, until the transfer completes
+ * @RTGT_RECV_SEND_WAIT: in rtgt_conn.send_wait, its reply complete, until a send context is free
+ * @RTGT_RECV_WITHHELD: in rtgt_recv_pool.withheld, until its time is over
+ */
+enum rtgt_recv_state {
+	RTGT_RECV_IDLE,
+	RTGT_RECV_POSTED,
+	RTGT_RECV_WORK,
+	RTGT_RECV_DEFERRED,
+	RTGT_RECV_RW_WAIT,
+	RTGT_RECV_TRANSFER,
+	RTGT_RECV_SEND_WAIT,
+	RTGT_RECV_WITHHELD,
+};
+
+/**
+ * struct rtgt_recv_ctx - a receive and the request it brings
+ * @cqe: completion of the receive
+ * @state: where it is
+ * @worker: in RTGT_RECV_WORK: a worker owns it, and not a completion
+ * @resolve: a datagram whose sender's address is to be resolved first
  * @pool: owner of the memory
- * @conn: connection whose message it holds
- * @recv_cqe: completion of the receive
- * @send_cqe: completion of the reply; the receive is posted again there
- * @xfer_cqe: completion of a READ or WRITE towards the peer
- * @entry: in rtgt_conn.deferred
- * @busy: counted in rtgt_conn.busy: deferred, or on the way from there
- * @later: posts the receive again after a time
- * @later_ms: that time, 0 for at once
- * @then: what a completed transfer or the work item goes on with
- * @buf: the request, and in place the reply
+ * @conn: connection whose message it holds; not valid in RTGT_RECV_POSTED and
+ *	  RTGT_RECV_WITHHELD
+ * @entry: in the list that @state names
+ * @buf: the request.  The reply is written over it; then @buf changes places with that of
+ *	 a send context
  * @len: bytes that arrived, or that the WRITE of an immediate carried
  * @imm: the immediate, 0 without one
  * @rq: the request, decoded; while it is worked on, what is left of it
- * @done: what has been worked off: the CRC of a CHECKSUM, the new keys of a REVOKE
+ * @done: result so far: the CRC of a CHECKSUM, the new keys of a REVOKE, the bytes of
+ *	  the transfer that is outstanding
+ * @reply_len: bytes of the reply
+ * @withhold_ms: how long it is held back when the request is done, 0 for not at all
+ * @due: RTGT_RECV_WITHHELD: jiffies when it is posted again
  * @wc: UD: the receive
- * @ah: UD: where the reply goes
- * @src_qp: UD: likewise
- *
- * A slot is always in one place: posted as a receive, being worked on, or, when it
- * could not leave its buffer behind, posted as a reply.  So nothing is allocated or
- * locked for a request.
+ * @ah: UD: where the reply goes to
+ * @src_qp: UD: QP number there
  */
-struct rtgt_slot {
-	struct rtgt_pool *pool;
+struct rtgt_recv_ctx {
+	struct ib_cqe cqe;
+	enum rtgt_recv_state state;
+	bool worker;
+	bool resolve;
+	struct rtgt_recv_pool *pool;
 	struct rtgt_conn *conn;
-	struct ib_cqe recv_cqe;
-	struct ib_cqe send_cqe;
-	struct ib_cqe xfer_cqe;
 	struct list_head entry;
-	bool busy;
-	struct timer_list later;
-	u32 later_ms;
-	void (*then)(struct rtgt_slot *slot);
 	struct rtgt_buf buf;
 	u32 len;
 	u32 imm;
 	struct rtgt_request rq;
 	u32 done;
+	u32 reply_len;
+	u32 withhold_ms;
+	unsigned long due;
 	struct ib_wc wc;
 	struct ib_ah *ah;
 	u32 src_qp;
 };
 
-/* Replies that can be under way without holding their slots, at most */
-#define RTGT_SPARES	8
-
 /**
- * struct rtgt_pool - slots of a connection, or of an SRQ
+ * struct rtgt_recv_pool - receive contexts of a connection, or of an SRQ
  * @pd: protection domain
  * @srq: shared by the connections of @pd, or NULL
- * @size: bytes of a slot's buffer
+ * @qp: without an SRQ, the QP they are posted to
+ * @size: bytes of a buffer
  * @head: bytes of it before a message: the GRH of a UD QP
- * @nr_spares: of @spare; a power of two from 2 on, or 0, as with an SRQ
- * @taken: how often one was taken, ever
- * @back: how often one came back
- * @spare_cqe: every so many replies from a spare complete here
- * @spare: a slot whose reply goes out takes the buffer of one, and leaves it its own
- * @nr: number of slots
- * @slots: the slots
- *
- * The spares belong to the connection's completion context: no lock.
+ * @withhold_max: how many may be held back at a time
+ * @lock: protects @withheld, @nr_withheld
+ * @withheld: contexts in RTGT_RECV_WITHHELD
+ * @nr_withheld: these, and those that will be when their request is done
+ * @timer: posts the withheld ones
+ * @nr: number of contexts
+ * @recvs: the contexts
  */
-struct rtgt_pool {
+struct rtgt_recv_pool {
 	struct ib_pd *pd;
 	struct ib_srq *srq;
+	struct ib_qp *qp;
 	u32 size;
 	u32 head;
-	unsigned int nr_spares;
-	unsigned int taken;
-	unsigned int back;
-	struct ib_cqe spare_cqe;
-	struct rtgt_buf spare[RTGT_SPARES];
+	unsigned int withhold_max;
+	spinlock_t lock;	/* @withheld, @nr_withheld */
+	struct list_head withheld;
+	unsigned int nr_withheld;
+	struct timer_list timer;
 	unsigned int nr;
-	struct rtgt_slot slots[];
+	struct rtgt_recv_ctx recvs[];
 };
 
-struct rtgt_pool *rtgt_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, u32 head, bool srq,
-				   void (*init)(struct rtgt_slot *slot));
-void rtgt_pool_destroy(struct rtgt_pool *pool);
-void rtgt_pool_quiet(struct rtgt_pool *pool);
-size_t rtgt_pool_bytes(const struct rtgt_pool *pool, size_t *messages);
-u64 rtgt_pool_needs(unsigned int nr, u32 size);
-int rtgt_pool_post(struct rtgt_slot *slot, struct ib_qp *qp);
-int rtgt_pool_post_all(struct rtgt_pool *pool, struct ib_qp *qp);
-
-/* The message in a slot, behind the head a UD QP puts before it. */
-static inline void *rtgt_slot_msg(struct rtgt_slot *slot)
+/* The message in a receive context, behind the head a UD QP puts before it. */
+static inline void *rtgt_recv_msg(struct rtgt_recv_ctx *recv)
 {
-	return slot->buf.at + slot->pool->head;
+	return recv->buf.at + recv->pool->head;
 }
 
-void rtgt_slot_init(struct rtgt_slot *slot);
-void rtgt_slot_repost(struct rtgt_slot *slot);
-void rtgt_slot_send(struct rtgt_slot *slot, u32 len);
-void rtgt_slot_reply(struct rtgt_slot *slot, u32 status, u32 len);
-void rtgt_slot_defer(struct rtgt_slot *slot, void (*then)(struct rtgt_slot *slot));
-void rtgt_slot_run_deferred(struct work_struct *work);
-void rtgt_slot_xfer(struct rtgt_slot *slot, enum ib_wr_opcode opcode, u64 addr, u32 rkey,
-		    struct ib_sge *sge, unsigned int nr, void (*then)(struct rtgt_slot *slot));
+/* recv_pool.c */
+int rtgt_buf_alloc(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size);
+void rtgt_buf_free(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size);
+u64 rtgt_buf_needs(u32 size);
+struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, u32 head,
+					     bool srq, void (*done)(struct ib_cq *, struct ib_wc *));
+void rtgt_recv_pool_destroy(struct rtgt_recv_pool *pool);
+void rtgt_recv_pool_quiet(struct rtgt_recv_pool *pool);
+size_t rtgt_recv_pool_bytes(const struct rtgt_recv_pool *pool, size_t *messages);
+u64 rtgt_recv_pool_needs(unsigned int nr, u32 size);
+int rtgt_recv_pool_post(struct rtgt_recv_pool *pool);
+int rtgt_recv_post(struct rtgt_recv_ctx *recv);
+bool rtgt_recv_withhold(struct rtgt_recv_ctx *recv, u32 ms);
+void rtgt_recv_hold(struct rtgt_recv_ctx *recv);
+void rtgt_recv_unhold(struct rtgt_recv_ctx *recv);
 
-void rtgt_ops_message(struct rtgt_slot *slot);
-void rtgt_ops_imm(struct rtgt_slot *slot);
+/* recv.c */
+void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc);
+void rtgt_recv_release(struct rtgt_recv_ctx *recv);
+void rtgt_recv_drop(struct rtgt_recv_ctx *recv);
+void rtgt_recv_drop_all(struct list_head *recvs);
+void rtgt_recv_defer(struct rtgt_recv_ctx *recv);
+void rtgt_recv_work(struct work_struct *work);
+void rtgt_recv_cancel(struct rtgt_conn *conn);
 
 #endif /* _RTGT_RECV_H */

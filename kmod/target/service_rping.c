@@ -13,21 +13,21 @@
  *
  * The client compares what comes back.  Its messages are 16 bytes; the contents of
  * the target's do not matter to it, their length does, so its own are sent back.
- * The two halves alternate, so one buffer for a connection is enough and is
- * touched by one slot at a time.
+ * The two halves alternate, so one buffer and one rw context for a connection are enough.
  *
  * A message of another length, a buffer beyond RPING_MAX, or a client that lets
  * nobody READ is counted as malformed and ends the connection: rping has no way
  * to say no.
  */
 #include <linux/slab.h>
-#include <rdma/ib_verbs.h>
 
 #include "core/stats.h"
 #include "registration/region.h"
 #include "target/conn.h"
 #include "target/port.h"
 #include "target/recv.h"
+#include "target/rw.h"
+#include "target/send.h"
 #include "target/service.h"
 #include "target/services.h"
 
@@ -48,77 +48,88 @@ struct rping_info {
 
 /**
  * struct rping - a connection's state
- * @buf: what was read
- * @dma: its address for the device
+ * @buf: what was read; the CPU does not look at it
  * @len: bytes of it
  * @have: the source was read, the sink comes next
  */
 struct rping {
 	void *buf;
-	u64 dma;
 	u32 len;
 	bool have;
 };
 
-static void rping_done(struct rtgt_slot *slot)
+static void rping_moved(struct rtgt_recv_ctx *recv)
 {
-	struct rping *rping = slot->conn->service_priv;
+	struct rping *rping = recv->conn->service_priv;
 
 	rping->have = !rping->have;
-	rtgt_slot_send(slot, sizeof(struct rping_info));
+	rtgt_send(recv, sizeof(struct rping_info));
 }
 
-static void rping_message(struct rtgt_slot *slot)
+/* Completion context, so one at a time. */
+static void rping_message(struct rtgt_recv_ctx *recv)
 {
-	struct rping *rping = slot->conn->service_priv;
-	const struct rping_info *info = rtgt_slot_msg(slot);
+	struct rping *rping = recv->conn->service_priv;
+	const struct rping_info *info = rtgt_recv_msg(recv);
 	u32 size = be32_to_cpu(info->size);
-	struct ib_sge sge = {
-		.addr = rping->dma,
-		.length = rping->have ? rping->len : size,
-		.lkey = slot->conn->domain->pd->local_dma_lkey,
-	};
+	u32 len = rping->have ? rping->len : size;
 
-	if (slot->len != sizeof(*info) || size > RPING_MAX || size < sge.length ||
-	    !slot->conn->can_read) {
-		rtgt_count(slot->conn->port->stats, RTGT_MALFORMED, 1);
-		rtgt_conn_close(slot->conn, "not an rping client's message");
+	if (recv->len != sizeof(*info) || size > RPING_MAX || size < len ||
+	    !recv->conn->can_read) {
+		rtgt_count(recv->conn->port->stats, RTGT_MALFORMED, 1);
+		rtgt_conn_close(recv->conn, "not an rping client's message");
 		/* it may belong to an SRQ */
-		rtgt_slot_repost(slot);
+		rtgt_recv_release(recv);
 		return;
 	}
-	rping->len = sge.length;
-	rtgt_slot_xfer(slot, rping->have ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
-		       be64_to_cpu(info->addr), be32_to_cpu(info->rkey), &sge, 1, rping_done);
+	rping->len = len;
+	recv->rq = (struct rtgt_request){
+		.op = rping->have ? RTGT_MSG_PUSH : RTGT_MSG_PULL,
+		.addr = be64_to_cpu(info->addr),
+		.rkey = be32_to_cpu(info->rkey),
+		.count = len,
+	};
+	if (len)
+		rtgt_recv_defer(recv);
+	else
+		rping_moved(recv);
 }
 
-static void rping_imm(struct rtgt_slot *slot)
+static void rping_work(struct rtgt_recv_ctx *recv)
 {
-	rtgt_slot_repost(slot);
+	struct rping *rping = recv->conn->service_priv;
+	struct rtgt_rw_ctx *rw = rtgt_rw_get(recv);
+	enum dma_data_direction dir;
+
+	if (!rw)
+		return;
+	dir = recv->rq.op == RTGT_MSG_PULL ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	rtgt_rw_add(rw, rping->buf, recv->rq.count);
+	if (!rtgt_rw_post(rw, dir, recv->rq.addr, recv->rq.rkey))
+		return;
+	rtgt_conn_close(recv->conn, "a transfer could not be posted");
+	rtgt_recv_drop(recv);
+}
+
+static void rping_imm(struct rtgt_recv_ctx *recv)
+{
+	rtgt_recv_release(recv);
 }
 
 static int rping_setup(struct rtgt_conn *conn)
 {
-	struct ib_device *ibdev = conn->domain->ibdev;
 	struct rping *rping;
 
 	rping = kzalloc(sizeof(*rping), GFP_KERNEL);
 	if (!rping)
 		return -ENOMEM;
 	rping->buf = kzalloc(RPING_MAX, GFP_KERNEL);
-	if (!rping->buf)
-		goto free_rping;
-	rping->dma = ib_dma_map_single(ibdev, rping->buf, RPING_MAX, DMA_BIDIRECTIONAL);
-	if (ib_dma_mapping_error(ibdev, rping->dma))
-		goto free_buf;
+	if (!rping->buf) {
+		kfree(rping);
+		return -ENOMEM;
+	}
 	conn->service_priv = rping;
 	return 0;
-
-free_buf:
-	kfree(rping->buf);
-free_rping:
-	kfree(rping);
-	return -ENOMEM;
 }
 
 static void rping_teardown(struct rtgt_conn *conn)
@@ -127,7 +138,6 @@ static void rping_teardown(struct rtgt_conn *conn)
 
 	if (!rping)
 		return;
-	ib_dma_unmap_single(conn->domain->ibdev, rping->dma, RPING_MAX, DMA_BIDIRECTIONAL);
 	kfree(rping->buf);
 	kfree(rping);
 }
@@ -141,10 +151,13 @@ const struct rtgt_service rtgt_service_rping = {
 	.name = "rping",
 	.transports = BIT(RTGT_RC),
 	.conn_bytes = RPING_MAX,
+	.rws = 1,
 	.request = rtgt_service_accept_any,
 	.reply = rping_reply,
 	.setup = rping_setup,
 	.teardown = rping_teardown,
 	.message = rping_message,
 	.imm = rping_imm,
+	.work = rping_work,
+	.moved = rping_moved,
 };

@@ -8,7 +8,7 @@
 
 #include "proto/proto.h"
 #include "target/conn.h"
-#include "target/recv.h"
+#include "target/ops.h"
 #include "target/service.h"
 #include "target/services.h"
 
@@ -25,9 +25,12 @@ static int rtgt_request(struct rtgt_conn *conn, const void *priv, size_t len, u3
 const struct rtgt_service rtgt_service_rtgt = {
 	.name = "rtgt",
 	.transports = BIT(RTGT_RC) | BIT(RTGT_UC) | BIT(RTGT_UD),
+	.rws = 3,
 	.needs_region = true,
 	.request = rtgt_request,
 	.reply = rtgt_service_capability,
 	.message = rtgt_ops_message,
 	.imm = rtgt_ops_imm,
+	.work = rtgt_ops_work,
+	.moved = rtgt_ops_moved,
 };

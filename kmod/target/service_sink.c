@@ -10,9 +10,9 @@
 #include "target/service.h"
 #include "target/services.h"
 
-static void sink_receive(struct rtgt_slot *slot)
+static void sink_receive(struct rtgt_recv_ctx *recv)
 {
-	rtgt_slot_repost(slot);
+	rtgt_recv_release(recv);
 }
 
 const struct rtgt_service rtgt_service_sink = {

@@ -79,7 +79,7 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 	struct rtgt_rep_info rep = {
 		.features = conn->port->cfg.private ? RTGT_F_PRIVATE : 0,
 		.recv_size = conn->recv_size,
-		.recv_depth = conn->nr_slots,
+		.recv_depth = conn->recv_depth,
 		.conn_id = conn->id,
 		.nr = dom->nr,
 	};
@@ -118,7 +118,7 @@ size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t si
 {
 	struct rtgt_rep_info rep = {
 		.recv_size = conn->recv_size,
-		.recv_depth = conn->nr_slots,
+		.recv_depth = conn->recv_depth,
 		.conn_id = conn->id,
 	};
 

@@ -56,7 +56,7 @@ static void conn_release_domain(struct rtgt_conn *conn)
 	conn->domain = NULL;
 	mutex_unlock(&conn->port->lock);
 	if (conn->pool && conn->pool != dom->pool)
-		rtgt_pool_destroy(conn->pool);
+		rtgt_recv_pool_destroy(conn->pool);
 	rtgt_domain_put(dom);
 }
 
@@ -279,9 +279,8 @@ struct rtgt_conn *rtgt_conn_create(struct rtgt_port *port, struct ib_device *ibd
 		return NULL;
 	INIT_WORK(&conn->setup_work, conn_setup);
 	INIT_WORK(&conn->close_work, conn_teardown);
-	conn->nr_workers = conn->transport == RTGT_UD ? RTGT_UD_WORKERS : 1;
 	for (i = 0; i < conn->nr_workers; i++) {
-		INIT_WORK(&conn->workers[i].work, rtgt_slot_run_deferred);
+		INIT_WORK(&conn->workers[i].work, rtgt_recv_work);
 		conn->workers[i].conn = conn;
 	}
 	return conn;

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive contexts: from the completion of a receive until it is posted again.
+ *
+ * The completion hands the context to the port's service, which ends in one of
+ *
+ *   rtgt_recv_release()  nothing to answer: receive again
+ *   rtgt_reply()         answer, and receive again (send.c)
+ *   rtgt_recv_defer()    go on in a worker, in the service's "work"
+ *   rtgt_rw_post()       READ or WRITE the peer's memory, from a worker only; go on in
+ *			  the service's "moved" when that has completed (rw.c)
+ *
+ * so a context is always in exactly one place, which enum rtgt_recv_state names, and has
+ * one owner.  A request needs its context until its reply is complete; then the reply's
+ * send context takes the buffer over, and the receive is posted before the reply is.  If
+ * a peer sends more requests than there are receives, its device gets RNR NAKs.
+ *
+ * Errors.  A receive that is flushed while the connection is up means that the device
+ * moved the QP to error, mostly because it refused an access of the peer: the
+ * connection is closed.  A flush while it is being closed is the normal end.
+ * Nothing a peer can cause is printed here.
+ *
+ * Contexts of an SRQ outlive their connection: when it closes, each of them is posted
+ * again by whoever owns it (rtgt_recv_drop()).
+ *
+ * Completions run in softirq (the CQ's irq_poll) and never two at a time for one
+ * connection.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/stats.h"
+#include "main.h"
+#include "proto/proto.h"
+#include "registration/region.h"
+#include "target/conn.h"
+#include "target/port.h"
+#include "target/recv.h"
+#include "target/service.h"
+#include "target/sources.h"
+#include "target/trace.h"
+
+/**
+ * rtgt_recv_release() - receive again: the request needs its context no more
+ * @recv: the caller owns it; the device does afterwards, or the pool if it is withheld
+ *
+ * Any context.
+ */
+void rtgt_recv_release(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_conn *conn = recv->conn;
+	bool shared = recv->pool->srq;
+
+	if (recv->withhold_ms)
+		rtgt_recv_hold(recv);
+	else if (rtgt_recv_post(recv) && !shared)
+		rtgt_conn_close(conn, "a receive could not be posted");
+}
+
+/**
+ * rtgt_recv_drop() - give up a request, since its connection is closing
+ * @recv: the caller owns it; an SRQ takes it back, otherwise it ends with the QP
+ *
+ * Any context.
+ */
+void rtgt_recv_drop(struct rtgt_recv_ctx *recv)
+{
+	rtgt_recv_unhold(recv);
+	recv->state = RTGT_RECV_IDLE;
+	if (recv->pool->srq)
+		rtgt_recv_post(recv);
+}
+
+/**
+ * rtgt_recv_drop_all() - give up requests
+ * @recvs: list of them; nothing adds to it or takes from it any more
+ */
+void rtgt_recv_drop_all(struct list_head *recvs)
+{
+	struct rtgt_recv_ctx *recv, *next;
+
+	list_for_each_entry_safe(recv, next, recvs, entry) {
+		list_del(&recv->entry);
+		rtgt_recv_drop(recv);
+	}
+}
+
+static bool conn_closing(const struct rtgt_conn *conn)
+{
+	return READ_ONCE(conn->state) == RTGT_CONN_CLOSING;
+}
+
+/**
+ * rtgt_recv_defer() - go on in a worker, where sleeping is allowed
+ * @recv: the caller owns it
+ *
+ * The service's "work" is called there, unless the connection is closing.  A connection's
+ * requests are worked on one at a time, and after each other connections have their
+ * turn.  So a request that takes long does a part of it and is deferred again.
+ *
+ * Any context.
+ */
+void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_conn *conn = recv->conn;
+	unsigned long flags;
+	unsigned int i;
+	bool open;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	open = conn->state != RTGT_CONN_CLOSING;
+	if (open) {
+		recv->state = RTGT_RECV_DEFERRED;
+		list_add_tail(&recv->entry, &conn->deferred);
+		for (i = 0; i < conn->nr_workers; i++)
+			if (queue_work(rtgt_req_wq, &conn->workers[i].work))
+				break;
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	/* nothing is deferred for a connection that is closing */
+	if (!open)
+		rtgt_recv_drop(recv);
+}
+
+/*
+ * A datagram can come from anybody: to answer it takes an address handle, and to
+ * make that may sleep.
+ */
+static void recv_resolve(struct rtgt_recv_ctx *recv)
+{
+	struct ib_pd *pd = recv->pool->pd;
+	struct ib_ah *ah;
+
+	recv->resolve = false;
+	if (recv->ah)
+		rdma_destroy_ah(recv->ah, RDMA_DESTROY_AH_SLEEPABLE);
+	recv->ah = NULL;
+	ah = rtgt_sources_ah(recv->conn->sources, pd, &recv->wc, recv->buf.at);
+	if (IS_ERR(ah)) {
+		rtgt_count(recv->conn->port->stats, RTGT_SEND_ERRORS, 1);
+		rtgt_recv_release(recv);
+		return;
+	}
+	recv->ah = ah;
+	recv->src_qp = recv->wc.src_qp;
+	recv->conn->port->cfg.service->message(recv);
+}
+
+/**
+ * rtgt_recv_work() - go on with one of a connection's deferred requests
+ * @work: one of rtgt_conn.workers
+ *
+ * The teardown cancels it, so the connection stays.
+ */
+void rtgt_recv_work(struct work_struct *work)
+{
+	struct rtgt_conn *conn = container_of(work, struct rtgt_conn_worker, work)->conn;
+	struct rtgt_recv_ctx *recv;
+
+	spin_lock_irq(&conn->lock);
+	recv = list_first_entry_or_null(&conn->deferred, struct rtgt_recv_ctx, entry);
+	if (recv) {
+		list_del(&recv->entry);
+		recv->state = RTGT_RECV_WORK;
+		recv->worker = true;
+	}
+	spin_unlock_irq(&conn->lock);
+	if (!recv)
+		return;
+	if (conn_closing(conn))
+		rtgt_recv_drop(recv);
+	else if (recv->resolve)
+		recv_resolve(recv);
+	else
+		conn->port->cfg.service->work(recv);
+	spin_lock_irq(&conn->lock);
+	if (!list_empty(&conn->deferred))
+		queue_work(rtgt_req_wq, work);
+	spin_unlock_irq(&conn->lock);
+}
+
+/**
+ * rtgt_recv_cancel() - wait for a connection's workers, and give up what they have not begun
+ * @conn: in CLOSING, so nothing is deferred any more
+ *
+ * May sleep.
+ */
+void rtgt_recv_cancel(struct rtgt_conn *conn)
+{
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_workers; i++)
+		cancel_work_sync(&conn->workers[i].work);
+	rtgt_recv_drop_all(&conn->deferred);
+}
+
+static void recv_failed(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, struct ib_wc *wc)
+{
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		rtgt_count(conn->port->stats, RTGT_RECV_FLUSHED, 1);
+	rtgt_conn_fail(conn, wc->status == IB_WC_WR_FLUSH_ERR ?
+		       "the device refused what the peer did" : ib_wc_status_msg(wc->status));
+	rtgt_recv_drop(recv);
+}
+
+static void recv_message(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, struct ib_wc *wc)
+{
+	recv->len = wc->byte_len - recv->pool->head;
+	WRITE_ONCE(conn->recv_msgs, conn->recv_msgs + 1);
+	rtgt_count(conn->port->stats, RTGT_RECV_MSGS, 1);
+	rtgt_count(conn->port->stats, RTGT_RECV_BYTES, recv->len);
+	if (conn->transport == RTGT_UD) {
+		recv->wc = *wc;
+		recv->resolve = true;
+		rtgt_recv_defer(recv);
+		return;
+	}
+	conn->port->cfg.service->message(recv);
+}
+
+/**
+ * rtgt_recv_completed() - a message, an immediate or an error has arrived
+ * @cq: of the connection
+ * @wc: completion of a struct rtgt_recv_ctx
+ *
+ * Completion context.
+ */
+void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rtgt_recv_ctx *recv = container_of(wc->wr_cqe, struct rtgt_recv_ctx, cqe);
+	struct rtgt_conn *conn = container_of(cq->cq_context, struct rtgt_conn, cq);
+	struct rtgt_stats __percpu *stats = conn->port->stats;
+
+	recv->state = RTGT_RECV_WORK;
+	recv->worker = false;
+	recv->conn = conn;
+	trace_rtgt_wc(conn, wc, false);
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		recv_failed(conn, recv, wc);
+		return;
+	}
+	WRITE_ONCE(conn->active, jiffies);
+	/* not every device has an event for that (IB_EVENT_COMM_EST; rxe) */
+	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING))
+		rtgt_conn_live(conn);
+	/* a completion that begins after this posts nothing: see qp_drain() */
+	if (unlikely(conn_closing(conn))) {
+		rtgt_recv_drop(recv);
+		return;
+	}
+	/* the device itself refuses a peer that is connected */
+	if (conn->transport == RTGT_UD && wc->byte_len > conn->recv_size + recv->pool->head) {
+		rtgt_count(stats, RTGT_MALFORMED, 1);
+		rtgt_recv_release(recv);
+		return;
+	}
+	ib_dma_sync_single_for_cpu(recv->pool->pd->device, recv->buf.dma, recv->pool->size,
+				   DMA_BIDIRECTIONAL);
+	recv->imm = 0;
+	if (wc->wc_flags & IB_WC_WITH_IMM) {
+		recv->imm = be32_to_cpu(wc->ex.imm_data);
+		WRITE_ONCE(conn->imms, conn->imms + 1);
+		rtgt_count(stats, RTGT_IMMS, 1);
+	}
+	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+		rtgt_count(stats, RTGT_INVALIDATIONS, 1);
+		rtgt_domain_invalidated(conn->domain, wc->ex.invalidate_rkey);
+	}
+	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM) {
+		rtgt_count(stats, RTGT_IMM_BYTES, wc->byte_len);
+		recv->len = wc->byte_len;
+		conn->port->cfg.service->imm(recv);
+		return;
+	}
+	recv_message(conn, recv, wc);
+}

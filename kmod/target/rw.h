@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RW contexts: READs and WRITEs towards the peer.
+ */
+#ifndef _RTGT_RW_H
+#define _RTGT_RW_H
+
+#include <linux/dma-direction.h>
+#include <linux/list.h>
+#include <linux/scatterlist.h>
+#include <linux/sizes.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rw.h>
+
+#include "target/recv.h"
+
+/* Elements of one transfer, each of them contiguous memory */
+#define RTGT_RW_SGS		4
+
+/*
+ * Bytes of one transfer.  Where the core registers the memory, one registration covers it:
+ * the core takes at most 256 pages for each.
+ */
+#define RTGT_RW_BYTES		SZ_1M
+#define RTGT_RW_PAGES		256
+
+/**
+ * enum rtgt_rw_state - where an rw context is
+ * @RTGT_RW_FREE: in rtgt_conn.rw_free
+ * @RTGT_RW_FILLED: owned by the worker that took it
+ * @RTGT_RW_POSTED: the device owns it; its completion frees it
+ * @RTGT_RW_LOST: it could not be posted, or in part: the teardown releases its mapping
+ */
+enum rtgt_rw_state {
+	RTGT_RW_FREE,
+	RTGT_RW_FILLED,
+	RTGT_RW_POSTED,
+	RTGT_RW_LOST,
+};
+
+/**
+ * struct rtgt_rw_ctx - a READ or WRITE towards the peer
+ * @cqe: its completion
+ * @state: where it is
+ * @entry: in rtgt_conn.rw_free
+ * @recv: the request it is for
+ * @ctx: the core's part: DMA mapping, registrations, work requests
+ * @dir: DMA_FROM_DEVICE for a READ, DMA_TO_DEVICE for a WRITE
+ * @nr: elements of @sg
+ * @sg: local memory
+ */
+struct rtgt_rw_ctx {
+	struct ib_cqe cqe;
+	enum rtgt_rw_state state;
+	struct list_head entry;
+	struct rtgt_recv_ctx *recv;
+	struct rdma_rw_ctx ctx;
+	enum dma_data_direction dir;
+	unsigned int nr;
+	struct scatterlist sg[RTGT_RW_SGS];
+};
+
+int rtgt_rws_create(struct rtgt_conn *conn);
+void rtgt_rws_destroy(struct rtgt_conn *conn);
+void rtgt_rws_release(struct rtgt_conn *conn);
+unsigned int rtgt_rw_wrs(const struct ib_device *ibdev);
+u32 rtgt_rw_bytes(const struct rtgt_conn *conn, u64 offset, u64 len);
+struct rtgt_rw_ctx *rtgt_rw_get(struct rtgt_recv_ctx *recv);
+u32 rtgt_rw_add(struct rtgt_rw_ctx *rw, void *at, u32 len);
+int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, u32 rkey);
+
+#endif /* _RTGT_RW_H */

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Send contexts: the replies of a connection.
+ *
+ * A connection has a few of them, each with a buffer as large as that of a receive
+ * context.  A reply is written over its request, in the buffer of the receive context
+ * (an ECHO is not copied at all); when it is complete, rtgt_send()
+ *
+ *   - takes a free send context; if there is none, the receive context waits in
+ *     rtgt_conn.send_wait for the next that becomes free
+ *   - exchanges the buffers of the two
+ *   - releases the receive context, which posts its receive again
+ *   - posts the send context
+ *
+ * so the peer finds a receive when it has the reply, and a peer that does not take its
+ * replies holds no receive but of those that wait.
+ *
+ * Of the replies that completions send, only each half of the send contexts' last one is
+ * signaled: its completion frees those before it, in rtgt_conn.send_chain, as well.
+ * Completions of a connection run one at a time, so the chain has no lock, and is in the
+ * order of the send queue.  Replies from a worker, and datagrams, are all signaled.  At
+ * most half of the contexts are in the chain with no signaled one behind them, so a
+ * receive context that waits gets one.
+ *
+ * Errors.  When a reply fails, the QP is in error and the connection closes; what waits
+ * is dropped by the teardown.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm_ib.h>
+
+#include "core/stats.h"
+#include "proto/proto.h"
+#include "registration/region.h"
+#include "target/conn.h"
+#include "target/port.h"
+#include "target/send.h"
+#include "target/trace.h"
+
+/**
+ * rtgt_wc_sent() - look at the completion of a SEND, READ or WRITE
+ * @conn: connection, which is closed after an error
+ * @wc: the completion
+ *
+ * Completion context.
+ *
+ * Return: whether it was a success.
+ */
+bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc)
+{
+	trace_rtgt_wc(conn, wc, true);
+	if (likely(wc->status == IB_WC_SUCCESS))
+		return true;
+	if (wc->status != IB_WC_WR_FLUSH_ERR) {
+		rtgt_count(conn->port->stats, RTGT_SEND_ERRORS, 1);
+		rtgt_conn_close(conn, ib_wc_status_msg(wc->status));
+	}
+	return false;
+}
+
+/* A free send context; if there is none, @recv waits for it and is not the caller's any more. */
+static struct rtgt_send_ctx *send_get(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_send_ctx *send;
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	send = list_first_entry_or_null(&conn->send_free, struct rtgt_send_ctx, entry);
+	if (send) {
+		list_del(&send->entry);
+		send->state = RTGT_SEND_POSTED;
+	} else {
+		recv->state = RTGT_RECV_SEND_WAIT;
+		list_add_tail(&recv->entry, &conn->send_wait);
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return send;
+}
+
+/*
+ * Return: a receive context that has waited and gets @send; NULL if @send is free now.  It
+ * is when the connection is closing: then what waits is dropped.
+ */
+static struct rtgt_recv_ctx *send_put(struct rtgt_conn *conn, struct rtgt_send_ctx *send)
+{
+	struct rtgt_recv_ctx *recv = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	if (conn->state != RTGT_CONN_CLOSING)
+		recv = list_first_entry_or_null(&conn->send_wait, struct rtgt_recv_ctx, entry);
+	if (recv) {
+		list_del(&recv->entry);
+		recv->state = RTGT_RECV_WORK;
+		recv->worker = false;
+		send->state = RTGT_SEND_POSTED;
+	} else {
+		list_add(&send->entry, &conn->send_free);
+		send->state = RTGT_SEND_FREE;
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
+	return recv;
+}
+
+/* Whether the reply has to complete by itself, or goes into the chain. */
+static bool send_signaled(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
+			  const struct rtgt_recv_ctx *recv)
+{
+	if (recv->worker || conn->transport == RTGT_UD)
+		return true;
+	send->state = RTGT_SEND_CHAINED;
+	list_add_tail(&send->entry, &conn->send_chain);
+	if (++conn->send_unsignaled < conn->nr_sends / 2)
+		return false;
+	conn->send_unsignaled = 0;
+	return true;
+}
+
+static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
+		      struct rtgt_recv_ctx *recv)
+{
+	struct ib_device *ibdev = recv->pool->pd->device;
+	u32 size = recv->pool->size;
+	struct ib_sge sge = {
+		.addr = recv->buf.dma + recv->pool->head,
+		.length = recv->reply_len,
+		.lkey = recv->pool->pd->local_dma_lkey,
+	};
+	struct ib_ud_wr wr = {
+		.wr = {
+			.wr_cqe = &send->cqe,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IB_WR_SEND,
+		},
+		.ah = recv->ah,
+		.remote_qpn = recv->src_qp,
+		.remote_qkey = RDMA_UDP_QKEY,
+	};
+
+	if (send_signaled(conn, send, recv))
+		wr.wr.send_flags = IB_SEND_SIGNALED;
+	swap(send->buf, recv->buf);
+	swap(send->ah, recv->ah);
+	ib_dma_sync_single_for_device(ibdev, send->buf.dma, size, DMA_BIDIRECTIONAL);
+	rtgt_recv_release(recv);
+	/* before the peer can have it, and whatever becomes of its completion */
+	atomic64_inc(&conn->replies);
+	rtgt_count(conn->port->stats, RTGT_REPLIES, 1);
+	/* a connected QP looks at the common part of the request only */
+	if (!ib_post_send(conn->qp, &wr.wr, NULL))
+		return;
+	rtgt_conn_close(conn, "a reply could not be posted");
+	if (send->state != RTGT_SEND_CHAINED)
+		send_put(conn, send);
+}
+
+/**
+ * rtgt_send() - send the first bytes of a receive context's buffer
+ * @recv: the caller owns it; it is posted as a receive again
+ * @len: bytes, at most rtgt_conn.recv_size
+ *
+ * Any context that may own it.
+ */
+void rtgt_send(struct rtgt_recv_ctx *recv, u32 len)
+{
+	struct rtgt_conn *conn = recv->conn;
+	struct rtgt_send_ctx *send;
+
+	recv->reply_len = len;
+	send = send_get(conn, recv);
+	if (likely(send))
+		send_post(conn, send, recv);
+}
+
+/**
+ * rtgt_reply() - answer the request of a receive context
+ * @recv: the caller owns it; its buffer holds the body behind the head
+ * @status: enum rtgt_status
+ * @len: bytes of the body
+ *
+ * The reply holds the immediate that came with the request.  Any context that may own
+ * @recv.
+ */
+void rtgt_reply(struct rtgt_recv_ctx *recv, u32 status, u32 len)
+{
+	rtgt_encode_reply(rtgt_recv_msg(recv), &recv->rq, status, len, recv->imm);
+	trace_rtgt_reply(recv->conn, &recv->rq, status, len);
+	if (status != RTGT_OK)
+		rtgt_count(recv->conn->port->stats, RTGT_MALFORMED, 1);
+	rtgt_send(recv, sizeof(struct rtgt_msg) + len);
+}
+
+/* It is free, or what has waited for it is sent. */
+static void send_next(struct rtgt_conn *conn, struct rtgt_send_ctx *send)
+{
+	struct rtgt_recv_ctx *recv = send_put(conn, send);
+
+	if (recv)
+		send_post(conn, send, recv);
+}
+
+static void send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rtgt_send_ctx *send = container_of(wc->wr_cqe, struct rtgt_send_ctx, cqe);
+	struct rtgt_conn *conn = container_of(cq->cq_context, struct rtgt_conn, cq);
+	bool sent = rtgt_wc_sent(conn, wc);
+	struct rtgt_send_ctx *first;
+
+	if (send->state == RTGT_SEND_CHAINED) {
+		/* after an error each of them completes, and all end with the connection */
+		if (!sent)
+			return;
+		do {
+			first = list_first_entry(&conn->send_chain, struct rtgt_send_ctx, entry);
+			list_del(&first->entry);
+			send_next(conn, first);
+		} while (first != send);
+		return;
+	}
+	send_next(conn, send);
+	if (conn->transport == RTGT_UD)
+		wake_up(&conn->quiet);
+}
+
+/**
+ * rtgt_sends_idle() - is no reply outstanding?
+ * @conn: whose replies are all signaled
+ *
+ * Return: whether all send contexts are free.
+ */
+bool rtgt_sends_idle(struct rtgt_conn *conn)
+{
+	unsigned int i, idle = 0;
+
+	spin_lock_irq(&conn->lock);
+	for (i = 0; i < conn->nr_sends; i++)
+		idle += conn->sends[i].state == RTGT_SEND_FREE;
+	spin_unlock_irq(&conn->lock);
+	return idle == conn->nr_sends;
+}
+
+/**
+ * rtgt_sends_of() - the number of send contexts of a connection
+ * @depth: its receive contexts
+ * @srq: they are shared, which saves memory for connections that are mostly silent
+ *
+ * Return: at least 1.
+ */
+unsigned int rtgt_sends_of(unsigned int depth, bool srq)
+{
+	return clamp(depth / 2, 1U, srq ? RTGT_SENDS_SRQ : RTGT_SENDS_MAX);
+}
+
+/**
+ * rtgt_sends_create() - allocate the send contexts of a connection
+ * @conn: with receive contexts
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM; rtgt_sends_destroy() frees what there is.
+ */
+int rtgt_sends_create(struct rtgt_conn *conn)
+{
+	unsigned int nr = rtgt_sends_of(conn->recv_depth, conn->pool->srq);
+	struct rtgt_send_ctx *send;
+	int ret;
+
+	conn->sends = kcalloc(nr, sizeof(*conn->sends), GFP_KERNEL);
+	if (!conn->sends)
+		return -ENOMEM;
+	while (conn->nr_sends < nr) {
+		send = &conn->sends[conn->nr_sends];
+		ret = rtgt_buf_alloc(conn->domain->ibdev, &send->buf, conn->pool->size);
+		if (ret)
+			return ret;
+		send->cqe.done = send_done;
+		list_add_tail(&send->entry, &conn->send_free);
+		conn->nr_sends++;
+	}
+	return 0;
+}
+
+/**
+ * rtgt_sends_destroy() - free the send contexts of a connection
+ * @conn: without a QP; its receive contexts are still there, the domain too
+ *
+ * May sleep.
+ */
+void rtgt_sends_destroy(struct rtgt_conn *conn)
+{
+	while (conn->nr_sends) {
+		struct rtgt_send_ctx *send = &conn->sends[--conn->nr_sends];
+
+		if (send->ah)
+			rdma_destroy_ah(send->ah, RDMA_DESTROY_AH_SLEEPABLE);
+		rtgt_buf_free(conn->domain->ibdev, &send->buf, conn->pool->size);
+	}
+	kfree(conn->sends);
+	conn->sends = NULL;
+}
