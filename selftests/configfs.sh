@@ -82,6 +82,7 @@ defaults() {
 		handshake_ms 10000
 		recv_size 4096
 		recv_depth 16
+		withhold_max 0
 		mr_max 0
 		idle_ms 0
 		enable 0
@@ -100,7 +101,7 @@ busy_attributes() {
 	REGION=$DIR/regions/mem
 	neighbour
 	for pair in addr=192.0.2.99 port=1 service=sink transport=uc scope=private srq=1 max_conns=1 recv_size=64 \
-		recv_depth=1 idle_ms=1 mr_max=4096 backlog=1 peer_conns_max=1 conn_memory_max=1M handshake_ms=1 \
+		recv_depth=1 idle_ms=1 mr_max=4096 backlog=1 peer_conns_max=1 conn_memory_max=1M handshake_ms=1 withhold_max=1 \
 		size=1 access=read fill=0x11; do
 		BEFORE=$(show "$(attr "${pair%=*}")")
 		fails_with "Device or resource busy" attr_set "$(attr "${pair%=*}")" "${pair#*=}"
@@ -168,7 +169,7 @@ nonsense() {
 	local -a alone=('\n' ' \n' '-' '+' ',' '0x\n' '1e3' '1.0' '\xff\xfe' '%%s%%n' "${long//0/9}" "${long//0/a}")
 	disabled_port
 	for name in addr port service transport scope srq max_conns recv_size recv_depth idle_ms mr_max enable \
-		backlog peer_conns_max conn_memory_max handshake_ms revoke size access fill; do
+		backlog peer_conns_max conn_memory_max handshake_ms withhold_max revoke size access fill; do
 		file=$(attr "$name")
 		before=all
 		[[ $name == revoke ]] || before=$(show "$file")
@@ -360,6 +361,8 @@ tcase max_conns "max_conns takes 1 to 65536" attribute max_conns 1=1 65536=65536
 tcase recv_size "recv_size takes 64 bytes to 2 MiB, with suffix" attribute recv_size 64=64 1K=1024 2M=2097152 4096=4096 \
 	invalid "" big -64 64x 1KK K 1T range 0 63 2097153 1G 18446744073709551680 18014398509482048K
 tcase recv_depth "recv_depth takes 1 to 4096" attribute recv_depth 1=1 4096=4096 9=9 invalid "" deep -1 range 0 4097 4294967297
+tcase withhold_max "withhold_max takes 0 to 4096" attribute withhold_max 0=0 4096=4096 9=9 invalid "" half -1 \
+	range 4097 4294967297
 tcase idle_ms "idle_ms takes 0 to a day" attribute idle_ms 1=1 86400000=86400000 0=0 invalid "" never -1 range 86400001 4294967296
 tcase backlog "backlog takes 1 to 65536" attribute backlog 1=1 65536=65536 17=17 invalid "" many -1 1K range 0 65537 4294967297
 tcase peer_conns_max "peer_conns_max takes 0 to 65536" attribute peer_conns_max 0=0 65536=65536 17=17 invalid "" many -1 1K \

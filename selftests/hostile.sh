@@ -110,6 +110,18 @@ served() {
 	[[ $(probe connect) == result=established* ]]
 }
 
+# Receives that a peer has held back are half of those it shares with others.
+withheld() {
+	target_port srq=1 recv_depth=4
+	background peer probe flood depth=8
+	said peer ready=1
+	tell peer "7 4"
+	said peer posted=1
+	expect_counters recv_msgs=4 malformed=2
+	has "$(probe send timeout=4)" wc=success status=ok
+	finish peer
+}
+
 # Another peer has its own share.  Its address need not be one that answers.
 peer_limit() {
 	local stranger=${RTGT_CLIENT_ADDR%.*}.99
@@ -307,6 +319,7 @@ tcase revokes "a peer's REVOKEs delay neither others' requests nor their teardow
 more tcase lost-datagrams "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase unresolved "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
 more tcase rping-receives "messages that are no rping client's keep no shared receive" rping_receives
+tcase withheld "receives that one peer has withheld are half of a shared receive queue" withheld
 tcase rping-uc "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud "the service rping cannot be enabled with UD" rping_transport ud
 tcase pools "the receives of all connections stay below conn_memory_max" pools

@@ -175,7 +175,7 @@ sick_client() {
 # More clients than there are slots (2 * recv_depth + 8) have had one: those that broke in
 # a receive, and those that took their answer and now say nothing.
 srq_slots() {
-	target_port srq=1 recv_depth=2 recv_size=256
+	target_port srq=1 recv_depth=2 withhold_max=2 recv_size=256
 	tolerate_log "non-flush error status"
 	background silent probe hold count=16
 	said silent ready=16
@@ -228,6 +228,7 @@ refused_words() {
 		scope both|shared or private
 		recv_size 63|64 to 2097152
 		recv_depth 4097|1 to 4096
+		withhold_max 4097|0 to 4096
 		mr_max 5000|whole pages
 		max_conns|needs a value
 		frobnicate 1|is no key of the port
@@ -259,6 +260,7 @@ borrow messages bad-heads burst
 borrow connect rtgt-client plain
 borrow tools ping-all
 borrow transports uc ud-send
+borrow hostile withheld
 more borrow messages checksum echo-largest too-long bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
 	bad-revokes-private bad-withholds notify plain
 more borrow connect killed rtu-lost bad-reqs plain-listed size-longer full iova-shared two-ports race-wire-private

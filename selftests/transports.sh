@@ -249,7 +249,8 @@ ud_version() {
 # --- SRQ ------------------------------------------------------------------------------
 
 # So many receives and no more: with one left a message finds it at once, with none it
-# does not.  They are gone for ten seconds, so this comes last.
+# does not.  They are gone for ten seconds, so this comes last.  The port's withhold_max is
+# its recv_depth.
 srq_has() { # RECEIVES
 	tolerate_log "non-flush error status"
 	has "$(probe access op=send "withhold=$(($1 - 1))" rnr_retry=0)" wc=success rnrs=0
@@ -258,7 +259,7 @@ srq_has() { # RECEIVES
 
 # More connections than receives.
 srq_many() {
-	target_port srq=1 recv_depth=2
+	target_port srq=1 recv_depth=2 withhold_max=2
 	background many probe hold count=24
 	said many ready=24
 	tell many burst
@@ -273,7 +274,7 @@ srq_many() {
 # The target's receives are all withheld: the device says so, the client's repeats.
 # The second time who withheld them is gone before they are back.
 srq_rnr() {
-	target_port srq=1 recv_depth=3
+	target_port srq=1 recv_depth=3 withhold_max=3
 	has "$(probe access op=send withhold=3 ms=200)" wc=success nak=rnr status=ok
 	expect_counters recv_msgs=4 replies=4 qp_errors=0
 	has "$(probe access op=write withhold=3 ms=200)" wc=success
@@ -285,7 +286,7 @@ srq_rnr() {
 # Clients that break in the middle of a receive of all.
 srq_broken() {
 	local i
-	target_port srq=1 recv_depth=3 recv_size=256 region mem fill=0x77
+	target_port srq=1 recv_depth=3 withhold_max=3 recv_size=256 region mem fill=0x77
 	tolerate_log "non-flush error status|rxe_invalidate_mr:"
 	background neighbours probe hold count=4
 	said neighbours ready=4

@@ -5,7 +5,7 @@
  *   features
  *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,backlog,
  *                 peer_conns_max,conn_memory_max,handshake_ms,recv_size,
- *                 recv_depth,idle_ms,mr_max,enable,state,revoke}
+ *                 recv_depth,withhold_max,idle_ms,mr_max,enable,state,revoke}
  *   ports/<port>/regions/          (configfs_region.c)
  *   initiators/                    (configfs_initiator.c)
  *
@@ -252,6 +252,13 @@ static int recv_depth_parse(const char *page, struct rtgt_port_cfg *cfg)
 
 RTGT_PORT_ATTR(recv_depth, "%u", cfg->recv_depth);
 
+static int withhold_max_parse(const char *page, struct rtgt_port_cfg *cfg)
+{
+	return rtgt_parse_u32(page, 0, RTGT_RECV_DEPTH_MAX, &cfg->withhold_max);
+}
+
+RTGT_PORT_ATTR(withhold_max, "%u", cfg->withhold_max);
+
 static int srq_parse(const char *page, struct rtgt_port_cfg *cfg)
 {
 	return rtgt_parse_bool(page, &cfg->srq);
@@ -414,6 +421,7 @@ static struct configfs_attribute *rtgt_port_attrs[] = {
 	&rtgt_port_attr_handshake_ms,
 	&rtgt_port_attr_recv_size,
 	&rtgt_port_attr_recv_depth,
+	&rtgt_port_attr_withhold_max,
 	&rtgt_port_attr_idle_ms,
 	&rtgt_port_attr_mr_max,
 	&rtgt_port_attr_enable,

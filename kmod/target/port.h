@@ -50,6 +50,8 @@ enum rtgt_port_state {
  * @handshake_ms: how long a peer that was sent the REP may take
  * @recv_size: bytes of a receive
  * @recv_depth: receives of a connection
+ * @withhold_max: receives that WITHHOLD may hold back at a time; 0 for half of @recv_depth
+ *		  where clients share them, for all where they do not
  * @mr_max: bytes of the largest MR; 0 for what the device takes
  */
 struct rtgt_port_cfg {
@@ -66,6 +68,7 @@ struct rtgt_port_cfg {
 	u32 handshake_ms;
 	u32 recv_size;
 	u32 recv_depth;
+	u32 withhold_max;
 	u64 mr_max;
 };
 

@@ -60,6 +60,15 @@ static void qp_event(struct ib_event *ev, void *context)
 	}
 }
 
+/* A client that holds receives back leaves some to the others who have the same. */
+static unsigned int qp_withhold_max(const struct rtgt_conn *conn)
+{
+	const struct rtgt_port_cfg *cfg = &conn->port->cfg;
+	bool shared = cfg->srq || conn->transport == RTGT_UD;
+
+	return cfg->withhold_max ?: shared ? conn->recv_depth / 2 : conn->recv_depth;
+}
+
 /*
  * Own receives, unless the domain has an SRQ: then the first who comes makes that.
  * Those of a datagram endpoint hold the largest packet there is, because a device
@@ -81,7 +90,7 @@ static int qp_create_pool(struct rtgt_conn *conn)
 	pool = dom->pool;
 	if (!pool) {
 		pool = rtgt_recv_pool_create(dom->pd, conn->recv_depth, size, head, srq,
-					     rtgt_recv_completed);
+					     qp_withhold_max(conn), rtgt_recv_completed);
 		if (IS_ERR(pool)) {
 			ret = PTR_ERR(pool);
 			goto unlock;

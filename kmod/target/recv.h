@@ -135,7 +135,8 @@ int rtgt_buf_alloc(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size);
 void rtgt_buf_free(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size);
 u64 rtgt_buf_needs(u32 size);
 struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, u32 head,
-					     bool srq, void (*done)(struct ib_cq *, struct ib_wc *));
+					     bool srq, unsigned int withhold_max,
+					     void (*done)(struct ib_cq *cq, struct ib_wc *wc));
 void rtgt_recv_pool_destroy(struct rtgt_recv_pool *pool);
 void rtgt_recv_pool_quiet(struct rtgt_recv_pool *pool);
 size_t rtgt_recv_pool_bytes(const struct rtgt_recv_pool *pool, size_t *messages);

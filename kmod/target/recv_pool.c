@@ -222,14 +222,16 @@ static void pool_timer(struct timer_list *timer)
  * @size: bytes of a message
  * @head: bytes the device puts before a message (the GRH of a UD QP)
  * @srq: with an SRQ
+ * @withhold_max: how many may be held back at a time
  * @done: completion of a receive
  *
- * All of them may be held back, unless the caller sets another bound.  May sleep.
+ * May sleep.
  *
  * Return: for rtgt_recv_pool_destroy(), or an ERR_PTR.
  */
 struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, u32 head,
-					     bool srq, void (*done)(struct ib_cq *, struct ib_wc *))
+					     bool srq, unsigned int withhold_max,
+					     void (*done)(struct ib_cq *cq, struct ib_wc *wc))
 {
 	struct ib_srq_init_attr attr = {
 		.attr = { .max_wr = nr, .max_sge = 1 },
@@ -244,7 +246,7 @@ struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, 
 	pool->pd = pd;
 	pool->size = size + head;
 	pool->head = head;
-	pool->withhold_max = nr;
+	pool->withhold_max = withhold_max;
 	spin_lock_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->withheld);
 	timer_setup(&pool->timer, pool_timer, 0);

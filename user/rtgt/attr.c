@@ -27,6 +27,7 @@ const struct attr port_attrs[] = {
 	{ "max_conns", true, "1 to 65536" },
 	{ "recv_size", true, "64 to 2097152 bytes, K and M taken" },
 	{ "recv_depth", true, "1 to 4096" },
+	{ "withhold_max", true, "0 to 4096, 0 for half of shared receives and all of others" },
 	{ "idle_ms", true, "0 to 86400000 milliseconds, 0 for never" },
 	{ "mr_max", true, "whole pages up to 1G bytes, K, M and G taken, 0 for no limit" },
 	{ }

@@ -33,6 +33,8 @@ static const char help[] =
 "  max_conns 1024      connections at a time, 1 to 65536\n"
 "  recv_size 4096      bytes of the largest SEND taken, 64 to 2M (K, M)\n"
 "  recv_depth 16       SENDs held at a time, 1 to 4096\n"
+"  withhold_max 0      receives that WITHHOLD may hold back at a time; 0: half of those\n"
+"                      that clients share (srq, ud), all of others\n"
 "  backlog 512         half-open connections at a time, one peer address half of them\n"
 "  peer_conns_max 0    connections of one peer address at a time; 0: max_conns\n"
 "  conn_memory_max 0   bytes for all connections together; 0: what the machine has\n"

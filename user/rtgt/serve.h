@@ -57,7 +57,7 @@ struct serve_cfg {
 	struct sockaddr_storage addr;
 	enum serve_transport transport;
 	bool private, srq;
-	uint32_t max_conns, recv_size, recv_depth, idle_ms;
+	uint32_t max_conns, recv_size, recv_depth, withhold_max, idle_ms;
 	uint64_t mr_max;
 	unsigned int nr_regions;
 	struct serve_spec region[RTGT_MAX_REGIONS];
@@ -166,13 +166,14 @@ enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRA
 
 /*
  * The slots of a connection, or, with an @srq, of all connections of a domain.  @posted
- * receives are with the device, @withheld will be later; the two are together at most
- * @depth.  Of a receive's @size bytes the device puts @head before the message.
+ * receives are with the device, @withheld will be later, @withhold_max of them at a time;
+ * the two are together at most @depth.  Of a receive's @size bytes the device puts @head
+ * before the message.
  */
 struct serve_pool {
 	struct serve_slots free;
 	struct serve_slot *slots;
-	unsigned int nr, depth, posted, withheld;
+	unsigned int nr, depth, posted, withheld, withhold_max;
 	uint32_t size, head;
 	void *bufs;
 	size_t bufs_len;

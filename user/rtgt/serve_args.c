@@ -34,6 +34,8 @@ static const char help[] =
 "  max_conns 1024      connections at a time, 1 to 65536\n"
 "  recv_size 4096      bytes of the largest SEND taken, 64 to 2M (K, M)\n"
 "  recv_depth 16       SENDs held at a time, 1 to 4096\n"
+"  withhold_max 0      receives that WITHHOLD may hold back at a time, up to 4096; 0: half of\n"
+"                      those that clients share (srq, ud), all of others\n"
 "  idle_ms 0           a connection that sent no message and no immediate for so many milliseconds\n"
 "                      is closed, up to 86400000; 0: never\n"
 "  mr_max 0            bytes of the largest memory registration, whole pages; 0: no limit\n"
@@ -197,6 +199,8 @@ static int port_value(struct serve_cfg *cfg, const char *key, const char *text)
 		return number(text, 64, 2u << 20, &cfg->recv_size);
 	if (!strcmp(key, "recv_depth"))
 		return number(text, 1, 4096, &cfg->recv_depth);
+	if (!strcmp(key, "withhold_max"))
+		return number(text, 0, 4096, &cfg->withhold_max);
 	if (!strcmp(key, "idle_ms"))
 		return number(text, 0, 86400000, &cfg->idle_ms);
 	if (bytes(text, 0, 1u << 30, &cfg->mr_max) ||

@@ -244,8 +244,12 @@ void serve_message(struct serve_slot *slot)
 	if (status == RTGT_OK && connected[slot->rq.op] && c->s->cfg.transport == SERVE_UD)
 		status = RTGT_ST_OP;
 	if (status == RTGT_OK && slot->rq.op == RTGT_MSG_WITHHOLD && slot->rq.ms) {
-		slot->later_ms = slot->rq.ms;
-		slot->pool->withheld++;
+		if (slot->pool->withheld < slot->pool->withhold_max) {
+			slot->later_ms = slot->rq.ms;
+			slot->pool->withheld++;
+		} else {
+			status = RTGT_ST_LIMIT;
+		}
 	}
 	serve_io_refill(c);
 	if (status == RTGT_OK)

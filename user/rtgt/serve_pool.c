@@ -133,6 +133,10 @@ int serve_pool_create(struct serve_pool **out, const struct serve_cfg *cfg, stru
 		return -ENOMEM;
 	TAILQ_INIT(&pool->free);
 	pool->depth = cfg->recv_depth;
+	if (cfg->withhold_max)
+		pool->withhold_max = cfg->withhold_max;
+	else
+		pool->withhold_max = pool->depth / (cfg->srq || cfg->transport == SERVE_UD ? 2 : 1);
 	pool->size = cfg->recv_size;
 	if (cfg->transport == SERVE_UD) {
 		pool->head = sizeof(struct ibv_grh);

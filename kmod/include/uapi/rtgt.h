@@ -183,7 +183,8 @@ struct rtgt_rej {
  *		     rkeys: on a private port all of them are new afterwards, on a
  *		     shared port those that were invalidated
  * @RTGT_MSG_WITHHOLD: answer, but post this message's receive again only after a
- *		       time; body struct rtgt_withhold
+ *		       time; body struct rtgt_withhold.  RTGT_ST_LIMIT if as many receives
+ *		       as the port allows (withhold_max) are held back already
  * @RTGT_MSG_DISCONNECT: the target disconnects; there is no answer
  * @RTGT_MSG_EXTENTS: the capabilities of a region that one does not cover; body
  *		      struct rtgt_extents_query, answered by struct rtgt_extents
