@@ -47,7 +47,7 @@ full() {
 	expect_no_connections
 }
 
-# The target's own account: four receives and two spares of 256 bytes
+# The target's own account: four receive contexts and two send contexts, 256 bytes each
 setups() {
 	local file=$DEBUGFS/ports/$CASE-1/setups text step
 	target_port recv_size=256 recv_depth=4

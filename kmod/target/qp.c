@@ -116,7 +116,7 @@ unlock:
  * What a device's driver takes for a QP with its CQ, and for each request in a queue, about
  * (rxe: a quarter more for the latter, less in the receive queue).
  */
-#define RTGT_QP_BYTES		SZ_8K
+#define RTGT_QP_BYTES		SZ_16K
 #define RTGT_SEND_WQE_BYTES	512
 #define RTGT_RECV_WQE_BYTES	64
 #define RTGT_CQE_BYTES		64
