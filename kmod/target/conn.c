@@ -50,7 +50,8 @@ static void conn_enter(struct rtgt_conn *conn, enum rtgt_conn_state state)
 	WRITE_ONCE(conn->state, state);
 	if (state == RTGT_CONN_CLOSING && !conn->building)
 		queue_work(rtgt_conn_wq, &conn->close_work);
-	else if (state == RTGT_CONN_LIVE && conn->transport != RTGT_UD && conn->port->cfg.idle_ms)
+	else if (state == RTGT_CONN_LIVE && conn->transport != RTGT_UD &&
+		 conn->port->cfg.idle_ms && !conn->failing)
 		mod_timer(&conn->timer, jiffies + msecs_to_jiffies(conn->port->cfg.idle_ms));
 }
 
@@ -118,12 +119,34 @@ void rtgt_conn_close(struct rtgt_conn *conn, const char *why)
  */
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why)
 {
+	why = READ_ONCE(conn->failing) ?: why;
 	if (!conn_set_state(conn, RTGT_CONN_CLOSING))
 		return;
 	rtgt_count(conn->port->stats, RTGT_QP_ERRORS, 1);
 	if (__ratelimit(&conn->port->failures))
 		pr_info("%s: connection %u from %pISpc: closing: %s\n", conn->port->name,
 			conn->id, &conn->peer, why);
+}
+
+/**
+ * rtgt_conn_failing() - the device refuses something, and is about to move the QP to error
+ * @conn: connection
+ * @why: for the log; a constant string.  The first one is kept
+ *
+ * A device may tell before it sends the NAK, which a teardown would overtake.  So the
+ * connection goes on until the device flushes a receive or raises
+ * IB_EVENT_QP_LAST_WQE_REACHED, but for RTGT_NAK_MS at most.  Any context.
+ */
+void rtgt_conn_failing(struct rtgt_conn *conn, const char *why)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	if (conn->state != RTGT_CONN_CLOSING && !conn->failing) {
+		WRITE_ONCE(conn->failing, why);
+		mod_timer(&conn->timer, jiffies + msecs_to_jiffies(RTGT_NAK_MS));
+	}
+	spin_unlock_irqrestore(&conn->lock, flags);
 }
 
 static void conn_gone(struct rtgt_dev_user *user)
@@ -138,6 +161,9 @@ static const char *conn_timed_out(struct rtgt_conn *conn)
 	unsigned long idle = jiffies - READ_ONCE(conn->active);
 
 	lockdep_assert_held(&conn->lock);
+	/* the timer was started again, for that */
+	if (conn->failing)
+		return NULL;
 	switch (conn->state) {
 	case RTGT_CONN_CONNECTING:
 		return "not established in time";
@@ -158,8 +184,12 @@ static void conn_timer(struct timer_list *timer)
 {
 	struct rtgt_conn *conn = container_of(timer, struct rtgt_conn, timer);
 	unsigned long flags;
-	const char *why;
+	const char *why = READ_ONCE(conn->failing);
 
+	if (why) {
+		rtgt_conn_fail(conn, why);
+		return;
+	}
 	spin_lock_irqsave(&conn->lock, flags);
 	why = conn_timed_out(conn);
 	spin_unlock_irqrestore(&conn->lock, flags);
@@ -218,7 +248,7 @@ void rtgt_conn_built(struct rtgt_conn *conn)
 	conn->building = false;
 	if (conn->state == RTGT_CONN_CLOSING)
 		queue_work(rtgt_conn_wq, &conn->close_work);
-	else if (conn->state == RTGT_CONN_CONNECTING)
+	else if (conn->state == RTGT_CONN_CONNECTING && !conn->failing)
 		mod_timer(&conn->timer, jiffies + handshake);
 	spin_unlock_irq(&conn->lock);
 }

@@ -61,6 +61,9 @@ enum rtgt_conn_step {
 /* Requests of a datagram endpoint that are worked on at a time */
 #define RTGT_UD_WORKERS		16
 
+/* How long a device has to send a NAK and flush receives, once it has told of an error */
+#define RTGT_NAK_MS		100
+
 /**
  * struct rtgt_conn - a connection
  * @ref: the teardown holds one until all is released; a reader holds more
@@ -109,6 +112,8 @@ enum rtgt_conn_step {
  * @initiator_depth: READs towards the peer at a time, as the REQ has it
  * @lock: protects @state, @building, and the lists that say so
  * @state: changed by conn_set_state() only
+ * @failing: why the device is about to move the QP to error, NULL if it is not; set once,
+ *	     under @lock
  * @building: the set-up is not done with it: that queues the teardown then, under @lock
  * @setup_work: the set-up
  * @close_work: the teardown; queued under @lock
@@ -167,6 +172,7 @@ struct rtgt_conn {
 	u8 initiator_depth;
 	spinlock_t lock;	/* @state, @building, @deferred, contexts */
 	enum rtgt_conn_state state;
+	const char *failing;
 	bool building;
 	struct work_struct setup_work;
 	struct work_struct close_work;
@@ -189,6 +195,7 @@ void rtgt_conn_built(struct rtgt_conn *conn);
 void rtgt_conn_live(struct rtgt_conn *conn);
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why);
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why);
+void rtgt_conn_failing(struct rtgt_conn *conn, const char *why);
 const char *rtgt_conn_state_name(enum rtgt_conn_state state);
 
 #endif /* _RTGT_CONN_H */

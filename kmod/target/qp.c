@@ -48,9 +48,12 @@ static void qp_event(struct ib_event *ev, void *context)
 	case IB_EVENT_COMM_EST:
 		rtgt_conn_live(conn);
 		break;
-	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
+		/* rxe of 7.3 raises it before it sends the NAK */
+		rtgt_conn_failing(conn, "the device refused what the peer did");
+		break;
+	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		/* with an SRQ no receive is flushed that would tell */
 		rtgt_conn_fail(conn, "the device refused what the peer did");

@@ -17,7 +17,9 @@
  *
  * Errors.  A receive that is flushed while the connection is up means that the device
  * moved the QP to error, mostly because it refused an access of the peer: the
- * connection is closed.  A flush while it is being closed is the normal end.
+ * connection is closed.  A flush while it is being closed is the normal end.  A receive
+ * that fails for another reason comes before the NAK of it: the flush behind it, or a
+ * timer, closes the connection.
  * Nothing a peer can cause is printed here.
  *
  * Contexts of an SRQ outlive their connection: when it closes, each of them is posted
@@ -196,10 +198,12 @@ void rtgt_recv_cancel(struct rtgt_conn *conn)
 
 static void recv_failed(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, struct ib_wc *wc)
 {
-	if (wc->status == IB_WC_WR_FLUSH_ERR)
+	if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		rtgt_count(conn->port->stats, RTGT_RECV_FLUSHED, 1);
-	rtgt_conn_fail(conn, wc->status == IB_WC_WR_FLUSH_ERR ?
-		       "the device refused what the peer did" : ib_wc_status_msg(wc->status));
+		rtgt_conn_fail(conn, "the device refused what the peer did");
+	} else {
+		rtgt_conn_failing(conn, ib_wc_status_msg(wc->status));
+	}
 	rtgt_recv_drop(recv);
 }
 
