@@ -182,37 +182,39 @@ void rtgt_recv_unhold(struct rtgt_recv_ctx *recv)
 	spin_unlock_irqrestore(&pool->lock, flags);
 }
 
-/* One whose time is over, which the caller owns then; the timer is set for the next. */
-static struct rtgt_recv_ctx *pool_next_due(struct rtgt_recv_pool *pool)
+/* Move those whose time is over to @due, which the caller owns; set the timer for the next. */
+static void pool_take_due(struct rtgt_recv_pool *pool, struct list_head *due)
 {
-	struct rtgt_recv_ctx *recv, *next = NULL;
-	unsigned long flags;
+	struct rtgt_recv_ctx *recv, *tmp, *next = NULL;
+	unsigned long flags, now = jiffies;
 
 	spin_lock_irqsave(&pool->lock, flags);
-	list_for_each_entry(recv, &pool->withheld, entry)
-		if (!next || time_before(recv->due, next->due))
+	list_for_each_entry_safe(recv, tmp, &pool->withheld, entry) {
+		if (!time_before(now, recv->due)) {
+			list_move_tail(&recv->entry, due);
+			pool->nr_withheld--;
+		} else if (!next || time_before(recv->due, next->due)) {
 			next = recv;
-	if (next && time_before(jiffies, next->due)) {
+		}
+	}
+	if (next)
 		mod_timer(&pool->timer, next->due);
-		next = NULL;
-	}
-	if (next) {
-		list_del(&next->entry);
-		pool->nr_withheld--;
-	}
 	spin_unlock_irqrestore(&pool->lock, flags);
-	return next;
 }
 
 static void pool_timer(struct timer_list *timer)
 {
 	struct rtgt_recv_pool *pool = container_of(timer, struct rtgt_recv_pool, timer);
 	struct rtgt_recv_ctx *recv;
+	LIST_HEAD(due);
 
-	/* the teardown of a connection ends the timer of its own pool */
-	while ((recv = pool_next_due(pool)))
+	pool_take_due(pool, &due);
+	while ((recv = list_first_entry_or_null(&due, struct rtgt_recv_ctx, entry))) {
+		list_del(&recv->entry);
+		/* the teardown of a connection ends the timer of its own pool */
 		if (rtgt_recv_post(recv) && !pool->srq)
 			rtgt_conn_close(recv->conn, "a receive could not be posted");
+	}
 }
 
 /**
