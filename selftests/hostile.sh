@@ -79,7 +79,7 @@ overtaken() { # kernel|user
 # A peer that answers no REP and says in each REQ that it takes hours to answer holds the
 # port's connections for its handshake_ms and no longer.
 half_open() { # ATTRIBUTE...
-	target_port max_conns=16 handshake_ms=1000 "$@"
+	target_port max_conns=16 "handshake_ms=$((1000 * SLOW))" "$@"
 	has "$(probe half count=20)" sent=20
 	expect_counters conns_accepted=16
 	wait_until 10 served || fail "still connected to $PORT: $(target connections "$PORT")"
@@ -88,7 +88,7 @@ half_open() { # ATTRIBUTE...
 
 # The time is that of the handshake: a connection that is established and silent outlives it.
 established() {
-	target_port handshake_ms=1000
+	target_port "handshake_ms=$((1000 * SLOW))"
 	background holder probe hold
 	said holder ready=1
 	has "$(probe half count=2)" sent=2
