@@ -268,6 +268,12 @@ pools() {
 	refused_beyond 3
 }
 
+# Nor those of private SRQs: each connection has its own.
+pools_srq() {
+	target_port conn_memory_max=64M scope=private srq=1 recv_depth=4096 recv_size=4096
+	refused_beyond 3
+}
+
 # Likewise private regions.
 private_memory() {
 	target_port conn_memory_max=64M scope=private region mem size=20M
@@ -323,6 +329,7 @@ tcase withheld "receives that one peer has withheld are half of a shared receive
 tcase rping-uc "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud "the service rping cannot be enabled with UD" rping_transport ud
 tcase pools "the receives of all connections stay below conn_memory_max" pools
+tcase pools-srq "the receives of connections with an SRQ of their own stay below conn_memory_max" pools_srq
 tcase private-memory "the private regions of all connections stay below conn_memory_max" private_memory
 more tcase oom-pools "receives for which there is no memory are refused, and no process is killed" out_of_memory \
 	recv_depth=4096 recv_size=8192

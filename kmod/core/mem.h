@@ -47,7 +47,7 @@ struct rtgt_mem_user {
 
 /**
  * struct rtgt_mem - memory that can be exposed
- * @ref: each domain that maps it, each debugfs file, the port
+ * @ref: each domain that maps it, the port
  * @lock: protects @users
  * @users: DMA mappings: struct rtgt_mem_user
  * @size: bytes

@@ -128,20 +128,22 @@ unlock:
  * rtgt_qp_needs() - the memory that the queues and receives of a connection will take
  * @conn: not built yet
  *
- * Receives in an SRQ are the domain's.
+ * Receives in an SRQ that connections share are the domain's.
  *
  * Return: bytes.
  */
 u64 rtgt_qp_needs(const struct rtgt_conn *conn)
 {
-	u64 depth = conn->recv_depth, nr_sends = rtgt_sends_of(depth, conn->port->cfg.srq);
+	const struct rtgt_port_cfg *cfg = &conn->port->cfg;
+	bool srq = cfg->srq && conn->transport != RTGT_UD;
+	u64 depth = conn->recv_depth, nr_sends = rtgt_sends_of(depth, srq);
 	u64 nr_rws = conn->port->cfg.service->rws, wrs = nr_sends + nr_rws;
 	u64 bytes = sizeof(*conn) + nr_rws * sizeof(struct rtgt_rw_ctx) +
 		    nr_sends * (sizeof(struct rtgt_send_ctx) + rtgt_buf_needs(conn->recv_size));
 
 	bytes += RTGT_QP_BYTES + wrs * RTGT_SEND_WQE_BYTES + (depth + wrs) * RTGT_CQE_BYTES;
 
-	if (conn->port->cfg.srq)
+	if (srq && !cfg->private)
 		return bytes;
 	return bytes + depth * RTGT_RECV_WQE_BYTES + rtgt_recv_pool_needs(depth, conn->recv_size);
 }

@@ -5,7 +5,7 @@
  *
  *   REQ arrives   rtgt_conn_request(), in the CM's handler, validates it, has the port
  *                 admit the connection and queues the set-up.  The handler allocates
- *                 nothing but the connection's structure and waits for nothing
+ *                 nothing that grows with the request and waits for nothing
  *   set-up        conn_setup(), in a worker, becomes a user of the device, builds
  *                 domain, CQ, QP and receives, and accepts
  *   RTU arrives   CONNECTING -> LIVE.  A peer that got the REP and sends nothing has
