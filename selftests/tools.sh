@@ -31,6 +31,18 @@ made_by_hand() {
 	target test ! -e "$CONFIGFS/ports/$PORT"
 }
 
+# The value that each has already, so that the tool must know the key and nothing else.
+every_key() {
+	local key keys=()
+	tool_port
+	for key in $(target ls "$CONFIGFS/ports/$PORT"); do
+		[[ $key != @(enable|state|regions|revoke) ]] || continue
+		on_target rtgt port set "$PORT" "$key" "$(target cat "$CONFIGFS/ports/$PORT/$key")"
+		keys+=("$key")
+	done
+	has "${keys[*]}" addr backlog conn_memory_max withhold_max
+}
+
 shown_as_json() {
 	local json
 	tool_port
@@ -170,6 +182,7 @@ tcase examples "the example client works against the example server" examples
 
 tier fast
 tcase smoke "the module is loaded, does all operations of the device, is unloaded" smoke
+tcase every-key "rtgt port set takes every attribute that configfs has" every_key
 tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
 tcase ping-debug "rtgt ping -d tells of QP, MR, SGE, WR and WC" ping_debug
