@@ -64,7 +64,7 @@ static int run_operations(struct rtgt_run *run)
 
 	run->total = run->cfg.duration_ms ? S32_MAX : run->cfg.warmup + run->cfg.iters;
 	run->sample = kvcalloc(run->cfg.iters, sizeof(*run->sample), GFP_KERNEL);
-	ret = run->sample ? rtgt_ini_reqs_create(run) : -ENOMEM;
+	ret = run->sample ? rtgt_ini_reqs_create(run, rtgt_ini_req_init) : -ENOMEM;
 	if (ret)
 		return rtgt_run_fail(run, ret, "no memory for %u operations of %u bytes: %d",
 				     run->cfg.depth, run->cfg.size, ret);

@@ -19,7 +19,6 @@
  * outstanding ones complete when the QP is drained.
  */
 #include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 
@@ -28,39 +27,6 @@
 #include "initiator/request.h"
 #include "initiator/run.h"
 #include "proto/proto.h"
-
-/**
- * rtgt_op_is_atomic() - is an operation an atomic one, of eight bytes?
- * @op: operation
- *
- * Return: true if so.
- */
-bool rtgt_op_is_atomic(enum rtgt_ini_op op)
-{
-	return op == RTGT_INI_CAS || op == RTGT_INI_FAA;
-}
-
-/**
- * rtgt_op_is_answered() - does a reply of the target complete an operation?
- * @op: operation
- *
- * Return: true if so, false if the completion of the work request does.
- */
-bool rtgt_op_is_answered(enum rtgt_ini_op op)
-{
-	return op == RTGT_INI_SEND || op == RTGT_INI_WRITE_IMM;
-}
-
-/**
- * rtgt_ini_req_number() - return the number of a request in its run
- * @req: request
- *
- * Return: counted from 0.
- */
-u32 rtgt_ini_req_number(const struct rtgt_ini_req *req)
-{
-	return req - req->run->reqs;
-}
 
 /* -------------------------------------------------------------- outstanding */
 
@@ -77,49 +43,6 @@ static void run_fail(struct rtgt_run *run, int why)
 {
 	if (!cmpxchg(&run->failed, 0, why))
 		wake_up(&run->ini->wake);
-}
-
-/**
- * rtgt_run_region_len() - return how many bytes of the target's region can be used
- * @run: connected; the target has the region
- *
- * Return: bytes; if the target did not send its length, what the attributes need.
- */
-u64 rtgt_run_region_len(const struct rtgt_run *run)
-{
-	const struct rtgt_ini_cfg *cfg = &run->cfg;
-
-	return rtgt_region_len(&run->peer.region[cfg->region],
-			       cfg->offset + (cfg->span ?: cfg->size));
-}
-
-/**
- * rtgt_run_places() - return how many operations the span has space for
- * @run: connected; offset and span are inside the region
- *
- * Return: how many times the size fits into the span.
- */
-u64 rtgt_run_places(const struct rtgt_run *run)
-{
-	const struct rtgt_ini_cfg *cfg = &run->cfg;
-
-	return div_u64(cfg->span ?: rtgt_run_region_len(run) - cfg->offset, cfg->size);
-}
-
-/**
- * rtgt_ini_req_offset() - return the offset of a request's operation
- * @req: request
- *
- * Return: bytes from the start of the region.
- */
-u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req)
-{
-	const struct rtgt_run *run = req->run;
-	u64 place = run->cfg.walk ? req->index : rtgt_ini_req_number(req);
-	u64 nth;
-
-	div64_u64_rem(place, rtgt_run_places(run), &nth);
-	return run->cfg.offset + nth * run->cfg.size;
 }
 
 /**

@@ -78,22 +78,22 @@ struct rtgt_ini_req {
 };
 
 /* request.c */
-bool rtgt_op_is_atomic(enum rtgt_ini_op op);
-bool rtgt_op_is_answered(enum rtgt_ini_op op);
-u32 rtgt_ini_req_number(const struct rtgt_ini_req *req);
-u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req);
 int rtgt_ini_req_post_recv(struct rtgt_ini_req *req, struct ib_cqe *cqe);
 void rtgt_ini_req_init(struct rtgt_ini_req *req);
 void rtgt_ini_reqs_start(struct rtgt_run *run);
-u64 rtgt_run_region_len(const struct rtgt_run *run);
-u64 rtgt_run_places(const struct rtgt_run *run);
 
 /* request_make.c */
+bool rtgt_op_is_atomic(enum rtgt_ini_op op);
+bool rtgt_op_is_answered(enum rtgt_ini_op op);
+u64 rtgt_run_region_len(const struct rtgt_run *run);
+u64 rtgt_run_places(const struct rtgt_run *run);
+u32 rtgt_ini_req_number(const struct rtgt_ini_req *req);
+u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req);
 u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg);
 void rtgt_ini_req_sync_for_cpu(struct rtgt_ini_req *req);
 void rtgt_ini_req_sync_for_device(struct rtgt_ini_req *req);
 void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len);
-int rtgt_ini_reqs_create(struct rtgt_run *run);
+int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req *req));
 void rtgt_ini_reqs_destroy(struct rtgt_run *run);
 
 #endif /* _RTGT_INI_REQUEST_H */

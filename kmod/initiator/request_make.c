@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the requests of a run need, made before the first operation and freed after the
- * last one: work requests, messages, and the local memory of one-sided operations.
+ * last one: work requests, messages, and the local memory of one-sided operations.  And
+ * what follows from the attributes alone: where in the region each operation goes.
  *
  * All requests use the same local memory, unless each operation is verified: then each
  * request has its own.
  */
+#include <linux/math64.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -17,6 +19,82 @@
 
 /* enough for each reply but an echo, and for a CHECKSUM request */
 #define REQ_MSG_SIZE		64
+
+/**
+ * rtgt_op_is_atomic() - is an operation an atomic one, of eight bytes?
+ * @op: operation
+ *
+ * Return: true if so.
+ */
+bool rtgt_op_is_atomic(enum rtgt_ini_op op)
+{
+	return op == RTGT_INI_CAS || op == RTGT_INI_FAA;
+}
+
+/**
+ * rtgt_op_is_answered() - does a reply of the target complete an operation?
+ * @op: operation
+ *
+ * Return: true if so, false if the completion of the work request does.
+ */
+bool rtgt_op_is_answered(enum rtgt_ini_op op)
+{
+	return op == RTGT_INI_SEND || op == RTGT_INI_WRITE_IMM;
+}
+
+/**
+ * rtgt_ini_req_number() - return the number of a request in its run
+ * @req: request
+ *
+ * Return: counted from 0.
+ */
+u32 rtgt_ini_req_number(const struct rtgt_ini_req *req)
+{
+	return req - req->run->reqs;
+}
+
+/**
+ * rtgt_run_region_len() - return how many bytes of the target's region can be used
+ * @run: connected; the target has the region
+ *
+ * Return: bytes; if the target did not send its length, what the attributes need.
+ */
+u64 rtgt_run_region_len(const struct rtgt_run *run)
+{
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
+
+	return rtgt_region_len(&run->peer.region[cfg->region],
+			       cfg->offset + (cfg->span ?: cfg->size));
+}
+
+/**
+ * rtgt_run_places() - return how many operations the span has space for
+ * @run: connected; offset and span are inside the region
+ *
+ * Return: how many times the size fits into the span.
+ */
+u64 rtgt_run_places(const struct rtgt_run *run)
+{
+	const struct rtgt_ini_cfg *cfg = &run->cfg;
+
+	return div_u64(cfg->span ?: rtgt_run_region_len(run) - cfg->offset, cfg->size);
+}
+
+/**
+ * rtgt_ini_req_offset() - return the offset of a request's operation
+ * @req: request
+ *
+ * Return: bytes from the start of the region.
+ */
+u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req)
+{
+	const struct rtgt_run *run = req->run;
+	u64 place = run->cfg.walk ? req->index : rtgt_ini_req_number(req);
+	u64 nth;
+
+	div64_u64_rem(place, rtgt_run_places(run), &nth);
+	return run->cfg.offset + nth * run->cfg.size;
+}
 
 static u32 req_rx_size(const struct rtgt_ini_cfg *cfg)
 {
@@ -254,12 +332,13 @@ u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg)
 /**
  * rtgt_ini_reqs_create() - make the requests of a run
  * @run: connected
+ * @init: sets the handlers of a request's completions
  *
  * There is one request more than the depth, for rtgt_run_verify().  May sleep.
  *
  * Return: 0 or a negative errno; the caller calls rtgt_ini_reqs_destroy() in both cases.
  */
-int rtgt_ini_reqs_create(struct rtgt_run *run)
+int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req *req))
 {
 	u32 nr = run->cfg.depth + 1, i;
 	int ret = 0;
@@ -271,7 +350,7 @@ int rtgt_ini_reqs_create(struct rtgt_run *run)
 		struct rtgt_ini_req *req = &run->reqs[i];
 
 		req->run = run;
-		rtgt_ini_req_init(req);
+		init(req);
 		ret = req_create_msgs(req);
 		if (ret || i == run->cfg.depth)
 			break;
