@@ -5,11 +5,10 @@
  *
  * Why it exists.  The capability travels in the CM REP, so its rkey must be
  * valid before the REP leaves.  A fast registration (IB_WR_REG_MR) is posted to
- * a QP in RTS, but the connection's own QP gets there in the very call that
- * sends the REP.  Keys belong to the protection domain, not to the QP that
- * registered them: so a second QP of the same PD, ready long before, can make
- * them valid, and a port whose connections share a PD registers once for all of
- * them.
+ * a QP in RTS, and there is none before the first connection; a UD QP cannot post
+ * one at all.  Keys belong to the protection domain, not to the QP that registered
+ * them: so a second QP of the same PD, ready long before, can make them valid, and
+ * a port whose connections share a PD registers once for all of them.
  *
  * The QP carries no packet: what is posted here is local.  It is addressed to
  * the device's own first GID only because RTR asks for an address.
