@@ -6,7 +6,7 @@
 # No case judges a speed: what is told is that all messages arrived, that the bytes
 # were compared and that the document says what its schema promises.
 #
-# weight 4
+# weight 3
 
 . "${0%/*}/lib.sh"
 

@@ -389,7 +389,7 @@ more tcase busy-attributes "every attribute refuses with EBUSY while the port is
 tcase busy-directories "no region comes or goes and no port goes while it is enabled" busy_directories
 tcase directories "a directory can be made only where one belongs, and not twice" impossible_directories
 tcase odd-names "a name may hold anything a file's may" odd_names
-tcase nonsense "no attribute takes nonsense, alone or behind its value, and each keeps the value it had" nonsense
+more tcase nonsense "no attribute takes nonsense, alone or behind its value, and each keeps the value it had" nonsense
 tcase revoke-shared "revoke refuses what is neither all nor a number, and one connection of a shared port" revocations shared
 tcase revoke-private "revoke refuses what is neither all nor a number, and a connection there is not" revocations private
 tcase enable-without-region "a port without a region cannot be enabled, and the log says why" enable_without_region

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # cost.sh: rtgt cost, and what the target tells of its own part (debugfs setups).
+#
+# weight 1.4
 
 . "${0%/*}/lib.sh"
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # observe.sh: what can be seen of the target from outside it.
+#
+# weight 1.8
 
 . "${0%/*}/lib.sh"
 

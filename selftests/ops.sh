@@ -9,6 +9,8 @@
 # Then with "rtgt ping", which is what people run and which verifies by itself.
 #
 # Sizes around the path MTU are where a message becomes two packets.
+#
+# weight 2
 
 . "${0%/*}/lib.sh"
 

@@ -10,7 +10,7 @@
 # has in debugfs lies in the server's state directory, the memory itself included.  That
 # nothing of it is left is looked at after each case, as ever.
 #
-# weight 2.5
+# weight 2
 
 . "${0%/*}/lib.sh"
 

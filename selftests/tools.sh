@@ -3,7 +3,7 @@
 #
 # tools.sh: the rtgt command and the examples, as a person uses them.
 #
-# weight 2
+# weight 1.6
 
 . "${0%/*}/lib.sh"
 
