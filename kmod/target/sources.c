@@ -30,6 +30,7 @@
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_addr.h>
@@ -59,18 +60,20 @@ struct source {
  * @lock: protects all of it
  * @resolving: unknown sources that are being resolved
  * @next: the entry of a full set that the next known source takes
+ * @seed: of the hash, so that nobody can choose sources that meet in one set
  * @set: the sources, by the hash of their address
  */
 struct rtgt_sources {
 	spinlock_t lock;	/* all of it */
 	unsigned int resolving;
 	unsigned int next;
+	u32 seed;
 	struct source set[SOURCE_SETS][SOURCE_WAYS];
 };
 
 static struct source *source_set(struct rtgt_sources *sources, const union ib_gid *gid)
 {
-	return sources->set[jhash(gid, sizeof(*gid), 0) % SOURCE_SETS];
+	return sources->set[jhash(gid, sizeof(*gid), sources->seed) % SOURCE_SETS];
 }
 
 static struct source *source_find(struct rtgt_sources *sources, const union ib_gid *gid)
@@ -125,8 +128,10 @@ struct rtgt_sources *rtgt_sources_create(void)
 {
 	struct rtgt_sources *sources = kvzalloc(sizeof(*sources), GFP_KERNEL);
 
-	if (sources)
-		spin_lock_init(&sources->lock);
+	if (!sources)
+		return NULL;
+	spin_lock_init(&sources->lock);
+	sources->seed = get_random_u32();
 	return sources;
 }
 
