@@ -98,8 +98,8 @@ crowd_is_logged() {
 # The log says what an administrator did; what peers do is told as well, but not
 # more often than the kernel's rate limit lets it.
 # Each of the two lines a connection may log comes ten times in 5 s at most, and the
-# log's own clock tells: on a slow kernel clients come too slowly to be limited.  The cases
-# before may have used the limit up, so they come until some of them are told.
+# log's own clock tells: on a slow kernel clients come too slowly to be limited.  Earlier
+# cases may have used the limit up, so clients connect until the log has a line of one.
 log_lines() {
 	local line most
 	target_port
