@@ -474,7 +474,7 @@ more tcase extents-ping "operations across extents are verified at both ends" ex
 more tcase extents-private "private copies have extents of their own, gone with them" extents_private
 tcase extent-invalidated "a client kills one extent's key: a new one takes its place, the others stay" extent_invalidated
 limit 60
-tcase many-invalidated "an rkey of 16384 is invalidated: the target finds it among them" invalidated_of_many
+more tcase many-invalidated "an rkey of 16384 is invalidated: the target finds it among them" invalidated_of_many
 limit 30
 tcase invalidated-elsewhere "a region whose rkey a client of another port invalidates gets a new one" invalidated_from_elsewhere
 tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
