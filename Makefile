@@ -5,7 +5,7 @@
 # of what.
 
 # What the scripts take from the environment is said in vm/lib.sh; nothing of make's own
-export KERNEL T V LOCAL WALL
+export KERNEL CLIENT_KERNEL MODULES SOURCE PATCH DEBUG MATRIX T V LOCAL WALL
 unexport MAKEFLAGS MFLAGS MAKEFILES MAKELEVEL
 .NOTPARALLEL:
 
@@ -38,11 +38,21 @@ help:
 #: make build        what the guests need, and build/bin/rtgt, the tool for this machine
 #: make install      the tool and its manual pages, built here from the libraries of this
 #:                   machine; PREFIX=/usr/local
+#: make kernel-config  adds to the .config of KERNEL=/path what rtgt needs; DEBUG=1: also
+#:                   sanitizers, lockdep and the like
+#: make kernel       builds KERNEL=/path, with a compiler of the lab and ccache
+#: make source       copies what MODULES= can build of KERNEL's source into SOURCE=/path
+#: make matrix       core cases on 6.1, 6.12, newest, debug, the variants and mixed pairs:
+#:                   one table; MATRIX="6.1 /path/to/linux": on these
 #: make clean        removes build/
 #: make distclean    removes the cache as well
 #:   KERNEL=6.12     the guests' kernel: 6.1, 6.12; newest, the newest Debian has for its
 #:                   stable release; debug, 6.12 with KASAN, lockdep, kmemleak (built at
-#:                   first, in 15 minutes, and eight times slower)
+#:                   first, in 15 minutes, and eight times slower); kcsan and swiotlb,
+#:                   likewise; or a path: your own tree (Documentation/your-kernel.rst)
+#:   CLIENT_KERNEL=  another one for the client of two guests
+#:   MODULES=drivers/infiniband/sw/rxe  with these directories of its source built anew,
+#:                   which is quick; SOURCE=/path takes them from there, PATCH=FILE patches
 #:   V=1             shows the output of long steps
 demo: build
 	@vm/demo
@@ -98,6 +108,18 @@ build:
 install:
 	@$(MAKE) --no-print-directory -C user install
 
+kernel-config:
+	@vm/kernel config
+
+kernel:
+	@vm/kernel build
+
+source:
+	@$(if $(SOURCE),mkdir -p "$(SOURCE)" &&) vm/kernel source
+
+matrix:
+	@vm/matrix
+
 clean:
 	rm -rf build
 
@@ -105,4 +127,4 @@ distclean: clean
 	@vm/root forget
 
 .PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell lint features \
-	capture wireshark report-check report-picture fuzz build install clean distclean
+	capture wireshark report-check report-picture fuzz build kernel-config kernel source matrix install clean distclean

@@ -1,36 +1,65 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What runs in guests, built inside the build root (vm/build enters it) with
-# the products and their dependencies in one place.  Everything is in the
-# payload in the end; a change of the build root builds all anew.
+# What runs in guests, built inside build roots (vm/build enters them) with the products and
+# their dependencies in one place.  Everything is in the payload in the end.
+#
+#   programs   the tools, the tests and the agent, by the default kernel's root, whatever
+#              kernel they will run on
+#   guest      the kernel's part, in the root of the kernel: rtgt.ko, what a guest boots
+#              from, and the payload.  Changes of the root build that anew
 
-K := build/$(RTGT_KREL)
+K := build/$(RTGT_KNAME)
 root := $(K)/root-of-build
-release := build/release-of-build
+programs-root := build/root-of-programs
 
 # A file of the tree, but not what editors and in-place builds leave there
 files = $(shell find $(1) -type f ! -name '.*' ! -name '*~' ! -name '*.o' ! -name '*.ko' \
 	! -name '*.mod' ! -name '*.mod.c' ! -name Module.symvers ! -name modules.order)
 
-$(K)/payload.erofs: $(K)/boot/initrd $(K)/kmod/rtgt.ko build/user/.built build/bin/.built build/selftests/.built \
-		vm/payload vm/guest-setup
+# Writes what a command prints to a file, if it is not there already
+changed = mkdir -p $(@D); $(1) >$@.new || exit; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+guest: $(K)/payload.erofs $(K)/boot/kernel $(K)/boot/modules.erofs
+
+programs: build/agent build/user/.built build/bin/.built build/selftests/.built
+
+$(K)/payload.erofs: $(K)/kmod/rtgt.ko build/agent build/user/.built build/selftests/.built vm/payload vm/guest-setup
 	vm/payload $(K)
 
-$(K)/boot/initrd: vm/mkboot vm/guest-init $(wildcard vm/agent/*) $(root)
-	vm/mkboot $(K)/boot
-
-# Copied, so that the tree stays clean and each kernel has its own objects
-$(K)/kmod/rtgt.ko: $(call files,kmod) $(root)
+$(K)/boot/kernel: vm/mkboot $(RTGT_KIMAGE) $(root)
 	mkdir -p $(@D)
-	rsync -a --delete --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' --exclude='.*' \
-		--exclude=Module.symvers --exclude=modules.order kmod/ $(@D)/
-	$(MAKE) -C $(RTGT_KDIR) M=$(CURDIR)/$(@D) modules
-	touch $@
+	vm/mkboot $(RTGT_KIMAGE) $@
 
-# Objects of one Debian release do not always link with the libraries of another
-build/user/.built: $(call files,user) $(call files,kmod/include) $(call files,kmod/proto) \
-		$(release)
-	if [ $(release) -nt $@ ]; then rm -rf $(@D); fi
+$(K)/boot/modules.erofs: $(K)/modules.list vm/mkmodules vm/guest-init
+	mkdir -p $(@D)
+	vm/mkmodules make $(@D)
+
+# A tree's modules, and those that were built by themselves, change when their makers like
+$(K)/modules.list: FORCE $(root) $(if $(RTGT_KTREE),$(K)/tree/.made) $(if $(MODULES),$(K)/edit/list)
+	$(if $(MODULES),,rm -f $(K)/edit/list)
+	@$(call changed,vm/mkmodules list $(K)/boot)
+
+$(K)/tree/.made: FORCE
+	@mkdir -p $(K)
+	@vm/kernel-make links $(RTGT_KTREE) $(K)/tree
+
+$(K)/edit/list: FORCE
+	+@vm/rebuild $(K)/edit
+
+# Copied, so that the source stays clean and each kernel has its own objects.  What changed
+# in a tree, or in headers of modules built by themselves, Kbuild knows better.
+$(K)/kmod/rtgt.ko: $(call files,kmod) $(root) $(if $(RTGT_KTREE),FORCE)
+	@mkdir -p $(@D)
+	@rsync -a --delete --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' --exclude='.*' \
+		--exclude=Module.symvers --exclude=modules.order kmod/ $(@D)/
+	@$(MAKE) --no-print-directory -C $(RTGT_KDIR) M=$(CURDIR)/$(@D) modules
+	@$(if $(RTGT_KTREE),:,touch $@)
+
+build/agent: $(wildcard vm/agent/*) $(programs-root)
+	gcc -O2 -Wall -Wextra -static -o $@.new vm/agent/*.c
+	mv $@.new $@
+
+build/user/.built: $(call files,user) $(call files,kmod/include) $(call files,kmod/proto) $(programs-root)
 	$(MAKE) -C user O=$(CURDIR)/build/user all static
 	touch $@
 
@@ -45,21 +74,18 @@ build/bin/.built: build/user/.built
 
 build/selftests/.built: $(call files,selftests) $(call files,user/lib) $(call files,user/packet) \
 		$(call files,user/schema) $(call files,kmod/include) \
-		$(call files,kmod/proto) $(root)
+		$(call files,kmod/proto) $(programs-root)
 	rm -rf $(@D)
 	$(MAKE) -C selftests tree KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
 		OUTPUT=$(CURDIR)/build/selftests-obj DEST=$(CURDIR)/$(@D)
 	touch $@
 
-# Changes when the build root does
+# The kernel's root, with the directories of the tree or variant
 $(root): FORCE
-	mkdir -p $(@D)
-	echo $(RTGT_ROOT) | cmp -s - $@ || echo $(RTGT_ROOT) >$@
+	@$(call changed,echo $(RTGT_ROOT) $(RTGT_KDIR))
 
-$(release): FORCE
-	mkdir -p $(@D)
-	sed -n 's/^VERSION_CODENAME=//p' /etc/os-release | cmp -s - $@ || \
-		sed -n 's/^VERSION_CODENAME=//p' /etc/os-release >$@
+$(programs-root): FORCE
+	@$(call changed,echo $(RTGT_ROOT))
 
-.PHONY: FORCE
+.PHONY: FORCE guest programs
 .DELETE_ON_ERROR:

@@ -17,8 +17,9 @@
 # which the next one removes: its lock is free.  The guests themselves die with
 # the shell that started them.
 #
-# A guest's memory and slowness are those of its kernel (vm/kernels): LAB_MEM,
-# LAB_SLOW, of which the latter multiplies all limits in time, outside and inside.
+# All guests have KERNEL, but with CLIENT_KERNEL the guest "client" has that one.  A guest's
+# memory and slowness are those of its kernel (vm/kernels); LAB_SLOW, the slowest's,
+# multiplies all limits in time, outside and inside.
 #
 # A guest is unwell when QEMU ends before it is told to, when the agent does not
 # answer in time, or when the console holds one of LAB_SPLAT.  A guest that does
@@ -28,7 +29,10 @@ LAB_SPLAT='Oops|BUG:|Kernel panic|general protection fault|WARNING:|non-static k
 # shellcheck source=vm/kernels
 . "$RTGT_TOP/vm/kernels"
 LAB_GUEST=$(kernel_guest "$KERNEL") || exit
-read -r LAB_MEM LAB_SLOW <<<"$LAB_GUEST"
+LAB_CLIENT=$(kernel_guest "${CLIENT_KERNEL:-$KERNEL}") || exit
+read -r _ LAB_SLOW _ <<<"$LAB_GUEST"
+read -r _ LAB_CLIENT_SLOW _ <<<"$LAB_CLIENT"
+((LAB_CLIENT_SLOW <= LAB_SLOW)) || LAB_SLOW=$LAB_CLIENT_SLOW
 LAB_BOOT_SECS=${LAB_BOOT_SECS:-$((60 * LAB_SLOW))}
 
 lab_sweep() {
@@ -51,8 +55,23 @@ lab_sweep_out() {
 	done
 }
 
+# lab_built KERNEL: where what was built for it is, and its release
+lab_built() {
+	local release
+
+	release=$(KERNEL=$1 "$RTGT_TOP/vm/root" release) || exit
+	[[ -s $RTGT_OUT/${release#* }/payload.erofs ]] ||
+		die "nothing is built for kernel ${release% *}: make build KERNEL=$1"
+	echo "$RTGT_OUT/${release#* } ${release% *}"
+}
+
+# lab_payload NAME: a build may replace it while the guests run
+lab_payload() {
+	ln "$2/payload.erofs" "$LAB_OUT/$1" 2>/dev/null || cp "$2/payload.erofs" "$LAB_OUT/$1"
+}
+
 lab_open() {
-	local base=${XDG_RUNTIME_DIR:-/tmp}
+	local built base=${XDG_RUNTIME_DIR:-/tmp}
 
 	# virtual time is slow, and with it the beat of a guest's agent
 	AGENT_SILENCE=$((30 * LAB_SLOW))
@@ -60,9 +79,13 @@ lab_open() {
 	export AGENT_SILENCE
 	LAB_KEEP=$1
 	LAB_OUT=$1.$$
-	LAB_RELEASE=$("$RTGT_TOP/vm/root" release) || exit
-	LAB_BOOT=$RTGT_OUT/$LAB_RELEASE/boot
-	LAB_AGENT=$LAB_BOOT/agent
+	built=$(lab_built "$KERNEL") || exit
+	LAB_BUILT=${built% *} LAB_RELEASE=${built##* } LAB_CLIENT_BUILT=${built% *}
+	if [[ ${CLIENT_KERNEL:-} ]]; then
+		built=$(lab_built "$CLIENT_KERNEL") || exit
+		LAB_CLIENT_BUILT=${built% *} LAB_RELEASE+=", client ${built##* }"
+	fi
+	LAB_AGENT=$RTGT_OUT/agent
 	declare -gA LAB_PID=()
 	[[ -w $base && ${#base} -le 60 ]] || base=/tmp
 	lab_sweep "$base"
@@ -77,11 +100,8 @@ lab_open() {
 	LAB_ROOT=$("$RTGT_TOP/vm/root" guest) || exit
 	# Looked at: what runs from here on need not look again
 	export RTGT_WHOLE=checked
-	[[ -s $LAB_BOOT/../payload.erofs ]] || die "nothing is built for kernel $LAB_RELEASE: make build KERNEL=$KERNEL"
-	LAB_ACCEL=$("$RTGT_TOP/vm/accel" "$LAB_BOOT/kernel") || exit
-	# A build may replace it while the guests run
-	ln "$LAB_BOOT/../payload.erofs" "$LAB_OUT/payload" 2>/dev/null ||
-		cp "$LAB_BOOT/../payload.erofs" "$LAB_OUT/payload" || exit
+	LAB_ACCEL=$("$RTGT_TOP/vm/accel" "$LAB_BUILT/boot/kernel") || exit
+	lab_payload payload "$LAB_BUILT" && lab_payload payload.client "$LAB_CLIENT_BUILT" || exit
 }
 
 lab_close() {
@@ -97,7 +117,7 @@ lab_close() {
 	done
 	LAB_PID=()
 	CALM_PID=
-	rm -rf "$LAB_RUN" "$LAB_OUT/payload"
+	rm -rf "$LAB_RUN" "$LAB_OUT"/payload*
 	if [[ -d $LAB_OUT ]]; then
 		rm -rf "$LAB_KEEP"
 		mv "$LAB_OUT" "$LAB_KEEP"
@@ -112,9 +132,14 @@ lab_q() {
 
 # lab_start NAME TIER QEMU-ARGS...: starts a guest and does not wait for it.
 lab_start() {
-	local name=$1 tier=$2 i args words
+	local name=$1 tier=$2 i args words memory more built=$LAB_BUILT payload=$LAB_OUT/payload
 
 	shift 2
+	read -r memory _ more <<<"$LAB_GUEST"
+	if [[ $name == client ]]; then
+		read -r memory _ more <<<"$LAB_CLIENT"
+		built=$LAB_CLIENT_BUILT payload=$LAB_OUT/payload.client
+	fi
 	words=(
 		console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 oops=panic unknown_nmi_panic
 		hung_task_panic=1 "sysctl.kernel.hung_task_timeout_secs=$((30 * LAB_SLOW))"
@@ -153,16 +178,18 @@ lab_start() {
 		# of real time, which on a machine under load it may not.
 		words+=(no_timer_check)
 	fi
+	# shellcheck disable=SC2206 # none or more words
+	words+=($more)
 	mkfifo "$LAB_RUN/$name.monitor.in" "$LAB_RUN/$name.monitor.out"
 	args+=(
 		-name "rtgt-$name" -nodefaults -no-user-config -display none -no-reboot
-		-machine pc -smp 1 -m "$LAB_MEM"
-		-kernel "$LAB_BOOT/kernel" -initrd "$LAB_BOOT/initrd" -append "${words[*]}"
+		-machine pc -smp 1 -m "$memory"
+		-kernel "$built/boot/kernel" -initrd "$built/boot/initrd" -append "${words[*]}"
 		-drive "if=none,id=root,format=raw,readonly=on,file=$(lab_q "$LAB_ROOT")"
 		-device "virtio-blk-pci,drive=root"
-		-drive "if=none,id=mods,format=raw,readonly=on,file=$(lab_q "$LAB_BOOT/modules.erofs")"
+		-drive "if=none,id=mods,format=raw,readonly=on,file=$(lab_q "$built/boot/modules.erofs")"
 		-device "virtio-blk-pci,drive=mods"
-		-drive "if=none,id=payload,format=raw,readonly=on,file=$(lab_q "$LAB_OUT/payload")"
+		-drive "if=none,id=payload,format=raw,readonly=on,file=$(lab_q "$payload")"
 		-device "virtio-blk-pci,drive=payload"
 		-chardev "file,id=console,path=$(lab_q "$LAB_OUT/$name.console")" -serial chardev:console
 		-chardev "pipe,id=monitor,path=$(lab_q "$LAB_RUN/$name.monitor")" -mon chardev=monitor

@@ -15,7 +15,7 @@
 # without sbin) decides nothing.  Documentation/vm.rst has the same list; vm/root passes
 # fewer of them into a root, and none reaches a guest.
 RTGT_PASSED=(
-	KERNEL T V LOCAL WALL RUNS FUZZ_RUNS KDIR LAB_BOOT_SECS DEBIAN_MIRROR CI
+	KERNEL CLIENT_KERNEL MODULES PATCH SOURCE DEBUG MATRIX T V LOCAL WALL RUNS FUZZ_RUNS KDIR LAB_BOOT_SECS DEBIAN_MIRROR CI
 	http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
 	TERM COLUMNS LINES DISPLAY WAYLAND_DISPLAY XAUTHORITY
 	HOME TMPDIR XDG_CACHE_HOME XDG_RUNTIME_DIR
@@ -50,6 +50,18 @@ RTGT_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/rtgt
 [[ -w $RTGT_CACHE ]] || mkdir -p "$RTGT_CACHE" 2>/dev/null || RTGT_CACHE=$RTGT_OUT/cache
 KERNEL=${KERNEL:-6.12}
 
+# absolute VARIABLE...: of those that hold a path, the one without links, which is the same
+# in a root (vm/root) and here
+rtgt_absolute() {
+	local name path
+
+	for name; do
+		[[ ${!name:-} == */* ]] || continue
+		path=$(cd "${!name/#\~\//$HOME/}" 2>/dev/null && pwd -P) || die "$name=${!name}: there is no such directory"
+		printf -v "$name" %s "$path"
+	done
+}
+
 say() {
 	printf 'rtgt: %s\n' "$*" >&2
 }
@@ -58,6 +70,8 @@ die() {
 	say "$@"
 	exit 1
 }
+
+rtgt_absolute KERNEL CLIENT_KERNEL SOURCE
 
 # Seconds since $1 (an EPOCHREALTIME) with one decimal.
 since() {
