@@ -25,7 +25,7 @@
 # answer in time, or when the console holds one of LAB_SPLAT.  A guest that does
 # not answer gets an NMI, on which its kernel says where it hangs and panics.
 
-LAB_SPLAT='Oops|BUG:|Kernel panic|general protection fault|WARNING:|non-static key|KASAN|UBSAN|blocked for more than|self-detected stall|soft lockup|hard LOCKUP|refcount_t:|list_(add|del) corruption'
+LAB_SPLAT='Oops|BUG: ([^K]|K[^C])|Kernel panic|general protection fault|WARNING:|non-static key|KASAN|UBSAN|blocked for more than|self-detected stall|soft lockup|hard LOCKUP|refcount_t:|list_(add|del) corruption'
 # shellcheck source=vm/kernels
 . "$RTGT_TOP/vm/kernels"
 LAB_GUEST=$(kernel_guest "$KERNEL") || exit
