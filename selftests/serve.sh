@@ -172,9 +172,9 @@ sick_client() {
 	finish sick
 }
 
-# More clients than there are slots (2 * recv_depth + 8) have had one: those that broke in
-# a receive, and those that took their answer and now say nothing.
-srq_slots() {
+# More clients than there are receive contexts (2 * recv_depth + 8) have used one: clients
+# whose receive failed, and clients that got their reply and now send nothing.
+srq_contexts() {
 	target_port srq=1 recv_depth=2 withhold_max=2 recv_size=256
 	tolerate_log "non-flush error status"
 	background silent probe hold count=16
@@ -282,7 +282,7 @@ tcase printed "counters are printed on SIGUSR1 and at the end, connections with 
 tcase poll "with --poll it serves as well" polled
 tcase windows "with --windows a client can kill its keys and have new ones" windows
 more tcase sick "a client that takes no answers does not keep the others" sick_client
-more tcase srq-slots "with srq nobody keeps a receive from the others: who broke, who is silent" srq_slots
+more tcase srq-contexts "with srq, clients that failed or send nothing keep no receive context" srq_contexts
 more tcase long-checksum "others are served while a long checksum is made" long_checksum
 more tcase refused-words "what is wrong on the command line is told, with what is taken" refused_words
 tcase cannot "where it cannot serve it says why" cannot_serve

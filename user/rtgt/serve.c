@@ -85,19 +85,19 @@ static void run_ready(struct server *s)
 
 static void run_deferred(struct server *s)
 {
-	struct serve_slot *slot = TAILQ_FIRST(&s->deferred);
+	struct serve_recv *recv = TAILQ_FIRST(&s->deferred);
 
-	if (slot)
-		slot->then(slot);
+	if (recv)
+		recv->then(recv);
 }
 
 static void run_later(struct server *s)
 {
-	struct serve_slot *slot;
+	struct serve_recv *recv;
 
-	while ((slot = TAILQ_FIRST(&s->later)) && slot->due_ns <= rtgt_now_ns()) {
-		slot->pool->withheld--;
-		serve_slot_done(slot);
+	while ((recv = TAILQ_FIRST(&s->later)) && recv->due_ns <= rtgt_now_ns()) {
+		recv->pool->withheld--;
+		serve_recv_done(recv);
 	}
 }
 
@@ -131,9 +131,9 @@ static void run_all(struct server *s)
 /* When something is to be done though nothing happens; UINT64_MAX for never */
 static uint64_t next_due(const struct server *s)
 {
-	const struct serve_slot *slot = TAILQ_FIRST(&s->later);
+	const struct serve_recv *recv = TAILQ_FIRST(&s->later);
 	const struct serve_conn *c = TAILQ_FIRST(&s->timed);
-	uint64_t later = slot ? slot->due_ns : UINT64_MAX;
+	uint64_t later = recv ? recv->due_ns : UINT64_MAX;
 	uint64_t idle = c ? c->active_ns + idle_ns(s) : UINT64_MAX;
 
 	return later < idle ? later : idle;

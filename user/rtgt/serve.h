@@ -7,7 +7,7 @@
  *	serve_mem.c	regions: memory, registrations, keys
  *	serve_device.c	devices, and their events
  *	serve_conn.c	connections: from the REQ to the release
- *	serve_pool.c	the slots of messages
+ *	serve_pool.c	receive contexts
  *	serve_ud.c	datagrams: endpoints, and the way back to a client
  *	serve_io.c	a connection's queue pair: receives, replies, transfers
  *	serve_ops.c	what a request does
@@ -120,9 +120,9 @@ struct serve_device {
 	struct serve_source completions, asyncs;
 };
 
-TAILQ_HEAD(serve_slots, serve_slot);
+TAILQ_HEAD(serve_recvs, serve_recv);
 
-/* Where the datagrams of an address are answered to, and by how many slots just now */
+/* How the datagrams of an address are answered, and how many receive contexts use it now */
 struct serve_way {
 	TAILQ_ENTRY(serve_way) entry;
 	uint8_t addr[16];
@@ -133,14 +133,15 @@ struct serve_way {
 TAILQ_HEAD(serve_ways, serve_way);
 
 /*
- * A message's place.  It is posted as a receive (@list is NULL), or in one list: free, in
- * the send queue, waiting for its turn or for its time.  @conn is whose message it holds;
- * of an SRQ, NULL while it holds none, or one of a connection that is gone.
- * @way and @src_qp are a datagram's.
+ * A receive context: a buffer with a receive, then its request, then the reply.  The device
+ * has it as a receive (@list is NULL), or it is in one list: free, sending, deferred, or
+ * withheld until @due_ns.  @conn is the connection whose message it holds; with an SRQ it
+ * is NULL while the context holds no message, or that of a connection that is released.
+ * @way and @src_qp belong to a datagram.
  */
-struct serve_slot {
-	TAILQ_ENTRY(serve_slot) entry;
-	struct serve_slots *list;
+struct serve_recv {
+	TAILQ_ENTRY(serve_recv) entry;
+	struct serve_recvs *list;
 	struct serve_pool *pool;
 	struct serve_conn *conn;
 	unsigned int index;
@@ -149,14 +150,14 @@ struct serve_slot {
 	struct serve_way *way;
 	uint32_t src_qp;
 	struct rtgt_request rq;
-	void (*then)(struct serve_slot *slot);
+	void (*then)(struct serve_recv *recv);
 	uint64_t done;
 	uint32_t crc;
 	uint32_t later_ms;
 	uint64_t due_ns;
 };
 
-/* What a work request was posted for; its wr_id has this and a slot's index */
+/* What a work request was posted for; its wr_id has this and the receive context's index */
 enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRAIN };
 #define SERVE_WR_BITS	3
 #define SERVE_WR_ID(index, what)	((uint64_t)(index) << SERVE_WR_BITS | (what))
@@ -165,14 +166,14 @@ enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRA
 #define SERVE_SIGNAL_EVERY	8
 
 /*
- * The slots of a connection, or, with an @srq, of all connections of a domain.  @posted
- * receives are with the device, @withheld will be later, @withhold_max of them at a time;
- * the two are together at most @depth.  Of a receive's @size bytes the device puts @head
- * before the message.
+ * The receive contexts of a connection or, with an @srq, of all connections of a domain.
+ * The device has @posted receives; @withheld ones, at most @withhold_max, are posted later;
+ * the two together are at most @depth.  A receive has @size bytes, of which the device fills
+ * the first @head before the message.
  */
 struct serve_pool {
-	struct serve_slots free;
-	struct serve_slot *slots;
+	struct serve_recvs free;
+	struct serve_recv *recvs;
 	unsigned int nr, depth, posted, withheld, withhold_max;
 	uint32_t size, head;
 	void *bufs;
@@ -213,7 +214,7 @@ struct serve_conn {
 	unsigned int events;
 	struct serve_pool *pool;
 	unsigned int unsignaled;
-	struct serve_slots sending;
+	struct serve_recvs sending;
 	struct serve_ways ways;
 	unsigned int nr_ways;
 	uint8_t port;
@@ -235,7 +236,7 @@ struct server {
 	struct serve_devices devices;
 	struct serve_mem *mem[RTGT_MAX_REGIONS];
 	struct serve_conns conns, dying, ready, timed;
-	struct serve_slots deferred, later;
+	struct serve_recvs deferred, later;
 	unsigned int nr_conns;
 	uint32_t next_id;
 	bool stop;
@@ -293,17 +294,17 @@ void serve_close_all(struct server *s);
 const char *serve_state_name(const struct serve_conn *c);
 
 /* serve_pool.c; 0 or a negative errno */
-void serve_slot_move(struct serve_slot *slot, struct serve_slots *list);
+void serve_recv_move(struct serve_recv *recv, struct serve_recvs *list);
 int serve_pool_create(struct serve_pool **pool, const struct serve_cfg *cfg, struct ibv_pd *pd);
 void serve_pool_destroy(struct serve_pool *pool);
 int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp);
 void serve_pool_leave(struct serve_pool *pool, const struct serve_conn *c,
-		      const struct serve_slots *later);
+		      const struct serve_recvs *later);
 
 /* serve_ud.c */
 void serve_ud_request(struct server *s, struct rdma_cm_id *id, const void *priv, size_t len);
-void serve_ud_message(struct serve_slot *slot, struct ibv_wc *wc);
-void serve_ud_done(struct serve_slot *slot);
+void serve_ud_message(struct serve_recv *recv, struct ibv_wc *wc);
+void serve_ud_done(struct serve_recv *recv);
 void serve_ud_destroy(struct serve_conn *c);
 
 /* serve_io.c */
@@ -312,16 +313,16 @@ bool serve_io_drain(struct serve_conn *c);
 void serve_io_destroy(struct serve_conn *c);
 bool serve_io_poll(struct serve_conn *c);
 void serve_io_refill(struct serve_conn *c);
-void serve_slot_done(struct serve_slot *slot);
-void serve_reply(struct serve_slot *slot, uint32_t status, uint32_t len);
-void serve_xfer(struct serve_slot *slot, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
-		uint64_t addr, void (*then)(struct serve_slot *slot));
-void serve_bind(struct serve_slot *slot, struct serve_map *map[], unsigned int nr,
-		void (*then)(struct serve_slot *slot));
+void serve_recv_done(struct serve_recv *recv);
+void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len);
+void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
+		uint64_t addr, void (*then)(struct serve_recv *recv));
+void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int nr,
+		void (*then)(struct serve_recv *recv));
 
 /* serve_ops.c */
-void serve_message(struct serve_slot *slot);
-void serve_imm(struct serve_slot *slot);
+void serve_message(struct serve_recv *recv);
+void serve_imm(struct serve_recv *recv);
 
 /* serve_out.c */
 void serve_count(struct server *s, enum rtgt_counter counter, uint64_t n);

@@ -252,12 +252,12 @@ static void give_up(struct serve_conn *c, int err)
 	serve_close(c, "could not be accepted");
 }
 
-static void windows_bound(struct serve_slot *slot)
+static void windows_bound(struct serve_recv *recv)
 {
-	struct serve_conn *c = slot->conn;
+	struct serve_conn *c = recv->conn;
 	int ret = accept_conn(c);
 
-	serve_slot_done(slot);
+	serve_recv_done(recv);
 	if (ret)
 		give_up(c, ret);
 }
@@ -265,7 +265,7 @@ static void windows_bound(struct serve_slot *slot)
 /* The keys are valid before the peer has them: where they are windows', that takes a turn */
 static int accept_bound(struct serve_conn *c)
 {
-	struct serve_slot *slot = TAILQ_FIRST(&c->pool->free);
+	struct serve_recv *recv = TAILQ_FIRST(&c->pool->free);
 	struct serve_map *map[RTGT_MAX_REGIONS];
 	unsigned int nr = 0;
 
@@ -274,8 +274,8 @@ static int accept_bound(struct serve_conn *c)
 			map[nr++] = &c->domain->map[i];
 	if (!nr)
 		return accept_conn(c);
-	slot->conn = c;
-	serve_bind(slot, map, nr, windows_bound);
+	recv->conn = c;
+	serve_bind(recv, map, nr, windows_bound);
 	return 0;
 }
 

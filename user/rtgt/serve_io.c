@@ -20,21 +20,21 @@
 #define BUDGET		64
 #define BATCH		16
 
-/* Work requests of a slot, at most: a REVOKE's two; and what all windows take at first */
-#define SLOT_WRS	2
-#define BINDS		(SLOT_WRS * RTGT_MAX_REGIONS)
+/* Work requests of a receive context, at most: two of a REVOKE; and the first ones of all windows */
+#define RECV_WRS	2
+#define BINDS		(RECV_WRS * RTGT_MAX_REGIONS)
 
 /* 0.64 ms: what a peer waits that finds no receive; the default is 655 ms */
 #define RNR_TIMER	12
 
-static struct serve_slot *wr_slot(const struct serve_conn *c, uint64_t id)
+static struct serve_recv *wr_recv(const struct serve_conn *c, uint64_t id)
 {
-	return &c->pool->slots[id >> SERVE_WR_BITS];
+	return &c->pool->recvs[id >> SERVE_WR_BITS];
 }
 
-/* ------------------------------------------------------------------------- slots */
+/* -------------------------------------------------------------- receive contexts */
 
-/* As many receives as the peer was told, if there are slots */
+/* Post as many receives as the peer was told, if enough receive contexts are free */
 void serve_io_refill(struct serve_conn *c)
 {
 	if (c->state == SERVE_CLOSING && !c->pool->srq)
@@ -44,95 +44,95 @@ void serve_io_refill(struct serve_conn *c)
 }
 
 /* Nothing is left to do for its message */
-void serve_slot_done(struct serve_slot *slot)
+void serve_recv_done(struct serve_recv *recv)
 {
-	serve_slot_move(slot, &slot->pool->free);
-	if (slot->conn)
-		serve_io_refill(slot->conn);
+	serve_recv_move(recv, &recv->pool->free);
+	if (recv->conn)
+		serve_io_refill(recv->conn);
 	else
-		serve_pool_refill(slot->pool, NULL);
+		serve_pool_refill(recv->pool, NULL);
 }
 
 /* ----------------------------------------------------------------------- sending */
 
 /* The last there is must come back, or nothing would be free again */
-static bool must_signal(struct serve_conn *c, const struct serve_slot *slot)
+static bool must_signal(struct serve_conn *c, const struct serve_recv *recv)
 {
-	return c->pool->srq || slot->later_ms || TAILQ_EMPTY(&c->pool->free) ||
+	return c->pool->srq || recv->later_ms || TAILQ_EMPTY(&c->pool->free) ||
 	       c->unsignaled + 1 >= SERVE_SIGNAL_EVERY;
 }
 
-static void post_send(struct serve_slot *slot, struct ibv_send_wr *wr, bool signaled)
+static void post_send(struct serve_recv *recv, struct ibv_send_wr *wr, bool signaled)
 {
-	struct serve_conn *c = slot->conn;
+	struct serve_conn *c = recv->conn;
 	struct ibv_send_wr *bad;
 
 	c->unsignaled = signaled ? 0 : c->unsignaled + 1;
-	serve_slot_move(slot, &c->sending);
+	serve_recv_move(recv, &c->sending);
 	if (ibv_post_send(c->qp, wr, &bad))
 		serve_close(c, "a reply or a transfer could not be posted");
 }
 
-/* Answer the request in @slot->rq; its buffer holds @len bytes of body behind the head */
-void serve_reply(struct serve_slot *slot, uint32_t status, uint32_t len)
+/* Send the reply to @recv->rq; the buffer holds @len bytes of body after the header */
+void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len)
 {
-	struct serve_conn *c = slot->conn;
+	struct serve_conn *c = recv->conn;
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)slot->buf,
+		.addr = (uintptr_t)recv->buf,
 		.length = (uint32_t)sizeof(struct rtgt_msg) + len,
 		.lkey = c->pool->mr->lkey,
 	};
 	struct ibv_send_wr wr = {
-		.wr_id = SERVE_WR_ID(slot->index, SERVE_WR_REPLY),
+		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_REPLY),
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
 	};
 	bool signaled;
 
-	if (slot->way) {
-		wr.wr.ud.ah = slot->way->ah;
-		wr.wr.ud.remote_qpn = slot->src_qp;
+	if (recv->way) {
+		wr.wr.ud.ah = recv->way->ah;
+		wr.wr.ud.remote_qpn = recv->src_qp;
 		wr.wr.ud.remote_qkey = RDMA_UDP_QKEY;
 	}
 
 	if (c->state == SERVE_CLOSING)
 		return;
-	rtgt_encode_reply(slot->buf, &slot->rq, status, len, slot->imm);
+	rtgt_encode_reply(recv->buf, &recv->rq, status, len, recv->imm);
 	if (status != RTGT_OK)
 		serve_count(c->s, RTGT_MALFORMED, 1);
-	signaled = must_signal(c, slot);
+	signaled = must_signal(c, recv);
 	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
 	c->replies++;
 	serve_count(c->s, RTGT_REPLIES, 1);
-	post_send(slot, &wr, signaled);
+	post_send(recv, &wr, signaled);
 }
 
 /* READ or WRITE the peer's memory, then go on with @then, if that succeeded */
-void serve_xfer(struct serve_slot *slot, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
-		uint64_t addr, void (*then)(struct serve_slot *slot))
+void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
+		uint64_t addr, void (*then)(struct serve_recv *recv))
 {
 	struct ibv_send_wr wr = {
-		.wr_id = SERVE_WR_ID(slot->index, SERVE_WR_XFER),
+		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_XFER),
 		.sg_list = sge,
 		.num_sge = 1,
 		.opcode = opcode,
 		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = addr, .rkey = slot->rq.rkey },
+		.wr.rdma = { .remote_addr = addr, .rkey = recv->rq.rkey },
 	};
 
-	if (slot->conn->state == SERVE_CLOSING)
+	if (recv->conn->state == SERVE_CLOSING)
 		return;
-	slot->then = then;
-	post_send(slot, &wr, true);
+	recv->then = then;
+	post_send(recv, &wr, true);
 }
 
 /*
  * Give windows their next keys, then go on with @then.  They are done in the order they
  * are posted in: so only the last asks for a completion.
  */
-void serve_bind(struct serve_slot *slot, struct serve_map *map[], unsigned int nr,
-		void (*then)(struct serve_slot *slot))
+void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int nr,
+		void (*then)(struct serve_recv *recv))
 {
 	struct ibv_send_wr wr[BINDS];
 	int n = 0;
@@ -142,48 +142,48 @@ void serve_bind(struct serve_slot *slot, struct serve_map *map[], unsigned int n
 	for (int i = 0; i < n; i++) {
 		bool last = i + 1 == n;
 
-		wr[i].wr_id = SERVE_WR_ID(slot->index, SERVE_WR_BIND);
+		wr[i].wr_id = SERVE_WR_ID(recv->index, SERVE_WR_BIND);
 		wr[i].next = last ? NULL : &wr[i + 1];
 		wr[i].send_flags = last ? IBV_SEND_SIGNALED : 0;
 	}
-	slot->then = then;
-	post_send(slot, wr, true);
+	recv->then = then;
+	post_send(recv, wr, true);
 }
 
 /* Its receive comes back only after a time: in the order of that */
-static void wait_for_time(struct serve_slot *slot)
+static void wait_for_time(struct serve_recv *recv)
 {
-	struct serve_slots *later = &slot->conn->s->later;
-	struct serve_slot *before = TAILQ_LAST(later, serve_slots);
+	struct serve_recvs *later = &recv->conn->s->later;
+	struct serve_recv *before = TAILQ_LAST(later, serve_recvs);
 
-	slot->due_ns = rtgt_now_ns() + (uint64_t)slot->later_ms * 1000000u;
-	slot->later_ms = 0;
-	serve_slot_move(slot, NULL);
-	slot->list = later;
-	while (before && before->due_ns > slot->due_ns)
-		before = TAILQ_PREV(before, serve_slots, entry);
+	recv->due_ns = rtgt_now_ns() + (uint64_t)recv->later_ms * 1000000u;
+	recv->later_ms = 0;
+	serve_recv_move(recv, NULL);
+	recv->list = later;
+	while (before && before->due_ns > recv->due_ns)
+		before = TAILQ_PREV(before, serve_recvs, entry);
 	if (before)
-		TAILQ_INSERT_AFTER(later, before, slot, entry);
+		TAILQ_INSERT_AFTER(later, before, recv, entry);
 	else
-		TAILQ_INSERT_HEAD(later, slot, entry);
+		TAILQ_INSERT_HEAD(later, recv, entry);
 }
 
 /* This one's completion stands for those posted before it as well */
-static void sent(struct serve_conn *c, struct serve_slot *slot, unsigned int what)
+static void sent(struct serve_conn *c, struct serve_recv *recv, unsigned int what)
 {
-	struct serve_slot *first;
+	struct serve_recv *first;
 
-	while ((first = TAILQ_FIRST(&c->sending)) && first != slot)
-		serve_slot_move(first, &c->pool->free);
+	while ((first = TAILQ_FIRST(&c->sending)) && first != recv)
+		serve_recv_move(first, &c->pool->free);
 	if (what != SERVE_WR_REPLY)
-		serve_slot_move(slot, NULL);
-	else if (slot->later_ms)
-		wait_for_time(slot);
+		serve_recv_move(recv, NULL);
+	else if (recv->later_ms)
+		wait_for_time(recv);
 	else
-		serve_slot_move(slot, &c->pool->free);
+		serve_recv_move(recv, &c->pool->free);
 	serve_io_refill(c);
 	if (what != SERVE_WR_REPLY)
-		slot->then(slot);
+		recv->then(recv);
 }
 
 /* -------------------------------------------------------------------- completions */
@@ -205,7 +205,7 @@ static void recv_failed(struct serve_conn *c, const struct ibv_wc *wc)
 			"the device refused what the peer did" : ibv_wc_status_str(wc->status));
 }
 
-static void received(struct serve_conn *c, struct serve_slot *slot, struct ibv_wc *wc)
+static void received(struct serve_conn *c, struct serve_recv *recv, struct ibv_wc *wc)
 {
 	bool ud = c->s->cfg.transport == SERVE_UD;
 
@@ -215,13 +215,13 @@ static void received(struct serve_conn *c, struct serve_slot *slot, struct ibv_w
 	/* the device itself refuses a peer that is connected */
 	if (ud && wc->byte_len > c->recv_size + c->pool->head) {
 		serve_count(c->s, RTGT_MALFORMED, 1);
-		serve_slot_done(slot);
+		serve_recv_done(recv);
 		return;
 	}
-	slot->imm = 0;
-	slot->len = wc->byte_len - c->pool->head;
+	recv->imm = 0;
+	recv->len = wc->byte_len - c->pool->head;
 	if (wc->wc_flags & IBV_WC_WITH_IMM) {
-		slot->imm = ntohl(wc->imm_data);
+		recv->imm = ntohl(wc->imm_data);
 		c->imms++;
 		serve_count(c->s, RTGT_IMMS, 1);
 	} else if (wc->wc_flags & (IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK) &&
@@ -231,27 +231,27 @@ static void received(struct serve_conn *c, struct serve_slot *slot, struct ibv_w
 	}
 	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
 		serve_count(c->s, RTGT_IMM_BYTES, wc->byte_len);
-		serve_imm(slot);
+		serve_imm(recv);
 		return;
 	}
 	c->recv_msgs++;
 	serve_count(c->s, RTGT_RECV_MSGS, 1);
-	serve_count(c->s, RTGT_RECV_BYTES, slot->len);
+	serve_count(c->s, RTGT_RECV_BYTES, recv->len);
 	if (ud)
-		serve_ud_message(slot, wc);
+		serve_ud_message(recv, wc);
 	else
-		serve_message(slot);
+		serve_message(recv);
 }
 
 static void complete(struct serve_conn *c, struct ibv_wc *wc)
 {
-	struct serve_slot *slot = wr_slot(c, wc->wr_id);
+	struct serve_recv *recv = wr_recv(c, wc->wr_id);
 	unsigned int what = wc->wr_id & ((1u << SERVE_WR_BITS) - 1);
 	bool good = wc->status == IBV_WC_SUCCESS;
 
 	if (what == SERVE_WR_RECV) {
 		c->pool->posted--;
-		slot->conn = c;
+		recv->conn = c;
 	}
 	if (what == SERVE_WR_DRAIN) {
 		serve_drained(c);
@@ -260,11 +260,11 @@ static void complete(struct serve_conn *c, struct ibv_wc *wc)
 			serve_count(c->s, RTGT_RECV_FLUSHED, 1);
 	} else if (what == SERVE_WR_RECV) {
 		if (good)
-			received(c, slot, wc);
+			received(c, recv, wc);
 		else
 			recv_failed(c, wc);
 	} else if (good) {
-		sent(c, slot, what);
+		sent(c, recv, what);
 	} else {
 		send_failed(c, wc);
 	}
@@ -298,14 +298,14 @@ static int make_pool(struct serve_conn *c)
 		return 0;
 	ret = serve_pool_create(&c->pool, &c->s->cfg, c->domain->pd);
 	for (unsigned int i = 0; !ret && i < c->pool->nr; i++)
-		c->pool->slots[i].conn = c;
+		c->pool->recvs[i].conn = c;
 	return ret;
 }
 
 static int make_qp(struct serve_conn *c)
 {
 	/* and one to drain it */
-	uint32_t wrs = c->pool->nr * (c->s->cfg.private ? SLOT_WRS : 1) + BINDS + 1;
+	uint32_t wrs = c->pool->nr * (c->s->cfg.private ? RECV_WRS : 1) + BINDS + 1;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = serve_qp_type(&c->s->cfg),
 		.qp_context = c,
@@ -318,7 +318,7 @@ static int make_qp(struct serve_conn *c)
 		},
 	};
 
-	/* a slot is in one place at a time: if all are flushed, there is room */
+	/* a receive context is in one place at a time: if all are flushed, there is space */
 	c->cq = ibv_create_cq(c->dev->verbs, (int)wrs, c, c->dev->channel, 0);
 	if (!c->cq || (c->dev->channel && ibv_req_notify_cq(c->cq, 0)))
 		return errno ? -errno : -ENOMEM;

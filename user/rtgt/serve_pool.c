@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rtgt serve: a pool of slots, the buffers messages come and go in.
+ * rtgt serve: a pool of receive contexts, each with the buffer of a request and its reply.
  *
- * A receive that completes is replaced by a free slot at once, before its request is
- * looked at, so the peer finds recv_depth of them whatever that request takes.  A reply
- * is sent from the slot that brought the request.  One reply in SERVE_SIGNAL_EVERY asks
- * for a completion, which stands for those before it; so a slot is free again some
- * replies later, and there are more of them than receives:
+ * When a receive completes, a free context is posted in its place before the request is
+ * decoded, so the peer finds recv_depth receives however long that request takes.  The reply
+ * is sent from the context that received the request.  One reply in SERVE_SIGNAL_EVERY is
+ * signaled; its completion frees the contexts of the replies before it too.  So a pool has
+ * more contexts than receives:
  *
  *	recv_depth		posted
- *	recv_depth		being worked on or under way
- *	SERVE_SIGNAL_EVERY	under way, with no completion asked for
+ *	recv_depth		with a request, or with a reply that is signaled
+ *	SERVE_SIGNAL_EVERY	with a reply that is not signaled
  *
- * A peer that asks for more at a time finds receives missing, is told so by the device
- * (RNR) and repeats: nothing is allocated for a request.
+ * If a peer sends more requests at a time, the device finds no receive and returns RNR NAKs,
+ * and the peer's device retries: nothing is allocated for a request.
  *
- * With an SRQ a slot belongs to no connection but while it holds a message of one, and all
- * replies complete: a connection that says nothing more would keep its last ones' slots.
+ * With an SRQ a context belongs to a connection only while it holds a message of it, and all
+ * replies are signaled: a connection that sends nothing more would keep its last contexts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,28 +30,28 @@
  */
 #define MTU_MAX	4096
 
-/* A slot is in one list, or, NULL, with the device */
-void serve_slot_move(struct serve_slot *slot, struct serve_slots *list)
+/* Move a receive context to a list; NULL if the device has it */
+void serve_recv_move(struct serve_recv *recv, struct serve_recvs *list)
 {
-	if (slot->list)
-		TAILQ_REMOVE(slot->list, slot, entry);
-	slot->list = list;
-	if (list == &slot->pool->free)
-		serve_ud_done(slot);
+	if (recv->list)
+		TAILQ_REMOVE(recv->list, recv, entry);
+	recv->list = list;
+	if (list == &recv->pool->free)
+		serve_ud_done(recv);
 	if (list)
-		TAILQ_INSERT_TAIL(list, slot, entry);
+		TAILQ_INSERT_TAIL(list, recv, entry);
 }
 
-static int post_recv(struct serve_slot *slot, struct ibv_qp *qp)
+static int post_recv(struct serve_recv *recv, struct ibv_qp *qp)
 {
-	struct serve_pool *pool = slot->pool;
+	struct serve_pool *pool = recv->pool;
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)slot->buf - pool->head,
+		.addr = (uintptr_t)recv->buf - pool->head,
 		.length = pool->size,
 		.lkey = pool->mr->lkey,
 	};
 	struct ibv_recv_wr *bad, wr = {
-		.wr_id = SERVE_WR_ID(slot->index, SERVE_WR_RECV),
+		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_RECV),
 		.sg_list = &sge,
 		.num_sge = 1,
 	};
@@ -64,31 +64,31 @@ static int post_recv(struct serve_slot *slot, struct ibv_qp *qp)
 	if (ret)
 		return -ret;
 	if (pool->srq)
-		slot->conn = NULL;
-	serve_slot_move(slot, NULL);
+		recv->conn = NULL;
+	serve_recv_move(recv, NULL);
 	pool->posted++;
 	return 0;
 }
 
 /*
- * As many receives as peers were told, if there are slots: in the pool's SRQ or else on
+ * Post as many receives as peers were told, if contexts are free: to the pool's SRQ or to
  * @qp.  0 or a negative errno.
  */
 int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp)
 {
-	struct serve_slot *slot;
+	struct serve_recv *recv;
 	int ret = 0;
 
 	while (!ret && pool->posted + pool->withheld < pool->depth) {
-		slot = TAILQ_FIRST(&pool->free);
-		if (!slot)
+		recv = TAILQ_FIRST(&pool->free);
+		if (!recv)
 			break;
-		ret = post_recv(slot, qp);
+		ret = post_recv(recv, qp);
 	}
 	return ret;
 }
 
-static int make_slots(struct serve_pool *pool, struct ibv_pd *pd)
+static int make_recvs(struct serve_pool *pool, struct ibv_pd *pd)
 {
 	uint32_t stride = (pool->size + 63) & ~63u;
 
@@ -100,14 +100,14 @@ static int make_slots(struct serve_pool *pool, struct ibv_pd *pd)
 	else
 		pool->mr = ibv_reg_mr(pd, pool->bufs, pool->bufs_len, IBV_ACCESS_LOCAL_WRITE);
 	if (pool->mr)
-		pool->slots = calloc(pool->nr, sizeof(*pool->slots));
-	if (!pool->slots)
+		pool->recvs = calloc(pool->nr, sizeof(*pool->recvs));
+	if (!pool->recvs)
 		return -errno;
 	for (unsigned int i = 0; i < pool->nr; i++) {
-		pool->slots[i].pool = pool;
-		pool->slots[i].index = i;
-		pool->slots[i].buf = (uint8_t *)pool->bufs + (size_t)stride * i + pool->head;
-		serve_slot_move(&pool->slots[i], &pool->free);
+		pool->recvs[i].pool = pool;
+		pool->recvs[i].index = i;
+		pool->recvs[i].buf = (uint8_t *)pool->bufs + (size_t)stride * i + pool->head;
+		serve_recv_move(&pool->recvs[i], &pool->free);
 	}
 	return 0;
 }
@@ -143,7 +143,7 @@ int serve_pool_create(struct serve_pool **out, const struct serve_cfg *cfg, stru
 		pool->size = pool->head + (cfg->recv_size > MTU_MAX ? cfg->recv_size : MTU_MAX);
 	}
 	pool->nr = 2 * cfg->recv_depth + SERVE_SIGNAL_EVERY;
-	ret = make_slots(pool, pd);
+	ret = make_recvs(pool, pd);
 	if (!ret && cfg->srq)
 		ret = make_srq(pool, pd);
 	if (ret)
@@ -154,42 +154,42 @@ int serve_pool_create(struct serve_pool **out, const struct serve_cfg *cfg, stru
 }
 
 /*
- * A connection leaves the others the slots it had.  What it withheld stays withheld for
- * its time, in @later; of a reply that never left nothing is known, and it comes back.
+ * Give the receive contexts of a connection to the others.  A withheld one stays in @later for
+ * its time; one whose reply did not complete becomes free.
  */
 void serve_pool_leave(struct serve_pool *pool, const struct serve_conn *c,
-		      const struct serve_slots *later)
+		      const struct serve_recvs *later)
 {
 	for (unsigned int i = 0; i < pool->nr; i++) {
-		struct serve_slot *slot = &pool->slots[i];
+		struct serve_recv *recv = &pool->recvs[i];
 
-		if (slot->conn != c)
+		if (recv->conn != c)
 			continue;
-		slot->conn = NULL;
-		serve_ud_done(slot);
-		if (slot->list == later)
+		recv->conn = NULL;
+		serve_ud_done(recv);
+		if (recv->list == later)
 			continue;
-		if (slot->later_ms)
+		if (recv->later_ms)
 			pool->withheld--;
-		slot->later_ms = 0;
-		serve_slot_move(slot, &pool->free);
+		recv->later_ms = 0;
+		serve_recv_move(recv, &pool->free);
 	}
 	serve_pool_refill(pool, NULL);
 }
 
-/* No queue pair uses it any more; whatever its slots waited for is forgotten */
+/* No queue pair uses the pool any more; what its contexts waited for is dropped */
 void serve_pool_destroy(struct serve_pool *pool)
 {
 	if (!pool)
 		return;
-	for (unsigned int i = 0; pool->slots && i < pool->nr; i++)
-		serve_slot_move(&pool->slots[i], NULL);
+	for (unsigned int i = 0; pool->recvs && i < pool->nr; i++)
+		serve_recv_move(&pool->recvs[i], NULL);
 	if (pool->srq)
 		ibv_destroy_srq(pool->srq);
 	if (pool->mr)
 		ibv_dereg_mr(pool->mr);
 	if (pool->bufs)
 		munmap(pool->bufs, pool->bufs_len);
-	free(pool->slots);
+	free(pool->recvs);
 	free(pool);
 }

@@ -102,9 +102,9 @@ static void expect_from(struct serve_conn *c, const struct sockaddr *peer)
 }
 
 /* Where a datagram came from, if that has asked for us: what lies before it tells */
-static struct serve_way *way_of(struct serve_conn *c, const struct serve_slot *slot)
+static struct serve_way *way_of(struct serve_conn *c, const struct serve_recv *recv)
 {
-	const uint8_t *head = slot->buf - slot->pool->head;
+	const uint8_t *head = recv->buf - recv->pool->head;
 	const struct ibv_grh *grh = (const void *)head;
 	struct serve_way *way = NULL;
 	uint8_t addr[16];
@@ -116,25 +116,25 @@ static struct serve_way *way_of(struct serve_conn *c, const struct serve_slot *s
 	return way ? way : find_way(c, grh->sgid.raw);
 }
 
-/* A slot that was answered from, or was not, needs the way no more */
-void serve_ud_done(struct serve_slot *slot)
+/* A receive context that becomes free uses its way no more */
+void serve_ud_done(struct serve_recv *recv)
 {
-	if (slot->way)
-		slot->way->users--;
-	slot->way = NULL;
+	if (recv->way)
+		recv->way->users--;
+	recv->way = NULL;
 }
 
 /* ------------------------------------------------------------------- the datagrams */
 
 /* One arrived, and its sender is at the other end of some way */
-void serve_ud_message(struct serve_slot *slot, struct ibv_wc *wc)
+void serve_ud_message(struct serve_recv *recv, struct ibv_wc *wc)
 {
-	struct serve_conn *c = slot->conn;
-	struct serve_way *way = way_of(c, slot);
+	struct serve_conn *c = recv->conn;
+	struct serve_way *way = way_of(c, recv);
 
 	if (way && !way->ah) {
 		way->ah = ibv_create_ah_from_wc(c->domain->pd, wc,
-						(void *)(slot->buf - slot->pool->head), c->port);
+						(void *)(recv->buf - recv->pool->head), c->port);
 		if (!way->ah) {
 			drop_way(c, way);
 			way = NULL;
@@ -142,15 +142,15 @@ void serve_ud_message(struct serve_slot *slot, struct ibv_wc *wc)
 	}
 	if (!way) {
 		serve_count(c->s, RTGT_SEND_ERRORS, 1);
-		serve_slot_done(slot);
+		serve_recv_done(recv);
 		return;
 	}
 	TAILQ_REMOVE(&c->ways, way, entry);
 	TAILQ_INSERT_HEAD(&c->ways, way, entry);
 	way->users++;
-	slot->way = way;
-	slot->src_qp = wc->src_qp;
-	serve_message(slot);
+	recv->way = way;
+	recv->src_qp = wc->src_qp;
+	serve_message(recv);
 }
 
 /* ------------------------------------------------------------------- the endpoint */
