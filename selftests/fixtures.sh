@@ -374,9 +374,12 @@ tell() { # NAME TEXT
 	echo "$2" >&"${BG_STDIN[$1]}"
 }
 
-# Wait for a line in a background command's output.
+# A background command that takes more than half of the case's time limit hangs, most likely:
+# the case fails then and prints what the command printed.
+#
+# Wait for a line in its output.
 said() { # NAME TEXT
-	wait_until 10 grep -qF -- "$2" "$WORK/$1.out" ||
+	wait_until "$((CASE_LIMIT[$CASE] / 2))" grep -qF -- "$2" "$WORK/$1.out" ||
 		fail "$1 did not say \"$2\" but: $(cat "$WORK/$1.out" "$WORK/$1.err")"
 }
 
@@ -385,7 +388,8 @@ finish() { # NAME
 	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]}
 	exec {fd}>&-
 	unset "BG_PID[$1]"
-	wait_until 10 process_gone "$pid" || fail "$1 does not end: $(cat "$WORK/$1.out" "$WORK/$1.err")"
+	wait_until "$((CASE_LIMIT[$CASE] / 2))" process_gone "$pid" ||
+		fail "$1 does not end: $(cat "$WORK/$1.out" "$WORK/$1.err")"
 	wait "$pid"
 }
 
