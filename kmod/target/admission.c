@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the peers of a port may have, counted: connections, half-open connections,
- * and memory.
+ * Admission: a port counts the connections, the half-open connections and the memory of
+ * its peers, and refuses what exceeds a bound.
  *
- * A CM handler asks before it queues the set-up of a connection, so a peer that is
- * refused has cost the port a structure and no more.  Connections and memory are
- * counted under rtgt_port.lock.  Half-open connections are counted under
- * rtgt_port.half_lock, because a connection is established in softirq.
+ * A CM handler calls rtgt_port_admit() before it queues the set-up of a connection, so a
+ * refused REQ has cost an allocation of struct rtgt_conn and nothing else.  rtgt_port.lock
+ * protects the numbers of connections and their memory.  rtgt_port.half_lock, a spinlock,
+ * protects the numbers of half-open connections, because a connection may be established
+ * in softirq.
  *
- * The bounds on a peer are a table in Documentation/lifetime.rst.
+ * Documentation/lifetime.rst has the table of all bounds.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -21,11 +22,11 @@
 #include "target/port.h"
 
 /**
- * struct rtgt_peer - an address that has connections of a port
- * @entry: in rtgt_port.peers, as long as there is one
- * @addr: the address; its port does not count
- * @nr_conns: of these connections; under rtgt_port.lock
- * @half_open: how many of them are; under rtgt_port.half_lock
+ * struct rtgt_peer - a client address that has connections to a port
+ * @entry: in rtgt_port.peers while @nr_conns is not 0
+ * @addr: the address; its port number is not compared
+ * @nr_conns: number of its connections; under rtgt_port.lock
+ * @half_open: number of its half-open connections; under rtgt_port.half_lock
  */
 struct rtgt_peer {
 	struct hlist_node entry;
@@ -52,8 +53,9 @@ static u32 host_hash(const struct sockaddr_storage *a)
 	return (__force u32)((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
-/* The peer of a new connection; NULL without memory. */
-static struct rtgt_peer *port_peer_get(struct rtgt_port *port, const struct sockaddr_storage *addr)
+/* Find the peer of a new connection; if it has no other connection, add @new as that peer. */
+static struct rtgt_peer *port_peer_get(struct rtgt_port *port, const struct sockaddr_storage *addr,
+				       struct rtgt_peer *new)
 {
 	u32 hash = host_hash(addr);
 	struct rtgt_peer *peer;
@@ -62,14 +64,12 @@ static struct rtgt_peer *port_peer_get(struct rtgt_port *port, const struct sock
 	hash_for_each_possible(port->peers, peer, entry, hash)
 		if (same_host(&peer->addr, addr))
 			return peer;
-	peer = kzalloc(sizeof(*peer), GFP_KERNEL);
-	if (!peer)
-		return NULL;
-	peer->addr = *addr;
-	hash_add(port->peers, &peer->entry, hash);
-	return peer;
+	new->addr = *addr;
+	hash_add(port->peers, &new->entry, hash);
+	return new;
 }
 
+/* Free a peer without connections. */
 static void port_peer_put(struct rtgt_port *port, struct rtgt_peer *peer)
 {
 	lockdep_assert_held(&port->lock);
@@ -79,7 +79,7 @@ static void port_peer_put(struct rtgt_port *port, struct rtgt_peer *peer)
 	kfree(peer);
 }
 
-/* One peer has at most half of the backlog. */
+/* Count a connection as half-open.  One peer may have half of the backlog. */
 static int port_count_half(struct rtgt_port *port, struct rtgt_peer *peer, struct rtgt_conn *conn,
 			   u32 *bound)
 {
@@ -100,9 +100,9 @@ static int port_count_half(struct rtgt_port *port, struct rtgt_peer *peer, struc
 }
 
 /**
- * rtgt_port_established() - count a connection as half-open no more
+ * rtgt_port_established() - stop counting a connection as half-open
  * @port: the port
- * @conn: admitted to it; established or freed
+ * @conn: connection that the port admitted; does nothing if it is not counted as half-open
  *
  * Any context.
  */
@@ -119,7 +119,10 @@ void rtgt_port_established(struct rtgt_port *port, struct rtgt_conn *conn)
 	spin_unlock_irqrestore(&port->half_lock, flags);
 }
 
-/* The port's ceiling is checked as a sum, and so is what the machine has left. */
+/*
+ * Reserve the memory of a connection.  Both bounds apply to a sum: conn_memory_max to all
+ * connections of the port, rtgt_mem_promise() to all that the module has promised.
+ */
 static int port_promise(struct rtgt_port *port, struct rtgt_conn *conn, u64 bytes)
 {
 	u64 most = port->cfg.conn_memory_max ?: U64_MAX;
@@ -165,44 +168,49 @@ static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtg
 }
 
 /**
- * rtgt_port_admit() - count a connection against the bounds
+ * rtgt_port_admit() - admit a connection, or refuse it
  * @port: the port
- * @conn: the new connection; gets its number
+ * @conn: new connection; gets its number and is on the port's list when this returns 0
  * @bytes: memory that the connection will take
- * @bound: set to the bound that is reached, if one is
+ * @bound: set to the bound when that is the reason to refuse
  *
- * CM handler, or a worker for a datagram endpoint, whose request was counted already.
+ * Called in the CM handler of a REQ; for a datagram endpoint in a worker, whose request
+ * rtgt_port_admit_request() has counted before.  May sleep.
  *
- * Return: 0, -EUSERS when the port is full, -ENOMEM when its connections or the machine
- * would have too little memory, -ESHUTDOWN when it is not listening.
+ * Return: 0; -EUSERS when a number of connections has reached its bound, -ENOMEM when
+ * conn_memory_max or the memory of the machine does not suffice, -ESHUTDOWN when the port
+ * does not listen.
  */
 int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn, u64 bytes, u32 *bound)
 {
-	struct rtgt_peer *peer;
+	/* before the lock: an allocation may wait, and all CM handlers take the lock */
+	struct rtgt_peer *new = kzalloc(sizeof(*new), GFP_KERNEL), *peer;
 	int ret = -ESHUTDOWN;
 
+	if (!new)
+		return -ENOMEM;
 	mutex_lock(&port->lock);
-	if (port->state != RTGT_PORT_LISTENING)
-		goto unlock;
-	ret = -ENOMEM;
-	peer = port_peer_get(port, &conn->peer);
-	if (!peer)
-		goto unlock;
-	ret = port_admit(port, conn, peer, bytes, bound);
-	port_peer_put(port, peer);
-unlock:
+	if (port->state == RTGT_PORT_LISTENING) {
+		peer = port_peer_get(port, &conn->peer, new);
+		if (peer == new)
+			new = NULL;
+		ret = port_admit(port, conn, peer, bytes, bound);
+		port_peer_put(port, peer);
+	}
 	mutex_unlock(&port->lock);
+	kfree(new);
 	return ret;
 }
 
 /**
  * rtgt_port_admit_request() - count a client that waits for a datagram endpoint
  * @port: the port
- * @bound: set to the bound that is reached, if one is
+ * @bound: set to the bound
  *
- * CM handler.
+ * Called in the CM handler of the request.  Such clients count as half-open connections.
  *
- * Return: as rtgt_port_admit(); after 0 rtgt_port_request_done() is due.
+ * Return: 0, and the caller calls rtgt_port_request_done() later; -EUSERS when the backlog
+ * is full, -ESHUTDOWN when the port does not listen.
  */
 int rtgt_port_admit_request(struct rtgt_port *port, u32 *bound)
 {
@@ -225,12 +233,12 @@ int rtgt_port_admit_request(struct rtgt_port *port, u32 *bound)
 }
 
 /**
- * rtgt_port_idle() - has a port no connection and no waiting client?
+ * rtgt_port_idle() - check that a port has no connection and no client that waits
  * @port: port
  *
  * Any context.
  *
- * Return: true if so; rtgt_port.idle is woken when that becomes true.
+ * Return: true if it has none; rtgt_port.idle is woken when that becomes true.
  */
 bool rtgt_port_idle(const struct rtgt_port *port)
 {
@@ -238,7 +246,7 @@ bool rtgt_port_idle(const struct rtgt_port *port)
 }
 
 /**
- * rtgt_port_request_done() - count a client no more that waited for an endpoint
+ * rtgt_port_request_done() - stop counting a client that waited for an endpoint
  * @port: the port
  */
 void rtgt_port_request_done(struct rtgt_port *port)
@@ -254,9 +262,11 @@ void rtgt_port_request_done(struct rtgt_port *port)
 }
 
 /**
- * rtgt_port_forget() - count a connection no more: the last step of its teardown
+ * rtgt_port_forget() - take a connection off its port's list and stop counting it
  * @port: the port
- * @conn: admitted to it, everything released
+ * @conn: connection that the port admitted; all its resources are released
+ *
+ * The teardown calls this before it puts its reference.  May sleep.
  */
 void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn)
 {

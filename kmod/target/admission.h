@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a connection asks its port: to be admitted, established and forgotten.  This
- * header stands below conn.h, so that conn.c needs nothing else of a port's files.
+ * Admission: the functions of a port that a connection calls.  conn.h is above this header,
+ * so that conn.c needs no other file of a port.
  */
 #ifndef _RTGT_ADMISSION_H
 #define _RTGT_ADMISSION_H

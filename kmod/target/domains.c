@@ -2,13 +2,13 @@
 /*
  * The protection domains of a port, with the regions registered in them.
  *
- * On a shared port, all connections of one device use one domain, registered once:
- * when the port is enabled, if its address belongs to one device, otherwise with the
- * first connection through the device.  The port's domain is released when the port is
- * disabled or the device is removed.  On a private port, each connection has a domain
- * of its own, made and released with it (setup.c).
+ * On a shared port, all connections through one device use one domain, whose regions are
+ * registered once: when the port is enabled, if its address belongs to one device, otherwise
+ * with the first connection through the device.  The port puts its reference when the port
+ * is disabled or the device is removed.  On a private port, each connection has its own
+ * domain, which its set-up makes and its teardown puts (setup.c).
  *
- * A revocation reaches both kinds.
+ * rtgt_port_revoke() revokes the rkeys of both kinds.
  */
 #include <linux/slab.h>
 
@@ -21,12 +21,12 @@
 #include "target/port.h"
 
 /**
- * struct rtgt_port_domain - a shared port's domain on one device
- * @entry: in rtgt_port.domains; who takes it off the list, under rtgt_port.lock, releases it
- * @port: the port; not looked at once it is off the list
- * @user: tells when the device goes
- * @gone: releases it then
- * @domain: a counted reference
+ * struct rtgt_port_domain - the domain of a shared port on one device
+ * @entry: in rtgt_port.domains; the path that removes it, under rtgt_port.lock, releases it
+ * @port: the port; not used after @entry was removed
+ * @user: gets the notice that the device is being removed
+ * @gone: releases the domain after that notice
+ * @domain: the domain, a counted reference
  */
 struct rtgt_port_domain {
 	struct list_head entry;
@@ -36,7 +36,7 @@ struct rtgt_port_domain {
 	struct rtgt_domain *domain;
 };
 
-/* Take it off the list.  Returns whether that makes it the caller's. */
+/* Remove @pd from the port's list.  Returns whether it was there: then the caller owns it. */
 static bool port_domain_unlink(struct rtgt_port_domain *pd)
 {
 	struct rtgt_port *port = pd->port;
@@ -49,7 +49,7 @@ static bool port_domain_unlink(struct rtgt_port_domain *pd)
 	return mine;
 }
 
-/* The domain holds the device itself, until its last user has put it. */
+/* The domain stays a user of the device until its last reference is put. */
 static void port_domain_release(struct rtgt_port_domain *pd)
 {
 	rtgt_dev_detach(&pd->user);
@@ -71,7 +71,7 @@ static void port_domain_device_gone(struct rtgt_dev_user *user)
 }
 
 /**
- * rtgt_port_domains_drop() - release the domains of a shared port
+ * rtgt_port_domains_drop() - put the domains of a shared port
  * @port: being disabled, without connections
  *
  * May sleep.
@@ -109,7 +109,10 @@ static struct rtgt_domain *port_domain_find(struct rtgt_port *port, struct ib_de
 	return dom;
 }
 
-/* On the list before the device may notify it: whoever takes it off the list releases it. */
+/*
+ * Add the domain to the list before rtgt_dev_attach(): as soon as that returns, the device's
+ * removal may take the domain off the list and release it.
+ */
 static struct rtgt_domain *port_domain_create(struct rtgt_port *port, struct ib_device *ibdev)
 {
 	struct rtgt_port_domain *pd;
@@ -136,7 +139,7 @@ static struct rtgt_domain *port_domain_create(struct rtgt_port *port, struct ib_
 	mutex_unlock(&port->lock);
 	ret = rtgt_dev_attach(ibdev, &pd->user);
 	if (!ret)
-		return dom;	/* @pd may be gone by now */
+		return dom;	/* @pd may be freed by now */
 	port_domain_unlink(pd);
 	rtgt_domain_put(dom);
 	rtgt_domain_put(dom);
@@ -145,11 +148,11 @@ static struct rtgt_domain *port_domain_create(struct rtgt_port *port, struct ib_
 }
 
 /**
- * rtgt_port_domain_get() - the domain of a shared port on a device
+ * rtgt_port_domain_get() - get the domain of a shared port on a device
  * @port: enabled, or being enabled
  * @ibdev: the device
  *
- * Made when first asked for.  May sleep.
+ * The first call for a device makes the domain.  May sleep.
  *
  * Return: a reference for rtgt_domain_put(), or an ERR_PTR.
  */
@@ -164,12 +167,12 @@ struct rtgt_domain *rtgt_port_domain_get(struct rtgt_port *port, struct ib_devic
 }
 
 /**
- * rtgt_port_domains() - do something with each domain of a port
+ * rtgt_port_domains() - call a function for each domain of a port
  * @port: port
- * @fn: gets the domain and the number of the connection it belongs to, 0 of a shared
- *	one.  @port->lock is held, so it does not take long, and the domain stays: a
- *	teardown takes that before it drops one
- * @arg: for @fn
+ * @fn: function; @conn is the number of the connection that owns the domain, 0 for a shared
+ *	domain.  It is called with @port->lock held, so it must not wait.  The domain stays
+ *	valid, because a teardown takes the lock before it puts a domain
+ * @arg: passed to @fn
  *
  * May sleep.
  */
@@ -183,46 +186,71 @@ void rtgt_port_domains(struct rtgt_port *port,
 	mutex_lock(&port->lock);
 	list_for_each_entry(pd, &port->domains, entry)
 		fn(port, pd->domain, 0, arg);
-	/* whatever the state: as long as there is a domain a peer may reach it */
+	/* in any state: a peer may reach a domain until it is released */
 	list_for_each_entry(conn, &port->conns, port_entry)
 		if (port->cfg.private && conn->domain)
 			fn(port, conn->domain, conn->id, arg);
 	mutex_unlock(&port->lock);
 }
 
-/*
- * A reference to each domain of the port, or of one connection's, in an array for kvfree().
- * Its length is in @nr.
+/**
+ * struct domain_list - references to the domains of a port
+ * @dom: array of @size references; the first @nr are used
+ * @nr: number of domains found; more than @size if the array is too small
+ * @size: length of @dom
+ * @conn: only the domain of this connection; 0 for all domains
  */
-static struct rtgt_domain **port_domains_get(struct rtgt_port *port, u32 id, unsigned int *nr)
-{
-	struct rtgt_port_domain *pd;
+struct domain_list {
 	struct rtgt_domain **dom;
-	struct rtgt_conn *conn;
-	unsigned int most;
+	unsigned int nr;
+	unsigned int size;
+	u32 conn;
+};
 
-	*nr = 0;
-	mutex_lock(&port->lock);
-	most = port->nr_conns;
-	list_for_each_entry(pd, &port->domains, entry)
-		most++;
-	dom = kvcalloc(most + 1, sizeof(*dom), GFP_KERNEL);
-	if (!dom)
-		goto unlock;
-	list_for_each_entry(pd, &port->domains, entry)
-		dom[(*nr)++] = pd->domain;
-	/* whatever the state: as long as there is a domain a peer may reach it */
-	list_for_each_entry(conn, &port->conns, port_entry)
-		if (port->cfg.private && conn->domain && (!id || conn->id == id))
-			dom[(*nr)++] = conn->domain;
-	for (most = 0; most < *nr; most++)
-		kref_get(&dom[most]->ref);
-unlock:
-	mutex_unlock(&port->lock);
-	return dom;
+/* Count a domain, and take a reference to it if the array has space.  For rtgt_port_domains(). */
+static void domain_list_add(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
+{
+	struct domain_list *list = arg;
+
+	if (list->conn && list->conn != conn)
+		return;
+	if (list->nr < list->size) {
+		kref_get(&dom->ref);
+		list->dom[list->nr] = dom;
+	}
+	list->nr++;
 }
 
-/* Returns 0 or the first error: one that cannot be revoked does not keep others valid. */
+static void domain_list_put(struct domain_list *list)
+{
+	unsigned int i;
+
+	for (i = 0; i < min(list->nr, list->size); i++)
+		rtgt_domain_put(list->dom[i]);
+	kvfree(list->dom);
+}
+
+/*
+ * Take references to all domains of a port, or to that of connection @list->conn.  The array
+ * is allocated without rtgt_port.lock, so it may be too small when more domains exist by
+ * then; max_conns bounds how often.
+ */
+static int port_domains_get(struct rtgt_port *port, struct domain_list *list)
+{
+	for (;;) {
+		list->nr = 0;
+		rtgt_port_domains(port, domain_list_add, list);
+		if (list->nr <= list->size)
+			return 0;
+		domain_list_put(list);
+		list->size = list->nr;
+		list->dom = kvcalloc(list->size, sizeof(*list->dom), GFP_KERNEL);
+		if (!list->dom)
+			return -ENOMEM;
+	}
+}
+
+/* Returns 0 or the first error; continues after an error, so that other rkeys are revoked. */
 static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
 {
 	unsigned int i;
@@ -240,33 +268,32 @@ static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
 }
 
 /**
- * rtgt_port_revoke() - make the rkeys that were given away invalid
- * @port: port
- * @id: of a connection of a private port; 0 for all that are there
+ * rtgt_port_revoke() - invalidate the rkeys that clients have, and register under new ones
+ * @port: port; the caller holds rtgt_port.config
+ * @id: number of a connection of a private port; 0 for all connections
  *
- * New rkeys are made; those who connect later get them.  May sleep.
+ * Clients that connect later get the new rkeys.  May sleep.
  *
  * Return: 0; -ENOENT without such a connection, -EINVAL for one connection of a
  * shared port, -EIO when the device refused.
  */
 int rtgt_port_revoke(struct rtgt_port *port, u32 id)
 {
-	struct rtgt_domain **dom;
-	unsigned int nr, i;
-	int err = 0;
-	int ret;
+	struct domain_list list = { .conn = id };
+	unsigned int i;
+	int err, ret;
 
+	lockdep_assert_held(&port->config);
 	if (id && !port->cfg.private)
 		return -EINVAL;
-	/* not under rtgt_port.lock: a CM handler takes it */
-	dom = port_domains_get(port, id, &nr);
-	if (!dom)
-		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
-		ret = domain_revoke(port, dom[i]);
+	err = port_domains_get(port, &list);
+	if (err)
+		return err;
+	/* without rtgt_port.lock, which CM handlers take: this waits for the device */
+	for (i = 0; i < list.nr; i++) {
+		ret = domain_revoke(port, list.dom[i]);
 		err = err ?: ret;
-		rtgt_domain_put(dom[i]);
 	}
-	kvfree(dom);
-	return id && !nr ? -ENOENT : err;
+	domain_list_put(&list);
+	return id && !list.nr ? -ENOENT : err;
 }
