@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the module keeps for each ib_device, and how a device goes.
+ * RDMA devices: their users, and their removal.
  *
- * The ib_client's add puts a struct rtgt_dev on the list of devices, its remove
- * takes it off.  Whoever holds a PD, a QP or a CQ of the device is a
- * rtgt_dev_user of it.  Removal is: off the list, so that no user comes any more;
- * tell the present ones; wait until the last has let go.  ib_core removes
- * clients in the reverse order of their coming, so this happens before rdma_cm
- * drops its ids, and nobody has to act on RDMA_CM_EVENT_DEVICE_REMOVAL but a
- * listener that is bound to the device.
+ * ib_core calls rtgt_dev_add() and rtgt_dev_remove() for each device.  An object that holds a
+ * PD, a QP or a CQ of a device is a struct rtgt_dev_user of it.  rtgt_dev_remove() takes the
+ * device off the list, so that it gets no new user, notifies each user, and waits until the
+ * last one has called rtgt_dev_detach().
+ *
+ * ib_core removes clients in the reverse order of their registration, so this happens before
+ * rdma_cm destroys its ids.  Only a listener that is bound to the device must act on
+ * RDMA_CM_EVENT_DEVICE_REMOVAL.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -21,11 +22,10 @@
 #include "main.h"
 
 /**
- * rtgt_dev_add() - ib_client.add
+ * rtgt_dev_add() - implement ib_client.add
  * @ibdev: the new device
  *
- * Every device is taken, whatever it can: rtgt_dev_check() tells at the time a
- * port wants to use it.
+ * Adds any device; rtgt_dev_check() checks its features when a port wants to use it.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -48,11 +48,11 @@ int rtgt_dev_add(struct ib_device *ibdev)
 }
 
 /**
- * rtgt_dev_remove() - ib_client.remove
- * @ibdev: the device that goes
- * @data: its rtgt_dev
+ * rtgt_dev_remove() - implement ib_client.remove
+ * @ibdev: the device
+ * @data: its struct rtgt_dev
  *
- * Returns when nothing of the module uses the device any more.
+ * Returns when no object of the module uses the device any more.  May sleep.
  */
 void rtgt_dev_remove(struct ib_device *ibdev, void *data)
 {
@@ -67,7 +67,7 @@ void rtgt_dev_remove(struct ib_device *ibdev, void *data)
 	mutex_unlock(&rtgt_devs.lock);
 
 	wait_event(dev->idle, list_empty_careful(&dev->users));
-	/* the last one may still hold it */
+	/* rtgt_dev_detach() of the last user may still hold the lock */
 	mutex_lock(&rtgt_devs.lock);
 	mutex_unlock(&rtgt_devs.lock);
 	xa_destroy(&dev->by_rkey);
@@ -88,7 +88,7 @@ static struct rtgt_dev *dev_find(struct ib_device *ibdev)
 /**
  * rtgt_dev_attach() - become a user of a device
  * @ibdev: the device
- * @user: with @user->gone set, or NULL if somebody else sees to it that it lets go
+ * @user: the user; @user->gone is set, or NULL if another user's notice ends this use, too
  *
  * May sleep.
  *
@@ -109,10 +109,10 @@ int rtgt_dev_attach(struct ib_device *ibdev, struct rtgt_dev_user *user)
 }
 
 /**
- * rtgt_dev_detach() - let go of a device
- * @user: attached; all it held of the device is released
+ * rtgt_dev_detach() - stop being a user of a device
+ * @user: attached; it has released all its resources of the device
  *
- * May sleep.  @user->gone is not called any more when this returns.
+ * @user->gone is not called any more when this returns.  May sleep.
  */
 void rtgt_dev_detach(struct rtgt_dev_user *user)
 {
@@ -124,10 +124,10 @@ void rtgt_dev_detach(struct rtgt_dev_user *user)
 }
 
 /**
- * rtgt_dev_check() - can a port be served on this device?
+ * rtgt_dev_check() - check that a port can use a device
  * @ibdev: the device
  *
- * Return: 0, or -EOPNOTSUPP after a line in the log that says what is missing.
+ * Return: 0, or -EOPNOTSUPP; then the log names the missing feature.
  */
 int rtgt_dev_check(struct ib_device *ibdev)
 {
@@ -145,13 +145,13 @@ int rtgt_dev_check(struct ib_device *ibdev)
 }
 
 /**
- * rtgt_dev_features() - print what the devices can
+ * rtgt_dev_features() - print the features of all devices
  * @buf: a page
- * @len: bytes in it already
+ * @len: number of bytes that it holds already
  *
- * "device:word" a line.  May sleep.
+ * Prints lines "device:word".  May sleep.
  *
- * Return: bytes in @buf.
+ * Return: number of bytes in @buf.
  */
 ssize_t rtgt_dev_features(char *buf, ssize_t len)
 {

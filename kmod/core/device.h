@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the module keeps for each RDMA device, and the hold others have on it. */
+/* RDMA devices and their users. */
 #ifndef _RTGT_DEVICE_H
 #define _RTGT_DEVICE_H
 
@@ -10,21 +10,21 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * Names that older kernels do not have, for bits that all of them keep free
- * (enum ib_uverbs_device_cap_flags, enum ib_uverbs_access_flags).
+ * Bits of enum ib_uverbs_device_cap_flags and enum ib_uverbs_access_flags.  Older kernels do
+ * not name these bits, and use them for nothing else.
  */
 #define RTGT_IB_DEVICE_FLUSH_GLOBAL	BIT_ULL(38)
 #define RTGT_IB_DEVICE_ATOMIC_WRITE	BIT_ULL(40)
 #define RTGT_IB_ACCESS_FLUSH_GLOBAL	BIT(8)
 
 /**
- * struct rtgt_dev - what the module keeps for one ib_device
+ * struct rtgt_dev - one ib_device
  * @entry: in rtgt_devs.list until the device is being removed
  * @ibdev: the device
- * @users: connections, domains and ports that hold resources of the device
- * @idle: woken when @users became empty
- * @by_rkey: what the module registered: struct rtgt_extent, by the upper 24 bits of its rkey,
- *	     which no two MRs of a device share.  Its lock is taken in completions
+ * @users: objects that hold resources of the device: struct rtgt_dev_user
+ * @idle: woken when @users has become empty
+ * @by_rkey: registered extents (struct rtgt_extent) by the upper 24 bits of their rkeys, which
+ *	     no two MRs of a device share.  Completions take its lock
  */
 struct rtgt_dev {
 	struct list_head entry;
@@ -35,11 +35,11 @@ struct rtgt_dev {
 };
 
 /**
- * struct rtgt_dev_user - one holder of device resources
+ * struct rtgt_dev_user - a user of a device, embedded in the object that holds its resources
  * @entry: in rtgt_dev.users
- * @dev: the device, which waits for its users before it goes
- * @gone: the device is being removed: start to let go of it, without waiting for
- *	  others.  Called with rtgt_devs.lock held.  NULL if another user's does it
+ * @dev: the device, whose removal waits for this user
+ * @gone: notice that the device is being removed: start to release its resources, without
+ *	  waiting.  Called with rtgt_devs.lock held.  NULL if another user's notice does this
  */
 struct rtgt_dev_user {
 	struct list_head entry;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory a region exposes: pages with counted references.  It knows no device;
- * registration/ registers it.
+ * The memory of a region: pages with counted references.  This file uses no device;
+ * registration/ maps and registers the memory.
  *
- * It is made of equal chunks of linear-map pages, as large as the allocator gives
- * (up to 2 MiB), because a registration has one entry for each: 1 GiB in 2 MiB
- * chunks is 512 entries, in pages 262,144.
+ * A memory consists of chunks of equal size in the linear map.  The chunks are as large as the
+ * allocator can provide, up to 2 MiB, because a registration has one entry for each chunk:
+ * 1 GiB has 512 entries in chunks of 2 MiB, 262,144 entries in pages.
  *
- * Nobody but the peer writes here after the fill; a reader (checksum, debugfs)
- * sees whatever a peer may be writing at that moment.
+ * After the fill, only peers write to the memory.  A reader (CHECKSUM, debugfs) may read bytes
+ * while a peer writes them.
  *
- * Between a device and the CPU the memory changes hands through ib_dma_sync_*, which needs
- * the DMA mapping: what maps the memory is a user of it and does that for a reader.
+ * The CPU reads what a device wrote only after an ib_dma_sync_*() of the DMA mapping.  The
+ * owner of a DMA mapping is a struct rtgt_mem_user, whose function sync does that for a reader.
  *
- * Failures: without memory it is NULL and the log says how much there was.  An
- * administrator who asks for more than the machine has gets that answer and not
- * the OOM killer.
+ * Failures: without memory, an allocation returns NULL and the log names the bytes that are
+ * available.  An administrator who configures more than the machine has gets this error; the
+ * OOM killer does not run.
  *
- * Whoever allocates what an administrator or a peer can make large has it promised
- * before: of what the machine has available an eighth of all its memory stays with the
- * others, and what was promised and is not allocated yet counts as gone.  So the sum
- * is checked, however many ask at a time.
+ * Promises: an allocation whose size an administrator or a peer chooses is promised first
+ * (rtgt_mem_promise()).  One eighth of the machine's memory is kept for others, and promised
+ * bytes that are not allocated yet are not available to the next caller.  So the bound applies
+ * to the sum of all callers.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -37,7 +37,7 @@
 #include "core/mem.h"
 #include "main.h"
 
-/* 2 MiB with 4 KiB pages: what one leaf of a page table one level up covers */
+/* 2 MiB: with pages of 4 KiB, the size of a huge page on x86-64 and arm64 */
 #define RTGT_CHUNK_ORDER	(21 - PAGE_SHIFT)
 
 static void mem_release(struct kref *ref)
@@ -62,8 +62,8 @@ static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
 	unsigned int i;
 
 	/*
-	 * A high order is a wish: do not reclaim half the machine for it.  Single
-	 * pages are worth more work, but no process.
+	 * A smaller order is tried next, so do not reclaim much for a high one.  For single pages
+	 * the allocator reclaims, but does not run the OOM killer.
 	 */
 	gfp |= order ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL;
 	mem = kvzalloc(struct_size(mem, chunk, nr), GFP_KERNEL | __GFP_NOWARN);
@@ -88,15 +88,15 @@ static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
 }
 
 /**
- * rtgt_mem_at() - where a range begins, and how far that goes
+ * rtgt_mem_at() - find the address of a byte, and the contiguous bytes after it
  * @mem: memory
- * @offset: first byte; below its size
- * @len: bytes
- * @here: how many of them are in one piece: @len, or up to the end of the chunk
+ * @offset: offset of the byte, less than the size of @mem
+ * @len: bytes wanted
+ * @here: set to the number of contiguous bytes: @len, or fewer at the end of a chunk
  *
  * Any context.
  *
- * Return: the first byte, in the linear map.
+ * Return: address in the linear map.
  */
 void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here)
 {
@@ -127,7 +127,7 @@ static void mem_fill(struct rtgt_mem *mem, u16 fill)
 	}
 }
 
-/* What can be promised. */
+/* Return the bytes that can still be promised. */
 static u64 mem_available(void)
 {
 	s64 pages = si_mem_available() - (s64)(totalram_pages() / 8);
@@ -138,12 +138,13 @@ static u64 mem_available(void)
 }
 
 /**
- * rtgt_mem_promise() - is there memory for something?
- * @bytes: to be allocated soon
+ * rtgt_mem_promise() - reserve memory that will be allocated soon
+ * @bytes: number of bytes
  *
- * Process context.
+ * After true the caller calls rtgt_mem_kept(), once the memory is allocated or is not needed
+ * any more.  Process context.
  *
- * Return: true; rtgt_mem_kept() is due when it was allocated, or will not be.
+ * Return: true if @bytes are available.
  */
 bool rtgt_mem_promise(u64 bytes)
 {
@@ -158,8 +159,8 @@ bool rtgt_mem_promise(u64 bytes)
 }
 
 /**
- * rtgt_mem_kept() - what was promised is allocated, or not needed
- * @bytes: as promised
+ * rtgt_mem_kept() - end a promise: the memory is allocated, or is not needed
+ * @bytes: number of bytes, as in rtgt_mem_promise()
  *
  * Process context.
  */
@@ -171,10 +172,11 @@ void rtgt_mem_kept(u64 bytes)
 }
 
 /**
- * rtgt_mem_needs() - what a region takes in all
- * @size: of the region
+ * rtgt_mem_needs() - return the memory that a region takes
+ * @size: size of the region in bytes
  *
- * Return: bytes: whole chunks, and what a device keeps for each page.
+ * Return: bytes of all its chunks, and 16 bytes per page that a device keeps (rxe in
+ * 6.12.117).
  */
 u64 rtgt_mem_needs(u64 size)
 {
@@ -184,8 +186,8 @@ u64 rtgt_mem_needs(u64 size)
 }
 
 /**
- * rtgt_mem_alloc_promised() - memory to expose, promised by rtgt_mem_promise()
- * @spec: the region it is for
+ * rtgt_mem_alloc_promised() - allocate the memory of a region; rtgt_mem_promise() was called
+ * @spec: the region
  *
  * May sleep.
  *
@@ -212,8 +214,8 @@ struct rtgt_mem *rtgt_mem_alloc_promised(const struct rtgt_spec *spec)
 }
 
 /**
- * rtgt_mem_alloc() - memory to expose
- * @spec: the region it is for
+ * rtgt_mem_alloc() - allocate the memory of a region
+ * @spec: the region
  *
  * May sleep.
  *
@@ -235,7 +237,7 @@ struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec)
 }
 
 /**
- * rtgt_mem_put() - give a reference back
+ * rtgt_mem_put() - put a reference; the last put frees the memory
  * @mem: memory, or NULL
  *
  * May sleep.
@@ -247,9 +249,9 @@ void rtgt_mem_put(struct rtgt_mem *mem)
 }
 
 /**
- * rtgt_mem_add_user() - a device can write into the memory from here on
+ * rtgt_mem_add_user() - add a DMA mapping through which a device writes to the memory
  * @mem: memory
- * @user: with @user->sync set
+ * @user: the mapping's owner, @user->sync set
  *
  * May sleep.
  */
@@ -261,11 +263,11 @@ void rtgt_mem_add_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
 }
 
 /**
- * rtgt_mem_remove_user() - the DMA mapping is about to be removed, which synchronizes too
+ * rtgt_mem_remove_user() - remove a DMA mapping; the caller unmaps the memory next
  * @mem: memory
  * @user: added; @user->sync is not called any more when this returns
  *
- * May sleep.
+ * Unmapping synchronizes the memory for the CPU, too.  May sleep.
  */
 void rtgt_mem_remove_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
 {
@@ -285,12 +287,12 @@ static void mem_sync_for_cpu(struct rtgt_mem *mem, u64 offset, u64 len)
 }
 
 /**
- * rtgt_mem_crc32() - CRC-32 of a range, as zlib's crc32()
+ * rtgt_mem_crc32() - compute the CRC-32 of a range, as crc32() of zlib
  * @mem: memory
  * @offset: first byte
  * @len: bytes; the caller has checked the range
  *
- * May sleep: the longest range takes seconds.
+ * Takes seconds for the largest region.  May sleep.
  *
  * Return: the CRC, 0 for an empty range.
  */
@@ -300,15 +302,15 @@ u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len)
 }
 
 /**
- * rtgt_mem_crc32_more() - go on with a CRC-32
+ * rtgt_mem_crc32_more() - continue a CRC-32 over further bytes
  * @mem: memory
- * @crc: CRC of the bytes before @offset; 0 at the beginning
+ * @crc: CRC of the bytes before @offset; 0 for the first bytes
  * @offset: first byte
  * @len: bytes; the caller has checked the range
  *
  * May sleep.
  *
- * Return: the CRC of all so far.
+ * Return: the CRC of these bytes and the ones before.
  */
 u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len)
 {
@@ -326,8 +328,8 @@ u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len)
 }
 
 /*
- * read() of the memory, synchronized for the CPU before: the number of bytes, 0 at the end,
- * or a negative errno.
+ * Implement read() of the file "data": synchronize the memory for the CPU, then copy it.
+ * Returns the number of bytes, 0 at the end, or a negative errno.
  */
 static ssize_t mem_read(struct file *file, char __user *to, size_t len, loff_t *pos)
 {
@@ -361,9 +363,9 @@ static const struct file_operations mem_fops = {
 };
 
 /**
- * rtgt_mem_debugfs() - make a debugfs file that shows the bytes of a memory
- * @dir: a directory that is removed before @mem is put
- * @name: of the region, and of the directory of the file "data"
+ * rtgt_mem_debugfs() - create a debugfs file with the bytes of a memory
+ * @dir: parent directory; the caller removes it before it puts @mem
+ * @name: name of the region, and of the directory of the file "data"
  * @mem: memory
  */
 void rtgt_mem_debugfs(struct dentry *dir, const char *name, struct rtgt_mem *mem)

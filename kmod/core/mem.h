@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory that can be exposed, and the promise that there is enough of it. */
+/* The memory of regions, and the bound of the memory that the module allocates. */
 #ifndef _RTGT_MEM_H
 #define _RTGT_MEM_H
 
@@ -12,20 +12,20 @@
 
 struct dentry;
 
-/* of a port, a region or an initiator, the final NUL included */
+/* Bytes of the name of a port, a region or an initiator, the final NUL included */
 #define RTGT_NAME_LEN		32
 
 #define RTGT_REGION_MAX		(16ULL * SZ_1G)
 
-/* rtgt_spec.fill: a byte value, or one of these */
+/* rtgt_spec.fill is a byte value, or this: the 32-bit words 0, 1, 2, ... in little endian */
 #define RTGT_FILL_COUNTER	256
 
 /**
- * struct rtgt_spec - a region as the administrator described it
- * @name: directory name
+ * struct rtgt_spec - the attributes of a region
+ * @name: name of its directory
  * @size: bytes, 1 to RTGT_REGION_MAX
  * @access: RTGT_ACCESS_*
- * @fill: what the memory holds when the port is enabled or the connection made
+ * @fill: initial contents of the memory
  */
 struct rtgt_spec {
 	char name[RTGT_NAME_LEN];
@@ -35,10 +35,9 @@ struct rtgt_spec {
 };
 
 /**
- * struct rtgt_mem_user - a DMA mapping of a memory, through which a device writes
+ * struct rtgt_mem_user - a DMA mapping through which a device writes to a memory
  * @entry: in rtgt_mem.users
- * @sync: let the CPU see what the device has written into @len bytes from @offset on;
- *	  called with rtgt_mem.lock held
+ * @sync: synchronize @len bytes from @offset on for the CPU; called with rtgt_mem.lock held
  */
 struct rtgt_mem_user {
 	struct list_head entry;
@@ -46,14 +45,14 @@ struct rtgt_mem_user {
 };
 
 /**
- * struct rtgt_mem - memory that can be exposed
- * @ref: each domain that maps it, the port
+ * struct rtgt_mem - the memory of a region
+ * @ref: held by each domain that maps it and, on a shared port, by the port
  * @lock: protects @users
  * @users: DMA mappings: struct rtgt_mem_user
  * @size: bytes
- * @alloc_ns: how long it took to get it, zeroed
- * @fill_ns: how long to fill it
- * @order: each chunk is PAGE_SIZE << @order bytes of linear-map memory
+ * @alloc_ns: nanoseconds for allocating and zeroing it
+ * @fill_ns: nanoseconds for filling it
+ * @order: a chunk has PAGE_SIZE << @order bytes
  * @nr: number of chunks
  * @chunk: the chunks
  */

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of a port.  Each CPU bumps its own copy, in any context, so counting
- * costs no shared cache line; a reader sums them.  They live as long as the
- * port and never go back.
+ * Counters of a port.  Each CPU adds to its own copy, in any context, so counting writes no
+ * shared cache line; a reader adds up the copies.  A port keeps its counters until it is
+ * freed, and they never decrease.
  */
 #include <linux/seq_file.h>
 
 #include "core/stats.h"
 
 /**
- * rtgt_stats_alloc() - new counters, all zero
+ * rtgt_stats_alloc() - allocate counters, all zero
  *
  * May sleep.
  *
- * Return: to be freed with rtgt_stats_free(); NULL without memory.
+ * Return: counters for rtgt_stats_free(); NULL without memory.
  */
 struct rtgt_stats __percpu *rtgt_stats_alloc(void)
 {
@@ -30,9 +30,9 @@ void rtgt_stats_free(struct rtgt_stats __percpu *stats)
 }
 
 /**
- * rtgt_stats_show() - print the sums, "name value" a line
+ * rtgt_stats_show() - print the sums as lines "name value"
  * @stats: counters
- * @m: where to
+ * @m: output
  */
 void rtgt_stats_show(struct rtgt_stats __percpu *stats, struct seq_file *m)
 {

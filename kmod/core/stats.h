@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counters of a port: how they are bumped and summed. */
+/* Counters of a port. */
 #ifndef _RTGT_STATS_H
 #define _RTGT_STATS_H
 
@@ -11,8 +11,8 @@
 struct seq_file;
 
 /**
- * struct rtgt_stats - the counters of one port on one CPU
- * @count: by enum rtgt_counter
+ * struct rtgt_stats - counters of one port on one CPU
+ * @count: values, by enum rtgt_counter
  */
 struct rtgt_stats {
 	u64 count[RTGT_NR_COUNTERS];
@@ -24,9 +24,9 @@ void rtgt_stats_show(struct rtgt_stats __percpu *stats, struct seq_file *m);
 
 /**
  * rtgt_count() - add to a counter
- * @stats: a port's, from rtgt_stats_alloc()
- * @counter: which
- * @n: how much
+ * @stats: counters of a port
+ * @counter: the counter
+ * @n: number to add
  *
  * Any context.
  */

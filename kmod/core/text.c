@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an administrator writes into a file, parsed, and the other way round.
- * Every parser takes the whole text or nothing: no silent default, nothing
- * ignored behind a value.
+ * Parse the text that an administrator writes into a file of configfs, and print values for
+ * reading.  A parser accepts the whole text or fails: it has no silent default and ignores
+ * nothing after a value.
  */
 #include <linux/ctype.h>
 #include <linux/in.h>
@@ -19,11 +19,11 @@
 #include "include/uapi/rtgt.h"
 
 /**
- * rtgt_check_text() - is all of it what the parsers will see?
+ * rtgt_check_text() - check that the parsers see the whole text
  * @page: text
- * @count: bytes written
+ * @count: number of bytes that were written
  *
- * Return: 0, or -EINVAL if there is a NUL, behind which anything could stand.
+ * Return: 0, or -EINVAL if the text contains a NUL, after which the parsers would see nothing.
  */
 int rtgt_check_text(const char *page, size_t count)
 {
@@ -31,10 +31,10 @@ int rtgt_check_text(const char *page, size_t count)
 }
 
 /**
- * rtgt_parse_bytes() - a number with an optional K, M or G behind it
+ * rtgt_parse_bytes() - parse a number that K, M or G may follow
  * @page: text
- * @min: smallest value taken
- * @max: largest
+ * @min: smallest accepted value
+ * @max: largest accepted value
  * @out: the value, unchanged on error
  *
  * Return: 0, -EINVAL or -ERANGE.
@@ -67,10 +67,10 @@ int rtgt_parse_bytes(const char *page, u64 min, u64 max, u64 *out)
 }
 
 /**
- * rtgt_parse_u32() - a number
+ * rtgt_parse_u32() - parse a number
  * @page: text
- * @min: smallest value taken
- * @max: largest
+ * @min: smallest accepted value
+ * @max: largest accepted value
  * @out: the value, unchanged on error
  *
  * Return: 0, -EINVAL or -ERANGE.
@@ -89,9 +89,11 @@ int rtgt_parse_u32(const char *page, u32 min, u32 max, u32 *out)
 }
 
 /**
- * rtgt_parse_bool() - 0 or 1; kstrtobool() looks at the first character only
+ * rtgt_parse_bool() - parse 0 or 1
  * @page: text
  * @out: the value, unchanged on error
+ *
+ * kstrtobool() reads only the first character, so it would accept anything after that.
  *
  * Return: 0, -EINVAL or -ERANGE.
  */
@@ -106,12 +108,12 @@ int rtgt_parse_bool(const char *page, bool *out)
 }
 
 /**
- * rtgt_parse_word() - the text without white space around it
+ * rtgt_parse_word() - copy the text without leading and trailing white space
  * @page: text
- * @word: where to
- * @size: room there
+ * @word: buffer
+ * @size: bytes of the buffer
  *
- * Return: 0, or -EINVAL if nothing is left or it does not fit.
+ * Return: 0, or -EINVAL if the text is only white space or does not fit.
  */
 int rtgt_parse_word(const char *page, char *word, size_t size)
 {
@@ -133,7 +135,7 @@ static const struct {
 };
 
 /**
- * rtgt_parse_access() - a comma-separated list of accesses
+ * rtgt_parse_access() - parse a comma-separated list of accesses
  * @page: text
  * @out: RTGT_ACCESS_*, unchanged on error
  *
@@ -162,7 +164,7 @@ int rtgt_parse_access(const char *page, u32 *out)
 }
 
 /**
- * rtgt_parse_fill() - what a region is filled with
+ * rtgt_parse_fill() - parse what the memory of a region is filled with
  * @page: text
  * @out: rtgt_spec.fill, unchanged on error
  *
@@ -193,11 +195,11 @@ int rtgt_parse_fill(const char *page, u16 *out)
 }
 
 /**
- * rtgt_show_access() - the other way round
+ * rtgt_show_access() - print accesses as rtgt_parse_access() parses them
  * @page: a page
  * @access: RTGT_ACCESS_*
  *
- * Return: bytes written.
+ * Return: number of bytes printed.
  */
 ssize_t rtgt_show_access(char *page, u32 access)
 {
@@ -212,11 +214,11 @@ ssize_t rtgt_show_access(char *page, u32 access)
 }
 
 /**
- * rtgt_show_fill() - the other way round
+ * rtgt_show_fill() - print a fill as rtgt_parse_fill() parses it
  * @page: a page
  * @fill: rtgt_spec.fill
  *
- * Return: bytes written.
+ * Return: number of bytes printed.
  */
 ssize_t rtgt_show_fill(char *page, u16 fill)
 {
@@ -228,13 +230,12 @@ ssize_t rtgt_show_fill(char *page, u16 fill)
 }
 
 /**
- * rtgt_parse_addr() - an IPv4 or IPv6 address
- * @word: text, nothing around it
- * @addr: overwritten, also on error; the port in it is 0
+ * rtgt_parse_addr() - parse an IPv4 or IPv6 address
+ * @word: text without white space around it
+ * @addr: overwritten, also on error; its port number is 0
  *
- * inet_pton_with_scope() takes an IPv4 address with anything behind a colon and an
- * IPv6 address that has no scope with anything behind a percent sign, so that is
- * looked at here.
+ * inet_pton_with_scope() ignores what follows a colon after an IPv4 address, and what follows
+ * a percent sign after an IPv6 address that has no scope.  This function rejects both.
  *
  * Return: 0 or -EINVAL.
  */
@@ -257,11 +258,11 @@ int rtgt_parse_addr(const char *word, struct sockaddr_storage *addr)
 }
 
 /**
- * rtgt_show_addr() - the other way round
+ * rtgt_show_addr() - print an address as rtgt_parse_addr() parses it
  * @page: a page
- * @addr: IPv4 or IPv6; of a link-local one the interface is told by its number
+ * @addr: IPv4 or IPv6; the interface of a link-local address is printed as its index
  *
- * Return: bytes written.
+ * Return: number of bytes printed.
  */
 ssize_t rtgt_show_addr(char *page, const struct sockaddr_storage *addr)
 {

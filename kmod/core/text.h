@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The text of attributes: what an administrator writes and reads. */
+/* The text of attributes in configfs. */
 #ifndef _RTGT_TEXT_H
 #define _RTGT_TEXT_H
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a connection, and who may change it.
+ * The state of a connection, and the functions that change it.
  *
  *   CONNECTING --RTU, or the first message--> LIVE --.
  *        |                                           |
  *        `---------------------------------------> CLOSING
  *
- * Completions, the CM's handlers, the timer and the removal of the device end a
- * connection with rtgt_conn_close(), and hold no reference: the transition to CLOSING
- * happens once and queues the teardown, which waits for each of them (setup.c).
+ * Completions, CM handlers, the timer and the removal of the device close a connection with
+ * rtgt_conn_close().  They hold no reference: the transition to CLOSING happens once and
+ * queues the teardown, and the teardown waits for each of these callers before it frees
+ * anything (setup.c).
  *
- * rtgt_conn.lock protects the state, and what is queued for a connection that is not
- * closing.  CM handlers run under the id's handler mutex, completions and the timer in
- * softirq.
+ * rtgt_conn.lock protects the state.  The timer is started and work is queued with the lock
+ * held, after a check that the state is not CLOSING.  CM handlers run under the handler
+ * mutex of the id, completions and the timer in softirq.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -33,7 +34,7 @@ static const char *const conn_state_names[] = {
 };
 
 /**
- * rtgt_conn_state_name() - a state as one word
+ * rtgt_conn_state_name() - return the name of a state
  * @state: state
  *
  * Return: a constant string.
@@ -43,7 +44,7 @@ const char *rtgt_conn_state_name(enum rtgt_conn_state state)
 	return conn_state_names[state];
 }
 
-/* What a state needs once it is entered; nothing is started for one that is closing. */
+/* Enter a state and start what belongs to it: the teardown, or the idle timer. */
 static void conn_enter(struct rtgt_conn *conn, enum rtgt_conn_state state)
 {
 	lockdep_assert_held(&conn->lock);
@@ -55,7 +56,7 @@ static void conn_enter(struct rtgt_conn *conn, enum rtgt_conn_state state)
 		mod_timer(&conn->timer, jiffies + msecs_to_jiffies(conn->port->cfg.idle_ms));
 }
 
-/* All transitions are here.  Returns whether the state changed. */
+/* Make a transition, if it leads forwards.  Returns whether the state changed. */
 static bool conn_set_state(struct rtgt_conn *conn, enum rtgt_conn_state new)
 {
 	enum rtgt_conn_state old;
@@ -84,7 +85,7 @@ static void conn_free(struct kref *ref)
 }
 
 /**
- * rtgt_conn_put() - give a reference back
+ * rtgt_conn_put() - put a reference; the last put frees the connection
  * @conn: connection
  *
  * Any context.
@@ -95,12 +96,11 @@ void rtgt_conn_put(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_conn_close() - end a connection
+ * rtgt_conn_close() - close a connection
  * @conn: connection
- * @why: for the log
+ * @why: reason for the log
  *
- * Any context.  Does not wait; nothing happens if the connection is closing
- * already.
+ * Does not wait.  Does nothing if the connection is already closing.  Any context.
  */
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why)
 {
@@ -110,12 +110,13 @@ void rtgt_conn_close(struct rtgt_conn *conn, const char *why)
 }
 
 /**
- * rtgt_conn_fail() - end a connection whose QP the device moved to error
+ * rtgt_conn_fail() - close a connection whose QP the device moved to error
  * @conn: connection
- * @why: for the log, which has a limit of its own for these: ordinary closings do not
- *	 use it up
+ * @why: reason for the log.  These lines have a rate limit of their own for each port, which
+ *	 ordinary closings do not use up
  *
- * Any context.  A flush during the teardown comes here too and does nothing.
+ * Does nothing if the connection is already closing: the flushes of a teardown call this
+ * too.  Any context.
  */
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why)
 {
@@ -129,13 +130,13 @@ void rtgt_conn_fail(struct rtgt_conn *conn, const char *why)
 }
 
 /**
- * rtgt_conn_failing() - the device refuses something, and is about to move the QP to error
+ * rtgt_conn_failing() - note that the device refuses an access and will move the QP to error
  * @conn: connection
- * @why: for the log; a constant string.  The first one is kept
+ * @why: reason for the log, a constant string; only the first one is kept
  *
- * A device may tell before it sends the NAK, which a teardown would overtake.  So the
- * connection goes on until the device flushes a receive or raises
- * IB_EVENT_QP_LAST_WQE_REACHED, but for RTGT_NAK_MS at most.  Any context.
+ * A device may report the error before it sends the NAK, and a teardown would destroy the QP
+ * before the NAK is sent.  So the connection stays open until the device flushes a receive or
+ * raises IB_EVENT_QP_LAST_WQE_REACHED, for RTGT_NAK_MS at most.  Any context.
  */
 void rtgt_conn_failing(struct rtgt_conn *conn, const char *why)
 {
@@ -154,21 +155,24 @@ static void conn_gone(struct rtgt_dev_user *user)
 	rtgt_conn_close(container_of(user, struct rtgt_conn, user), "the device is being removed");
 }
 
-/* In CONNECTING the peer had its time; in LIVE, did it send nothing for so long? */
+/*
+ * Return the reason to close a connection when its timer expires, or NULL.  In LIVE, the
+ * reason is that the peer sent nothing for idle_ms; if it did, restart the timer.
+ */
 static const char *conn_timed_out(struct rtgt_conn *conn)
 {
 	unsigned long limit = msecs_to_jiffies(conn->port->cfg.idle_ms);
 	unsigned long idle = jiffies - READ_ONCE(conn->active);
 
 	lockdep_assert_held(&conn->lock);
-	/* the timer was started again, for that */
+	/* rtgt_conn_failing() restarted the timer, for RTGT_NAK_MS */
 	if (conn->failing)
 		return NULL;
 	switch (conn->state) {
 	case RTGT_CONN_CONNECTING:
 		return "not established in time";
 	case RTGT_CONN_LIVE:
-		/* without idle_ms it was started for the handshake */
+		/* without idle_ms, the timer was started for the handshake */
 		if (!limit || conn->transport == RTGT_UD)
 			return NULL;
 		if (idle >= limit)
@@ -198,7 +202,7 @@ static void conn_timer(struct timer_list *timer)
 }
 
 /**
- * rtgt_conn_step_done() - note when a step of the set-up was complete
+ * rtgt_conn_step_done() - record the time at which a step of the set-up ended
  * @conn: connection
  * @step: the step
  *
@@ -210,15 +214,16 @@ void rtgt_conn_step_done(struct rtgt_conn *conn, enum rtgt_conn_step step)
 }
 
 /**
- * rtgt_conn_live() - the peer has the REP
+ * rtgt_conn_live() - mark a connection established: the peer has the REP
  * @conn: connection
  *
- * Its RTU says so, or its first message: the RTU is sent once and may be lost, and that rdma_cm
- * sends the REP again takes seconds.  rdma_cm is not told (rdma_notify()): of a connection that
- * was closed right behind that, rdma_destroy_id() waited more than 30 s for a last reference
- * (cm_destroy_id_wait_timeout, seen once on 6.12), probably that of the REP still under way.
+ * Called for the RTU and for each message until the connection is established.  A peer sends
+ * the RTU once, so it may be lost, and the CM takes seconds to retransmit the REP.  The first
+ * message does not call rdma_notify(): after that call, rdma_destroy_id() of a connection that
+ * closed immediately waited more than 30 s for a reference (cm_destroy_id_wait_timeout, seen
+ * once on 6.12), probably the reference of the outstanding REP.
  *
- * Any context; does nothing but the first time.
+ * Does nothing after the first call.  Any context.
  */
 void rtgt_conn_live(struct rtgt_conn *conn)
 {
@@ -233,11 +238,12 @@ void rtgt_conn_live(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_conn_built() - nothing more is added to a connection
- * @conn: its teardown may run from here on, the caller looks at it no more without a
- *	  reference
+ * rtgt_conn_built() - end the set-up of a connection, whether it succeeded or not
+ * @conn: connection; its teardown may run from now on, so the caller must not use it any
+ *	  more unless it holds a reference
  *
- * From here on the peer's time runs, too, until it is established.
+ * Queues the teardown if the connection is closing, otherwise starts the timer of the
+ * handshake.  Process context.
  */
 void rtgt_conn_built(struct rtgt_conn *conn)
 {
@@ -254,13 +260,14 @@ void rtgt_conn_built(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_conn_alloc() - allocate a connection that is being built
- * @port: the port that got the request
- * @ibdev: the device through which the request came
+ * rtgt_conn_alloc() - allocate a connection in the state CONNECTING
+ * @port: the port that received the request
+ * @ibdev: the device that received it
  *
  * The caller, setup.c, initializes the work items.  May sleep.
  *
- * Return: for rtgt_conn_put() until it is admitted, or NULL.
+ * Return: the connection, which the caller frees with rtgt_conn_put() if the port does not
+ * admit it; NULL without memory.
  */
 struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A connection. */
+/* A connection: its resources and its state. */
 #ifndef _RTGT_CONN_H
 #define _RTGT_CONN_H
 
@@ -29,10 +29,10 @@ struct rtgt_port;
 struct rtgt_sources;
 
 /**
- * enum rtgt_conn_state - life of a connection
- * @RTGT_CONN_CONNECTING: half-open: the set-up waits or runs, or the REP is on its way
- * @RTGT_CONN_LIVE: the peer's RTU arrived, or its first message
- * @RTGT_CONN_CLOSING: teardown is queued or runs; nothing leads out of it
+ * enum rtgt_conn_state - state of a connection; it only moves forwards
+ * @RTGT_CONN_CONNECTING: half-open: the set-up is queued or runs, or the REP was sent
+ * @RTGT_CONN_LIVE: established: the RTU or the first message arrived
+ * @RTGT_CONN_CLOSING: the teardown is queued or runs, or the set-up will queue it
  */
 enum rtgt_conn_state {
 	RTGT_CONN_CONNECTING,
@@ -41,13 +41,13 @@ enum rtgt_conn_state {
 };
 
 /**
- * enum rtgt_conn_step - what a connection goes through until it is established
- * @RTGT_CONN_REQ_DONE: the REQ has come
- * @RTGT_CONN_DOMAIN_DONE: it has a protection domain and, of a private port, its memory
- * @RTGT_CONN_QP_DONE: it has queues, in RTS, and receives are posted
- * @RTGT_CONN_ACCEPT_DONE: the REP is on its way
- * @RTGT_CONN_LIVE_DONE: the RTU has come, or what stands for it
- * @RTGT_CONN_STEPS: how many
+ * enum rtgt_conn_step - the steps of connecting, whose times debugfs shows
+ * @RTGT_CONN_REQ_DONE: the REQ arrived
+ * @RTGT_CONN_DOMAIN_DONE: the domain is there and, on a private port, its memory is registered
+ * @RTGT_CONN_QP_DONE: receives are posted and the QP is in RTS
+ * @RTGT_CONN_ACCEPT_DONE: rdma_accept() has sent the REP
+ * @RTGT_CONN_LIVE_DONE: the RTU or the first message arrived
+ * @RTGT_CONN_STEPS: number of steps
  */
 enum rtgt_conn_step {
 	RTGT_CONN_REQ_DONE,
@@ -58,75 +58,77 @@ enum rtgt_conn_step {
 	RTGT_CONN_STEPS,
 };
 
-/* Requests of a datagram endpoint that are worked on at a time */
+/* Workers of a datagram endpoint: so many of its requests run at a time */
 #define RTGT_UD_WORKERS		16
 
-/* How long a device has to send a NAK and flush receives, once it has told of an error */
+/* Milliseconds in which a device sends a NAK and flushes receives after it reported an error */
 #define RTGT_NAK_MS		100
 
 /**
  * struct rtgt_conn - a connection
- * @ref: the teardown holds one until all is released; a reader holds more
+ * @ref: the teardown holds one reference until all resources are released; readers take more
  * @port_entry: in rtgt_port.conns, under rtgt_port.lock
- * @memory: bytes it counts in rtgt_port.conn_memory, from its admission on
- * @peer_entry: its peer among those of the port, once it is admitted
- * @half_open: counted as such by the port, until it is established or freed; under
- *	       rtgt_port.half_lock
- * @port: the port that accepted it, a counted reference
+ * @memory: bytes counted in rtgt_port.conn_memory, from the admission on
+ * @peer_entry: its peer in rtgt_port.peers, from the admission on
+ * @half_open: the port counts it as half-open; under rtgt_port.half_lock
+ * @port: the port that received the REQ, a counted reference
  * @user: hold on the device
  * @attached: @user is in use
- * @domain: shared with the port, or own
- * @cm_id: owned; destroyed by the teardown.  NULL of a datagram endpoint
- * @cq: own
- * @qp: own, in @domain's PD
- * @port_num: of the device
- * @pool: its receive contexts: @domain's if that has an SRQ, otherwise own
- * @transport: of its QP
- * @recv_depth: receive contexts in @pool
- * @recv_size: bytes of the largest message
+ * @domain: a counted reference: the port's domain or, on a private port, its own
+ * @cm_id: owned; the teardown destroys it.  NULL for a datagram endpoint
+ * @cq: owned; completions of @qp
+ * @qp: owned; in the PD of @domain
+ * @port_num: port of the device
+ * @pool: its receive contexts: the pool of @domain if that has an SRQ, otherwise its own
+ * @transport: transport of @qp
+ * @recv_depth: number of receive contexts in @pool
+ * @recv_size: maximum size of a message in bytes
  * @deferred: receive contexts whose requests wait for a worker, under @lock
  * @sends: send contexts
- * @nr_sends: of @sends
- * @send_free: free ones, under @lock
- * @send_wait: receive contexts whose reply waits for one, under @lock
- * @send_chain: posted ones that complete with a later one.  Used in completions of @cq only
- * @send_unsignaled: those of @send_chain behind the last one that is signaled
- * @rws: rw contexts; none of a datagram endpoint
- * @nr_rws: of @rws
- * @rw_free: free ones, under @lock
- * @rw_wait: receive contexts whose transfer waits for one, under @lock
- * @sources: of a datagram endpoint: whose datagrams are resolved; NULL otherwise
+ * @nr_sends: number of @sends
+ * @send_free: free send contexts, under @lock
+ * @send_wait: receive contexts whose reply waits for a send context, under @lock
+ * @send_chain: posted send contexts that the completion of a later one frees.  Only
+ *		completions of @cq use the list
+ * @send_unsignaled: number of entries of @send_chain after the last signaled one
+ * @rws: rw contexts; a datagram endpoint has none
+ * @nr_rws: number of @rws
+ * @rw_free: free rw contexts, under @lock
+ * @rw_wait: receive contexts whose transfer waits for an rw context, under @lock
+ * @sources: the sources of datagrams that the endpoint knows; NULL if it is no endpoint
  * @quiet: UD: woken when a reply has completed
  * @active: jiffies of the last receive
- * @timer: closes the connection: in CONNECTING when the peer takes too long, in LIVE
- *	   when nothing was received for a time.  Started under @lock
- * @id: number on the wire, in debugfs and in the trace
- * @peer: its address, for log and debugfs
- * @dev_name: of the device, likewise
- * @qpn: of @qp, likewise, 0 before there is one
- * @plain: the peer's REQ did not speak rtgt: serve its one-sided operations and
- *	   immediates, count its SENDs
- * @can_read: the peer lets the target READ its memory
- * @service_priv: the service's, made by its setup, freed by its teardown
- * @responder_resources: READs and atomics at a time, as the REQ has it
- * @initiator_depth: READs towards the peer at a time, as the REQ has it
- * @lock: protects @state, @building, and the lists that say so
- * @state: changed by conn_set_state() only
- * @failing: why the device is about to move the QP to error, NULL if it is not; set once,
+ * @timer: closes the connection: in CONNECTING after handshake_ms, in LIVE when nothing was
+ *	   received for idle_ms, and RTGT_NAK_MS after @failing was set.  Started under @lock
+ * @id: its number on the wire, in debugfs and in the trace
+ * @peer: address of the peer
+ * @dev_name: name of the device, for log and debugfs
+ * @qpn: number of @qp, for log, debugfs and trace; 0 before there is a QP
+ * @plain: the REQ had no rtgt private data: serve one-sided operations and immediates, count
+ *	   SENDs and do not reply
+ * @can_read: the peer allows the target to READ its memory
+ * @service_priv: data of the service, which rtgt_service.setup allocates and
+ *		  rtgt_service.teardown frees
+ * @responder_resources: outstanding READs and atomics of the peer, from the REQ
+ * @initiator_depth: outstanding READs of the target, from the REQ
+ * @lock: protects @state, @building, @failing, and the lists whose line says so
+ * @state: only conn_set_state() changes it
+ * @failing: why the device will move the QP to error, NULL if it will not; set once,
  *	     under @lock
- * @building: the set-up is not done with it: that queues the teardown then, under @lock
+ * @building: the set-up has not ended; at its end rtgt_conn_built() queues the teardown if the
+ *	      state is CLOSING.  Under @lock
  * @setup_work: the set-up
  * @close_work: the teardown; queued under @lock
- * @recv_msgs: SENDs received (@recv_msgs and @imms are written in completions of
- *	       @cq only, which never run in parallel)
- * @imms: immediates received
- * @replies: replies sent
- * @step_end: nanoseconds of the clock at the end of each step of the set-up, 0 before
- * @debugfs: directory of a private connection's memory
- * @nr_workers: of @workers
- * @workers: run @deferred: one, but RTGT_UD_WORKERS of a datagram endpoint, where a request may
- *	     have to wait for the resolution of an address.  Queued under @lock, and not
- *	     any more once the state is CLOSING
+ * @recv_msgs: number of SENDs received.  Only completions of @cq, which never run in
+ *	       parallel, write @recv_msgs and @imms
+ * @imms: number of immediates received
+ * @replies: number of replies sent
+ * @step_end: time in nanoseconds at which each step of connecting ended, 0 before
+ * @debugfs: directory of the memory of a private connection
+ * @nr_workers: number of @workers
+ * @workers: run the requests in @deferred: one worker, or RTGT_UD_WORKERS for a datagram
+ *	     endpoint, whose requests may wait for the resolution of an address.  Queued under
+ *	     @lock, and only while the state is not CLOSING
  */
 struct rtgt_conn {
 	struct kref ref;
@@ -170,7 +172,7 @@ struct rtgt_conn {
 	void *service_priv;
 	u8 responder_resources;
 	u8 initiator_depth;
-	spinlock_t lock;	/* @state, @building, @deferred, contexts */
+	spinlock_t lock;	/* @state, @building, @failing, lists of contexts */
 	enum rtgt_conn_state state;
 	const char *failing;
 	bool building;

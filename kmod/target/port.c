@@ -2,15 +2,18 @@
 /*
  * A port: its attributes, its state and its references.
  *
- * What a port does is in the files above: admission.c counts what its peers have,
- * domains.c has the protection domains, listener.c enables and disables it.
+ * Files above this one do the work: admission.c counts connections and memory against the
+ * bounds, domains.c has the protection domains, listener.c enables and disables the port.
  *
- * An administrator's thread enables and disables it, under rtgt_port.config; CM
- * handlers and teardowns work on its lists, under rtgt_port.lock.  The two are
- * never held the wrong way round, because a handler never takes config and the
- * listener is destroyed (which waits for handlers) without lock.  A CM handler waits
- * for rtgt_port.lock, so nothing that takes long is done under it: shared domains are
- * made under rtgt_port.making, keys are revoked under no lock of the port.
+ * The administrator's thread enables and disables a port under rtgt_port.config.  CM handlers
+ * and teardowns use its lists under rtgt_port.lock, which is taken after config: a CM handler
+ * never takes config, and rdma_destroy_id() of the listener, which waits for handlers, is
+ * called without rtgt_port.lock.
+ *
+ * All listeners of the machine share the work queue of CM handlers, and a handler waits for
+ * rtgt_port.lock.  So no holder of the lock waits for a device, for memory or for a peer:
+ * shared domains are made under rtgt_port.making, and rkeys are revoked without a lock of
+ * the port.
  */
 #include <linux/debugfs.h>
 #include <linux/in.h>
@@ -27,7 +30,7 @@ static const char *const port_state_names[] = {
 };
 
 /**
- * rtgt_port_state_name() - a state as one word
+ * rtgt_port_state_name() - return the name of a state
  * @state: state
  *
  * Return: a constant string.
@@ -52,12 +55,12 @@ void rtgt_port_set_state(struct rtgt_port *port, enum rtgt_port_state state)
 }
 
 /**
- * rtgt_port_enabled() - does the administrator want the port to listen?
+ * rtgt_port_enabled() - check that a port is enabled
  * @port: port
  *
- * Caller holds rtgt_port.config.
+ * The caller holds rtgt_port.config.
  *
- * Return: true also when its device was removed.
+ * Return: true from enable to disable, also when the device was removed.
  */
 bool rtgt_port_enabled(struct rtgt_port *port)
 {
@@ -66,13 +69,13 @@ bool rtgt_port_enabled(struct rtgt_port *port)
 }
 
 /**
- * rtgt_port_create() - make a port with default attributes, disabled
- * @name: its name
- * @service: what it speaks unless the administrator names another service
+ * rtgt_port_create() - allocate a port with default attributes, disabled
+ * @name: name of the port
+ * @service: its service, until the administrator sets another one
  *
  * May sleep.
  *
- * Return: for rtgt_port_destroy(), or an ERR_PTR.
+ * Return: the port, which the caller releases with rtgt_port_destroy(), or an ERR_PTR.
  */
 struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *service)
 {
@@ -125,7 +128,7 @@ static void port_free(struct kref *ref)
 }
 
 /**
- * rtgt_port_put() - give a reference back
+ * rtgt_port_put() - put a reference; the last put frees the port
  * @port: port
  *
  * Any context.
@@ -136,10 +139,10 @@ void rtgt_port_put(struct rtgt_port *port)
 }
 
 /**
- * rtgt_port_destroy() - the end of a port
+ * rtgt_port_destroy() - remove the debugfs directory of a port and put the first reference
  * @port: disabled, without regions
  *
- * The memory goes with the last reference: a teardown may be in its last steps.
+ * A teardown in its last step may still hold a reference.  May sleep.
  */
 void rtgt_port_destroy(struct rtgt_port *port)
 {

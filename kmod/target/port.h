@@ -22,11 +22,12 @@ struct dentry;
 struct rdma_cm_id;
 
 /**
- * enum rtgt_port_state - of a port
- * @RTGT_PORT_DISABLED: attributes and regions can be changed
- * @RTGT_PORT_LISTENING: connections are taken
- * @RTGT_PORT_STOPPING: no new connection; the old ones are going
- * @RTGT_PORT_REMOVED: enabled, but its device went; disable and enable it again
+ * enum rtgt_port_state - state of a port
+ * @RTGT_PORT_DISABLED: the administrator can change attributes and regions
+ * @RTGT_PORT_LISTENING: the port accepts connections
+ * @RTGT_PORT_STOPPING: the port rejects connections: it is being enabled or disabled
+ * @RTGT_PORT_REMOVED: enabled, but its device was removed: the administrator disables and
+ *		       enables the port when the device is back
  */
 enum rtgt_port_state {
 	RTGT_PORT_DISABLED,
@@ -36,23 +37,24 @@ enum rtgt_port_state {
 };
 
 /**
- * struct rtgt_port_cfg - a port's attributes
- * @addr: address and port to listen on
- * @service: what it speaks
+ * struct rtgt_port_cfg - the attributes of a port
+ * @addr: address and port number to listen on
+ * @service: service of the port
  * @transport: RC, UC or UD
  * @private: each connection has its own copy of the regions
- * @srq: connections of a domain share their receives
- * @idle_ms: a connection that sends nothing for so long is closed; 0 for never
- * @max_conns: connections at a time
- * @backlog: half-open ones of them at a time; one peer address may have half of that
- * @peer_conns_max: connections of one peer address at a time; 0 for @max_conns
- * @conn_memory_max: bytes for all connections together; 0 for what the machine has
- * @handshake_ms: how long a peer that was sent the REP may take
+ * @srq: the connections of a domain share one SRQ
+ * @idle_ms: close a connection that sent nothing for this many milliseconds; 0 for never
+ * @max_conns: maximum number of connections
+ * @backlog: maximum number of half-open connections; half of it for one peer address
+ * @peer_conns_max: maximum number of connections of one peer address; 0 for @max_conns
+ * @conn_memory_max: maximum number of bytes for all connections together; 0 for what the
+ *		     machine has
+ * @handshake_ms: milliseconds between the REP and the RTU or the first message
  * @recv_size: bytes of a receive
- * @recv_depth: receives of a connection
- * @withhold_max: receives that WITHHOLD may hold back at a time; 0 for half of @recv_depth
- *		  where clients share them, for all where they do not
- * @mr_max: bytes of the largest MR; 0 for what the device takes
+ * @recv_depth: number of receives of a connection or, with an SRQ, of a domain
+ * @withhold_max: maximum number of receives that WITHHOLD may hold back; 0 for half of
+ *		  @recv_depth if clients share the receives, for @recv_depth if they do not
+ * @mr_max: maximum size of an MR in bytes; 0 for what the device supports
  */
 struct rtgt_port_cfg {
 	struct sockaddr_storage addr;
@@ -75,37 +77,39 @@ struct rtgt_port_cfg {
 #define RTGT_PEERS_BITS		6
 
 /**
- * struct rtgt_port - a listener and what it exposes
- * @ref: its directory holds one, and so does each connection
- * @name: directory name
- * @config: serialises the administrator: protects @cfg, @spec and @nr_regions,
- *	    which do not change while the port is enabled, and the transitions
- *	    between enabled and disabled.  Never taken in a CM handler
+ * struct rtgt_port - a listener, its regions and its connections
+ * @ref: held by the configfs directory, by each connection and by each datagram client that
+ *	 waits for an endpoint
+ * @name: name of its directory
+ * @config: protects @cfg, @spec and @nr_regions, which do not change while the port is
+ *	    enabled, and serializes enable and disable.  CM handlers never take it
  * @cfg: attributes
- * @spec: regions, in order of their creation
- * @nr_regions: how many
- * @mem: their memory, while enabled and shared
- * @stats: counters, kept until the port goes
- * @listen_id: xchg() decides who destroys it
- * @making: one shared domain is made at a time.  Held long
- * @making_endpoint: one datagram endpoint is made at a time.  Held long
- * @lock: protects @state, @conns, @nr_conns, @conn_memory, @nr_requests, @peers, @domains; taken in
- *	  CM handlers, so nothing that takes long is done under it
- * @state: see above
- * @conns: connections, the closing ones included
- * @nr_conns: how many
- * @conn_memory: bytes of all connections, their private regions and receives included
- * @nr_requests: clients that wait for a datagram endpoint to be made
- * @peers: addresses that have connections: struct rtgt_peer
+ * @spec: regions, in the order of their creation
+ * @nr_regions: number of regions
+ * @mem: memory of the regions, while a shared port is enabled
+ * @stats: counters, kept until the port is freed
+ * @listen_id: the listener; the path that takes it with xchg() destroys it or has the core
+ *	       do so
+ * @making: held while a shared domain is made, so that each device gets one
+ * @making_endpoint: held while a datagram endpoint is made, so that each device gets one
+ * @lock: protects @state, @conns, @nr_conns, @conn_memory, @nr_requests, @peers, @next_id and
+ *	  @domains.  CM handlers take it, so no holder waits for a device, for memory or for
+ *	  a peer
+ * @state: state of the port
+ * @conns: connections, in all states
+ * @nr_conns: number of @conns
+ * @conn_memory: bytes of all connections, private regions and receives included
+ * @nr_requests: number of clients that wait for a datagram endpoint
+ * @peers: client addresses that have connections: struct rtgt_peer
  * @half_lock: protects @nr_half_open, rtgt_peer.half_open, rtgt_conn.half_open
- * @nr_half_open: connections that are not established yet, and @nr_requests
- * @failures: limits the log's lines about connections the device moved to error
- * @next_id: of the next connection
+ * @nr_half_open: number of half-open connections, @nr_requests included
+ * @failures: rate limit of the log lines about QP errors
+ * @next_id: number of the last connection
  * @domains: of a shared port, one rtgt_port_domain for each device
- * @idle: woken when @conns and the requests became empty
+ * @idle: woken when @nr_conns and @nr_requests have become 0
  * @debugfs: directory
- * @debugfs_regions: below it while enabled and shared
- * @debugfs_conns: below it
+ * @debugfs_regions: directory below @debugfs, while a shared port is enabled
+ * @debugfs_conns: directory below @debugfs
  */
 struct rtgt_port {
 	struct kref ref;
@@ -119,7 +123,7 @@ struct rtgt_port {
 	struct rdma_cm_id *listen_id;
 	struct mutex making;	/* one shared domain is made at a time */
 	struct mutex making_endpoint;	/* one datagram endpoint is made at a time */
-	struct mutex lock;	/* @state, @conns, @nr_conns, @nr_requests, @peers, @domains */
+	struct mutex lock;	/* @state, connections, @nr_requests, @peers, @domains */
 	enum rtgt_port_state state;
 	struct list_head conns;
 	unsigned int nr_conns;

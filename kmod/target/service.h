@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a port speaks, and over which queue pairs. */
+/* The service of a port: the protocol it serves, and the transports for it. */
 #ifndef _RTGT_SERVICE_H
 #define _RTGT_SERVICE_H
 
@@ -9,10 +9,10 @@ struct rtgt_conn;
 struct rtgt_recv_ctx;
 
 /**
- * enum rtgt_transport - what QPs a port's connections have
- * @RTGT_RC: reliable connections
- * @RTGT_UC: unreliable connections
- * @RTGT_UD: datagrams: one QP for all clients of a device
+ * enum rtgt_transport - transport of the QPs of a port
+ * @RTGT_RC: reliable connected
+ * @RTGT_UC: unreliable connected
+ * @RTGT_UD: unreliable datagram: one QP for all clients of a device
  */
 enum rtgt_transport {
 	RTGT_RC,
@@ -21,28 +21,29 @@ enum rtgt_transport {
 };
 
 /**
- * struct rtgt_service - what a port speaks
- * @name: as written to the port's service attribute
- * @transports: bits of enum rtgt_transport it works over
- * @conn_bytes: what @setup allocates
- * @rws: rw contexts of a connection, 0 if it transfers nothing
- * @needs_region: a port without a region makes no sense
- * @request: judges a REQ's private data; 0, or a rtgt_rej_reason with @arg set.
- *	     May set @conn's flags.  Process context
- * @reply: writes the REP's private data, at most @size bytes; returns its
- *	   length.  Process context
- * @setup: makes rtgt_conn.service_priv when the QP and its contexts are there; 0 or a
+ * struct rtgt_service - a protocol that a port serves
+ * @name: value of the attribute "service"
+ * @transports: bits of enum rtgt_transport: the transports that the service supports
+ * @conn_bytes: bytes that @setup allocates
+ * @rws: number of rw contexts of a connection, 0 if the service transfers nothing
+ * @needs_region: a port without a region cannot be enabled
+ * @request: validate the private data of a REQ and set the flags of @conn; returns 0, or an
+ *	     rtgt_rej_reason with @arg set.  CM handler
+ * @reply: write the private data of the REP, at most @size bytes; returns its length.
+ *	   Process context
+ * @setup: allocate rtgt_conn.service_priv; the QP and its contexts exist.  Returns 0 or a
  *	   negative errno.  May be NULL.  Process context
- * @teardown: frees it; the QP is gone, the device is not.  Called also when
- *	      @setup failed or never ran.  May be NULL.  Process context
- * @message: a SEND arrived in @recv, which the service owns until it hands it on, by
- *	     rtgt_recv_release(), rtgt_reply(), rtgt_send() or rtgt_recv_defer().
+ * @teardown: free rtgt_conn.service_priv; the QP is destroyed, the device still exists.  Also
+ *	      called if @setup failed or did not run.  May be NULL.  Process context
+ * @message: a SEND arrived in @recv.  The service owns @recv until it calls one of
+ *	     rtgt_recv_release(), rtgt_reply(), rtgt_send() and rtgt_recv_defer().
  *	     Completion context, or process context on a UD port
- * @imm: an immediate arrived; the same.  Completion context
- * @work: go on with a request that was deferred; the same, or rtgt_rw_post().  NULL if
- *	  none is.  Process context
- * @moved: the transfer of a request is complete; as @message.  NULL without @rws.
- *	   Completion context
+ * @imm: an immediate arrived in @recv, which the service owns as in @message.  Completion
+ *	 context
+ * @work: continue a request that was deferred.  The service owns @recv as in @message, and
+ *	  may also call rtgt_rw_post().  NULL if the service defers nothing.  Process context
+ * @moved: the transfer of a request has completed.  The service owns @recv as in @message.
+ *	   NULL without @rws.  Completion context
  */
 struct rtgt_service {
 	const char *name;
