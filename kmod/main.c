@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtgt: an RDMA target in the kernel.  The module's way in and out.
+ * rtgt: an RDMA target in the kernel.  Initialization and exit of the module.
  *
- * Loading opens nothing: an administrator makes and enables ports below
- * /sys/kernel/config/rtgt.  Each of those directories pins the module, so at
- * unload there is no port and no connection any more; what may remain is the end
- * of a teardown, which the flush waits for.
+ * Loading the module opens no port: an administrator makes and enables ports below
+ * /sys/kernel/config/rtgt.  Each of these directories pins the module, so there is no port and
+ * no connection at unload.  The last steps of a teardown may still run; rtgt_exit() waits for
+ * them.
  *
- * The work queues have one purpose each, and nothing waits for work on its own queue:
+ * Each work queue has one purpose, and no work waits for work on its own queue:
  *
  *   rtgt_conn_wq  set-up and teardown of connections, release of a shared domain whose
  *                 device is being removed.  A teardown waits for rtgt_req_wq

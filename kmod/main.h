@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the module has once: its variables, all of them in main.c. */
+/* The variables of the module that exist once.  main.c defines them. */
 #ifndef _RTGT_MAIN_H
 #define _RTGT_MAIN_H
 
@@ -14,9 +14,9 @@ struct ib_client;
 struct workqueue_struct;
 
 /**
- * struct rtgt_devs - the devices there are
+ * struct rtgt_devs - the RDMA devices
  * @lock: protects @list and the users of every device
- * @list: of struct rtgt_dev
+ * @list: devices: struct rtgt_dev
  */
 struct rtgt_devs {
 	struct mutex lock;	/* @list, every device's users */
@@ -24,7 +24,7 @@ struct rtgt_devs {
 };
 
 /**
- * struct rtgt_budget - memory that was promised and is not allocated yet
+ * struct rtgt_budget - memory that is promised but not allocated yet (core/mem.c)
  * @lock: protects @promised
  * @promised: bytes
  */
@@ -34,11 +34,11 @@ struct rtgt_budget {
 };
 
 /**
- * struct rtgt_live - objects that are allocated and not freed yet, for debugfs
- * @ports: struct rtgt_port
- * @conns: struct rtgt_conn
- * @domains: struct rtgt_domain
- * @mems: struct rtgt_mem
+ * struct rtgt_live - numbers of objects that are allocated and not freed, for debugfs
+ * @ports: number of struct rtgt_port
+ * @conns: number of struct rtgt_conn
+ * @domains: number of struct rtgt_domain
+ * @mems: number of struct rtgt_mem
  */
 struct rtgt_live {
 	atomic_t ports;

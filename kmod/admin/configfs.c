@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/kernel/config/rtgt: text to structures and back, nothing more.
+ * /sys/kernel/config/rtgt: parse text into structures and print structures as text.
  *
  *   features
  *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,backlog,
@@ -9,11 +9,9 @@
  *   ports/<port>/regions/          (configfs_region.c)
  *   initiators/                    (configfs_initiator.c)
  *
- * Every store parses first, then takes rtgt_port.config, refuses with -EBUSY
- * while the port is enabled, and changes the value: a store that fails has
- * changed nothing.  An enabled port and its regions are pinned (a configfs
- * dependency), so that rmdir says -EBUSY too, instead of pulling memory from
- * under a peer; mkdir of a region is refused likewise.
+ * A store fails with -EBUSY while the port is enabled, and a store that fails changes nothing.
+ * An enabled port and its regions are pinned (a configfs dependency), so rmdir fails with
+ * -EBUSY, too, instead of freeing memory that a peer uses; mkdir of a region fails with -EBUSY.
  *
  * configfs holds the module while a port directory exists.
  */
@@ -42,7 +40,7 @@
 #define RTGT_CONNS_MAX		65536
 #define RTGT_IDLE_MAX_MS	(24 * 3600 * 1000)
 
-/* a page of "features" text, as configfs gives to a show */
+/* The constant part of the file "features" */
 #define RTGT_FEATURES \
 	"op-write\nop-read\nop-write-imm\nop-send\nop-send-imm\nop-send-inv\nop-atomic\n" \
 	"msg-echo\nmsg-checksum\nmsg-pull\nmsg-push\nmsg-revoke\nmsg-withhold\nmsg-disconnect\n" \
@@ -56,10 +54,7 @@ static struct rtgt_port_item *to_port_item(struct config_item *item)
 	return container_of(to_config_group(item), struct rtgt_port_item, group);
 }
 
-/*
- * The shape of every store of a port: "parse" fills a copy of the attributes,
- * which is put into place if the port is disabled.
- */
+/* Store an attribute of a port: parse it into a copy, and use the copy if the port is disabled. */
 static ssize_t port_store(struct config_item *item, const char *page, size_t count,
 			  int (*parse)(const char *page, struct rtgt_port_cfg *cfg))
 {
@@ -80,10 +75,7 @@ static ssize_t port_store(struct config_item *item, const char *page, size_t cou
 
 /* -------------------------------------------------------------- a port's files */
 
-/*
- * A file of a port: NAME_parse() reads it into the attributes, the rest is alike
- * for all.
- */
+/* Define the file of an attribute, whose parser is NAME_parse(). */
 #define RTGT_PORT_ATTR(_name, _fmt, _value)						\
 static ssize_t rtgt_port_##_name##_show(struct config_item *item, char *page)		\
 {											\
@@ -325,7 +317,7 @@ static void port_unpin(struct rtgt_port_item *pi)
 	configfs_undepend_item(&pi->group.cg_item);
 }
 
-/* rmdir of what a peer may be using is refused as long as the pins hold. */
+/* Pin the directories of a port and of its regions: rmdir fails until port_unpin(). */
 static int port_pin(struct rtgt_port_item *pi)
 {
 	unsigned int i;
@@ -521,9 +513,9 @@ static struct configfs_subsystem rtgt_subsys = {
 };
 
 /**
- * rtgt_configfs_init() - publish the module's directory
+ * rtgt_configfs_init() - register the module's directory
  *
- * Return: 0, or what configfs_register_subsystem() says.
+ * Return: 0, or the errno of configfs_register_subsystem().
  */
 int rtgt_configfs_init(void)
 {
@@ -537,7 +529,9 @@ int rtgt_configfs_init(void)
 }
 
 /**
- * rtgt_configfs_exit() - take it back; no port is left, since each pins the module
+ * rtgt_configfs_exit() - remove the module's directory
+ *
+ * No port is left, because each port pins the module.
  */
 void rtgt_configfs_exit(void)
 {

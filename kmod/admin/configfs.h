@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of /sys/kernel/config/rtgt share: the directories of ports and of
- * their regions.
+ * The directories of ports and of their regions, for the files that implement
+ * /sys/kernel/config/rtgt.
  */
 #ifndef _RTGT_CONFIGFS_H
 #define _RTGT_CONFIGFS_H
@@ -15,8 +15,8 @@ struct rtgt_port;
 /**
  * struct rtgt_port_item - a directory below ports/
  * @group: the directory
- * @regions: its regions/
- * @port: what it describes
+ * @regions: its directory regions/
+ * @port: the port
  */
 struct rtgt_port_item {
 	struct config_group group;
@@ -27,8 +27,8 @@ struct rtgt_port_item {
 /**
  * struct rtgt_region_item - a directory below regions/
  * @item: the directory
- * @owner: the port it belongs to
- * @spec: what it describes
+ * @owner: the directory of its port
+ * @spec: attributes of the region
  */
 struct rtgt_region_item {
 	struct config_item item;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/kernel/config/rtgt/initiators: text to structures and back, nothing more.
+ * /sys/kernel/config/rtgt/initiators: parse text into structures and print structures as text.
  *
  *   initiators/<name>/{addr,port,source,op,poll,size,iters,warmup,depth,segment,signal,
  *                      duration_ms,region,offset,span,walk,verify,timeout_ms}
@@ -8,8 +8,8 @@
  *   initiators/<name>/state    idle, connecting, running, done, failed or stopped
  *   initiators/<name>/result   what the last run measured, or why it failed
  *
- * As with ports, a store parses first and changes nothing when it fails; while a run
- * is under way all but "run" is refused with -EBUSY.  rmdir stops the run.
+ * A store that fails changes nothing.  While a run is in progress, all stores except those of
+ * "run" fail with -EBUSY.  rmdir stops the run.
  */
 #include <linux/configfs.h>
 #include <linux/inet.h>
@@ -28,7 +28,7 @@
 /**
  * struct rtgt_initiator_item - a directory below initiators/
  * @item: the directory
- * @ini: what it describes
+ * @ini: the initiator
  */
 struct rtgt_initiator_item {
 	struct config_item item;
@@ -58,7 +58,7 @@ static ssize_t initiator_store(struct config_item *item, const char *page, size_
 	return ret ?: count;
 }
 
-/* A copy, since addresses are larger than one access. */
+/* Return a copy of the attributes, because an address is read in more than one access. */
 static struct rtgt_ini_cfg cfg_of(struct config_item *item)
 {
 	struct rtgt_initiator *ini = to_initiator(item);
@@ -70,7 +70,7 @@ static struct rtgt_ini_cfg cfg_of(struct config_item *item)
 	return cfg;
 }
 
-/* A file: NAME_parse() reads it into the attributes, the rest is alike for all. */
+/* Define the file of an attribute, whose parser is NAME_parse(). */
 #define RTGT_INI_ATTR(_name, _fmt, _value)						\
 static ssize_t rtgt_ini_##_name##_show(struct config_item *item, char *page)		\
 {											\
@@ -159,7 +159,7 @@ static int op_parse(const char *page, struct rtgt_ini_cfg *cfg)
 
 RTGT_INI_ATTR(op, "%s", op_names[cfg->op]);
 
-/* Their numbers have gaps that differ between kernels */
+/* enum ib_poll_context has gaps that differ between kernels */
 static const char *const poll_names[] = { "softirq", "workqueue", "direct" };
 static const enum ib_poll_context polls[] = {
 	IB_POLL_SOFTIRQ, IB_POLL_WORKQUEUE, IB_POLL_DIRECT,
@@ -196,7 +196,7 @@ static int bytes_parse(const char *page, u32 min, u32 *out)
 	return ret;
 }
 
-/* A file whose parser is one call. */
+/* Define the file of an attribute whose parser is one call. */
 #define RTGT_INI_VALUE(_name, _fmt, _value, _call)					\
 static int _name##_parse(const char *page, struct rtgt_ini_cfg *cfg)			\
 {											\
@@ -275,7 +275,7 @@ static ssize_t rtgt_ini_state_show(struct config_item *item, char *page)
 	return len;
 }
 
-/* The smallest sample that at least so many per mille of all do not exceed. */
+/* Return the smallest sample that at least @per_mille of all samples do not exceed. */
 static u32 percentile(const struct rtgt_ini_result *r, u32 per_mille)
 {
 	u64 rank = DIV_ROUND_UP_ULL((u64)r->nr_samples * per_mille, 1000);
@@ -354,7 +354,7 @@ static struct configfs_attribute *rtgt_ini_attrs[] = {
 
 /* -------------------------------------------------------------------- directories */
 
-/* rmdir ends here: an open file does not hold the item */
+/* configfs calls this for rmdir, also while one of the files is open */
 static void initiator_item_release(struct config_item *item)
 {
 	struct rtgt_initiator_item *ii = container_of(item, struct rtgt_initiator_item, item);

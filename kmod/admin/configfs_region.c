@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/kernel/config/rtgt/ports/<port>/regions: text to structures and back, nothing
- * more.
+ * /sys/kernel/config/rtgt/ports/<port>/regions: parse text into structures and print
+ * structures as text.
  *
  *   regions/<region>/{index,size,access,fill}
  *
- * The port's directory holds what a region's describes; who stores takes
- * rtgt_port.config, as in configfs.c.  mkdir makes the port's next region, rmdir moves
- * those behind it up; both only while the port is disabled.
+ * rtgt_port.config protects the attributes of the regions.  mkdir makes the last region of the
+ * port; rmdir removes a region and decreases the index of the regions after it.  Both, and
+ * all stores, fail with -EBUSY while the port is enabled.
  */
 #include <linux/slab.h>
 #include <linux/sysfs.h>
@@ -190,7 +190,7 @@ static struct configfs_group_operations regions_group_ops = {
 	.drop_item = regions_drop_item,
 };
 
-/* of ports/<port>/regions */
+/* The type of ports/<port>/regions */
 const struct config_item_type rtgt_regions_type = {
 	.ct_group_ops = &regions_group_ops,
 	.ct_owner = THIS_MODULE,

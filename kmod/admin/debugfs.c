@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/kernel/debug/rtgt: what a port is doing, read-only and for root.
+ * /sys/kernel/debug/rtgt: the state of ports, read-only and for root.
  *
- *   objects                                  those that are allocated, "name value" a line
- *   ports/<port>/counters                    "name value" a line
- *   ports/<port>/connections                 one line a connection
- *   ports/<port>/registrations               one line a region and domain, what it cost
+ *   objects                                  numbers of allocated objects, lines "name value"
+ *   ports/<port>/counters                    lines "name value"
+ *   ports/<port>/connections                 a line for each connection
+ *   ports/<port>/setups                      a line for each live connection: times and bytes
+ *   ports/<port>/registrations               a line for each region in each domain
  *   ports/<port>/regions/<region>/data       the memory of a shared port
  *   ports/<port>/conns/<id>/<region>/data    of a private connection
  *   initiators/<name>/samples                times in ns, in rising order (initiator.c)
+ *   initiators/<name>/wait                   its reader waits for the run (initiator.c)
  *
- * The files show what they find when they are read and hold nothing back: a file
- * is removed before what it shows is freed, and debugfs waits for its readers.
- * A failure to make a file is not an error; it is missing then.
+ * An open file holds no reference to the object that it shows: the file is removed before the
+ * object is freed, and debugfs waits for readers then.  A failure to create a file is not an
+ * error; the file is missing.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -65,7 +67,7 @@ static int connections_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(connections);
 
-/* From the end of one step to that of another; the RTU can be here before accept returns. */
+/* Return the time between two steps.  The RTU may arrive before rdma_accept() returns. */
 static u64 step_ns(const struct rtgt_conn *conn, enum rtgt_conn_step from, enum rtgt_conn_step to)
 {
 	u64 begin = READ_ONCE(conn->step_end[from]), end = READ_ONCE(conn->step_end[to]);
@@ -85,8 +87,8 @@ static void show_setup(struct seq_file *m, const struct rtgt_conn *conn)
 }
 
 /*
- * What it costs to have a connection; those that are live, for the rest is moving.  The
- * teardown takes the domain away, with our lock held, before it frees the pool.
+ * Show what each live connection cost.  The receive pool is valid: a teardown sets conn->domain
+ * to NULL, with the lock held, before it frees the pool.
  */
 static int setups_show(struct seq_file *m, void *v)
 {
@@ -130,8 +132,8 @@ static int registrations_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(registrations);
 
 /**
- * rtgt_debugfs_port() - make a port's directory
- * @port: new; rtgt_port_destroy() removes @port->debugfs
+ * rtgt_debugfs_port() - create the directory of a port
+ * @port: new port; rtgt_port_destroy() removes @port->debugfs
  */
 void rtgt_debugfs_port(struct rtgt_port *port)
 {
@@ -144,7 +146,7 @@ void rtgt_debugfs_port(struct rtgt_port *port)
 }
 
 /**
- * rtgt_debugfs_init() - make the module's directory
+ * rtgt_debugfs_init() - create the module's directory
  */
 void rtgt_debugfs_init(void)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a target counts, and what that is called: the same in the kernel and in user
- * space (rtgt serve), where this builds as well.
+ * The counters of a port and their names.  This code builds in the kernel and in user space
+ * (rtgt serve).
  */
 #ifndef _RTGT_COUNTERS_H
 #define _RTGT_COUNTERS_H
 
 #include "../include/uapi/rtgt.h"
 
-/* The counters, named in counters.c */
+/* counters.c has the names */
 enum rtgt_counter {
 	RTGT_CONNS_ACCEPTED,
 	RTGT_CONNS_ESTABLISHED,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Decode and encode what include/uapi/rtgt.h lays out.
+ * Decode and encode the structures of include/uapi/rtgt.h.
  *
- * Every function is pure: bytes in, a verdict out.  It never reads beyond the
- * length it is given, whatever the bytes say, and needs no alignment (the
- * structures are packed).  A REQ that is refused gives a rtgt_rej_reason, a
- * message that is refused a rtgt_status; neither is an errno, since both travel
- * to the peer.
+ * Every function is pure.  It reads no byte beyond the given length, whatever the bytes contain,
+ * and needs no alignment, because the structures are packed.  The result for an invalid REQ is
+ * a rtgt_rej_reason, for an invalid message a rtgt_status; neither is an errno, because both are
+ * sent to the peer.
  *
  * The file also builds in user space, where it is tested and fuzzed.
  */
@@ -25,7 +24,7 @@
 
 #include "proto.h"
 
-/* RoCE leaves this much private data; a longer structure would be cut short */
+/* The private data of RoCE has these sizes; a longer structure would be truncated */
 static_assert(sizeof(struct rtgt_cap) == 20);
 static_assert(sizeof(struct rtgt_req) == 16);
 static_assert(sizeof(struct rtgt_req) <= RTGT_REQ_MAX);
@@ -45,11 +44,11 @@ static_assert(sizeof(struct rtgt_extents_query) == 16);
 static_assert(sizeof(struct rtgt_extents) == 16);
 
 /**
- * rtgt_decode_req() - judge the private data of a CM REQ
+ * rtgt_decode_req() - validate and decode the private data of a CM REQ
  * @buf: the data; may be NULL when @len is 0
  * @len: bytes.  RoCE always delivers RTGT_REQ_MAX, iWARP what was sent
  * @info: filled in when 0 is returned
- * @arg: what the reject shall carry, when not 0 is returned
+ * @arg: argument for the REJ, when not 0 is returned
  *
  * Return: 0, or the rtgt_rej_reason to reject with.
  */
@@ -81,12 +80,12 @@ int rtgt_decode_req(const void *buf, size_t len, struct rtgt_req_info *info, u32
 
 /**
  * rtgt_encode_rej() - write the private data of a CM REJ
- * @buf: where to
- * @size: room there
+ * @buf: buffer
+ * @size: bytes of the buffer
  * @reason: enum rtgt_rej_reason
- * @arg: as the reason says
+ * @arg: argument of the reason
  *
- * Return: bytes written, 0 if there is no room.
+ * Return: number of bytes written, 0 if the buffer is too small.
  */
 size_t rtgt_encode_rej(void *buf, size_t size, u32 reason, u32 arg)
 {
@@ -108,8 +107,8 @@ size_t rtgt_encode_rej(void *buf, size_t size, u32 reason, u32 arg)
  * rtgt_decode_rej() - read the private data of a CM REJ
  * @buf: the data; may be NULL when @len is 0
  * @len: bytes
- * @reason: enum rtgt_rej_reason, or a later one this code does not know
- * @arg: as the reason says
+ * @reason: set to an enum rtgt_rej_reason, or to a number that this version does not know
+ * @arg: set to the argument of the reason
  *
  * Return: 0, or -1 if the reject does not come from rtgt.
  */
@@ -135,9 +134,9 @@ static void encode_cap(struct rtgt_cap *cap, u64 addr, u32 rkey, u64 len)
 /**
  * rtgt_encode_region() - write a capability and its access
  * @buf: sizeof(struct rtgt_region) bytes
- * @addr: as in struct rtgt_cap
- * @rkey: likewise
- * @len: likewise
+ * @addr: see struct rtgt_cap
+ * @rkey: see struct rtgt_cap
+ * @len: see struct rtgt_cap
  * @access: RTGT_ACCESS_*
  */
 void rtgt_encode_region(void *buf, u64 addr, u32 rkey, u64 len, u32 access)
@@ -149,11 +148,11 @@ void rtgt_encode_region(void *buf, u64 addr, u32 rkey, u64 len, u32 access)
 }
 
 /**
- * rtgt_encode_extents() - write the head of a list of extents
- * @buf: sizeof(struct rtgt_extents) bytes, and room for the list behind
+ * rtgt_encode_extents() - write the header of a list of extents
+ * @buf: sizeof(struct rtgt_extents) bytes, and space for the list after them
  * @size: bytes of the region
- * @total: its extents
- * @nr: how many of them are in the list
+ * @total: number of extents of the region
+ * @nr: number of extents in the list
  */
 void rtgt_encode_extents(void *buf, u64 size, u32 total, u32 nr)
 {
@@ -165,12 +164,12 @@ void rtgt_encode_extents(void *buf, u64 size, u32 total, u32 nr)
 }
 
 /**
- * rtgt_encode_extent() - write an entry of the list
- * @buf: as given to rtgt_encode_extents()
- * @i: place in the list
- * @addr: as in struct rtgt_cap
- * @rkey: likewise
- * @len: likewise
+ * rtgt_encode_extent() - write an entry of a list of extents
+ * @buf: buffer, as in rtgt_encode_extents()
+ * @i: index in the list
+ * @addr: see struct rtgt_cap
+ * @rkey: see struct rtgt_cap
+ * @len: see struct rtgt_cap
  */
 void rtgt_encode_extent(void *buf, u32 i, u64 addr, u32 rkey, u64 len)
 {
@@ -181,13 +180,13 @@ void rtgt_encode_extent(void *buf, u32 i, u64 addr, u32 rkey, u64 len)
 
 /**
  * rtgt_encode_rep() - write the private data of a CM REP
- * @buf: where to
- * @size: room there: at least what comes before rtgt_rep.more, and that as well
- *	  if there is more than one region
- * @info: what to say; without a region the capability is all zero
+ * @buf: buffer
+ * @size: bytes of the buffer: it must hold struct rtgt_rep, of which rtgt_rep.more is only
+ *	  needed if there is more than one region
+ * @info: contents; without a region the capability is all zero
  *
- * Return: bytes written; 0 if there is no room or there are more regions than the
- * REP can hold.
+ * Return: number of bytes written; 0 if the buffer is too small or there are more regions than
+ * the REP can hold.
  */
 size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_rep_info *info)
 {
@@ -222,7 +221,7 @@ size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_rep_info *info)
 	return len;
 }
 
-/* The shortest body of each request. */
+/* The minimum size of the body of each request, in bytes. */
 static const size_t body_size[] = {
 	[RTGT_MSG_CHECKSUM] = sizeof(struct rtgt_range),
 	[RTGT_MSG_PULL] = sizeof(struct rtgt_xfer),
@@ -257,13 +256,12 @@ static void decode_extents(const struct rtgt_extents_query *query, struct rtgt_r
 }
 
 /**
- * rtgt_decode_msg() - judge a SEND
- * @buf: what arrived
- * @len: bytes of it
- * @rq: filled in as far as the message allows, so that even a refusal can carry
- *	the tag
+ * rtgt_decode_msg() - validate and decode the message of a SEND
+ * @buf: the message
+ * @len: its bytes
+ * @rq: filled in as far as the message allows, so that a reply with an error can have its tag
  *
- * Return: RTGT_OK, or the rtgt_status to answer with.
+ * Return: RTGT_OK, or the rtgt_status for the reply.
  */
 u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq)
 {
@@ -310,12 +308,12 @@ u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq)
 }
 
 /**
- * rtgt_encode_reply() - write the head of a reply over the head of its request
- * @buf: at least sizeof(struct rtgt_msg) bytes; the body behind is not touched
+ * rtgt_encode_reply() - write the header of a reply over the header of its request
+ * @buf: at least sizeof(struct rtgt_msg) bytes; the body after them is not changed
  * @rq: the request
  * @status: enum rtgt_status
  * @len: bytes of the body
- * @arg: the immediate that is answered, or 0
+ * @arg: the immediate of the request, or 0
  */
 void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, u32 status, u32 len, u32 arg)
 {
@@ -330,12 +328,14 @@ void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, u32 status, u32
 }
 
 /**
- * rtgt_range_ok() - does a range lie inside something?
+ * rtgt_range_ok() - check that a range is inside a region
  * @offset: first byte
- * @len: bytes; an empty range may begin at the end
- * @size: of the whole
+ * @len: bytes; an empty range may begin at the end of the region
+ * @size: bytes of the region
  *
- * Return: true if it does.  No sum is formed, so nothing wraps.
+ * Computes no sum, so nothing can wrap.
+ *
+ * Return: true if it is.
  */
 bool rtgt_range_ok(u64 offset, u64 len, u64 size)
 {
@@ -343,10 +343,10 @@ bool rtgt_range_ok(u64 offset, u64 len, u64 size)
 }
 
 /**
- * rtgt_rej_name() - a reject reason as one word
+ * rtgt_rej_name() - return the name of a reason
  * @reason: enum rtgt_rej_reason
  *
- * Return: a constant string, "unknown" for one this code does not know.
+ * Return: a constant string, "unknown" for any other number.
  */
 const char *rtgt_rej_name(u32 reason)
 {
@@ -365,10 +365,10 @@ const char *rtgt_rej_name(u32 reason)
 }
 
 /**
- * rtgt_status_name() - a reply's status as one word
+ * rtgt_status_name() - return the name of a status
  * @status: enum rtgt_status
  *
- * Return: a constant string, "unknown" for one this code does not know.
+ * Return: a constant string, "unknown" for any other number.
  */
 const char *rtgt_status_name(u32 status)
 {

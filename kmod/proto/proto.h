@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The wire, decoded.  Builds in the kernel and in user space; no allocation, no
- * lock, no verbs.
+ * The protocol, decoded.  This code builds in the kernel and in user space, and uses no
+ * allocation, no lock and no verbs.
  */
 #ifndef _RTGT_PROTO_H
 #define _RTGT_PROTO_H
@@ -22,8 +22,8 @@ typedef uint64_t u64;
 
 /**
  * struct rtgt_req_info - the private data of a REQ, decoded
- * @plain: no magic: the peer does not speak rtgt
- * @features: what it requests
+ * @plain: the REQ has no magic: a plain client
+ * @features: features that the client requests
  */
 struct rtgt_req_info {
 	bool plain;
@@ -71,14 +71,14 @@ struct rtgt_rep_info {
 /**
  * struct rtgt_request - a request message, decoded
  * @op: enum rtgt_op
- * @tag: to return; 0 where the message was too short to hold one
+ * @tag: tag for the reply; 0 if the message is too short for one
  * @len: bytes of the body
- * @region: which region; CHECKSUM, PULL, PUSH, REVOKE, EXTENTS
+ * @region: index of the region; CHECKSUM, PULL, PUSH, REVOKE, EXTENTS
  * @offset: first byte; CHECKSUM, PULL, PUSH.  First extent; EXTENTS
- * @count: bytes; CHECKSUM, PULL, PUSH.  Extents at most; EXTENTS
- * @addr: of the initiator's memory; PULL, PUSH
- * @rkey: likewise
- * @ms: WITHHOLD
+ * @count: bytes; CHECKSUM, PULL, PUSH.  Maximum number of extents; EXTENTS
+ * @addr: address of the initiator's memory; PULL, PUSH
+ * @rkey: rkey of the initiator's memory; PULL, PUSH
+ * @ms: milliseconds; WITHHOLD
  */
 struct rtgt_request {
 	u8 op;

@@ -3,9 +3,9 @@
  * The initiator's half of the protocol: what a client encodes and decodes.  proto.c is
  * the target's half.
  *
- * Every function is pure.  What a target sent is not trusted: a length is checked before
- * the bytes behind it are read.  What cannot be used is an enum rtgt_misfit and not an
- * errno or a sentence: those are the caller's.
+ * Every function is pure.  The bytes of a target are not trusted: a function checks a length
+ * before it reads the bytes that the length counts.  The result for bytes that cannot be used
+ * is an enum rtgt_misfit; the caller maps it to an errno or a message.
  *
  * The file also builds in user space, where rtgt and the library use it.
  */
@@ -20,15 +20,15 @@
 
 #include "proto.h"
 
-/* The founding walkthrough's server sends this much: an address and an rkey */
+/* Bytes that the server of the founding walkthrough sends: an address and an rkey */
 #define CAP_MIN		offsetof(struct rtgt_cap, len)
 
-/* Bytes of that server's memory, and what is assumed of all that send no length */
+/* Bytes of that server's memory, and the length that is assumed if a target sends none */
 #define PLAIN_LEN	4096
 
 /**
  * rtgt_encode_req() - write the private data of a CM REQ
- * @req: where to
+ * @req: filled in
  */
 void rtgt_encode_req(struct rtgt_req *req)
 {
@@ -95,7 +95,7 @@ enum rtgt_misfit rtgt_decode_rep(const void *buf, size_t len, struct rtgt_rep_in
 
 	memset(info, 0, sizeof(*info));
 	memset(&rep, 0, sizeof(rep));
-	/* a length of which only the first bytes came is none */
+	/* ignore a length of which only some bytes arrived */
 	if (len < sizeof(rep.cap))
 		have = len < CAP_MIN ? 0 : CAP_MIN;
 	if (have)
@@ -111,12 +111,12 @@ enum rtgt_misfit rtgt_decode_rep(const void *buf, size_t len, struct rtgt_rep_in
 }
 
 /**
- * rtgt_region_len() - how many bytes of a region can be used
+ * rtgt_region_len() - return the number of bytes of a region that can be used
  * @region: from rtgt_decode_rep()
- * @want: bytes the user asks for by number
+ * @want: number of bytes that the user requested
  *
- * If the target did not send the length, the user is believed; the target's device
- * rejects what is too much.
+ * If the target did not send the length, @want is used; the target's device rejects accesses
+ * beyond the region.
  *
  * Return: bytes.
  */
@@ -132,7 +132,7 @@ u64 rtgt_region_len(const struct rtgt_region_info *region, u64 want)
  * @buf: at least sizeof(struct rtgt_msg) bytes
  * @op: enum rtgt_op
  * @tag: comes back in the reply
- * @len: bytes of the body, which the caller puts behind the header
+ * @len: bytes of the body, which the caller writes after the header
  */
 void rtgt_encode_msg(void *buf, u32 op, u32 tag, u32 len)
 {
@@ -240,9 +240,9 @@ static enum rtgt_misfit decode_body(struct rtgt_reply *reply)
 }
 
 /**
- * rtgt_decode_reply() - read a reply
- * @buf: what arrived
- * @len: bytes of it
+ * rtgt_decode_reply() - validate and decode a reply
+ * @buf: the message
+ * @len: its bytes
  * @reply: filled in; its body points into @buf
  *
  * A reply with a status other than RTGT_OK is a valid reply; its body is not read.  The

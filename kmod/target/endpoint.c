@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A datagram endpoint: one QP for all clients of a device, which lives like a
- * connection (conn.c) that has no peer and no cm_id.
+ * A datagram endpoint: one UD QP for all clients of a device.  It is a struct rtgt_conn
+ * (conn.c) without a peer and without a cm_id.
  *
- * A client asks for its number (SIDR); the answer is all that happens between the two,
- * and the id is not kept.  Where the endpoint is there already, the CM's handler
- * answers.  Otherwise the request keeps the id and a worker makes the endpoint with it;
- * such requests count as half-open connections of the port.
+ * A client requests the QP number of the endpoint (SIDR) and gets a reply; the target does not
+ * keep the id of the request.  If the endpoint exists, the CM handler replies.  Otherwise a
+ * worker makes the endpoint and then replies; such requests count as half-open connections of
+ * the port.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -27,10 +27,10 @@
 #include "target/sources.h"
 
 /**
- * struct endpoint_request - a client that waits for the endpoint to be made
- * @work: makes it, unless another has been faster, and answers
- * @port: the port, which waits for its requests when it is disabled
- * @id: owned
+ * struct endpoint_request - the request of a client that waits for the endpoint
+ * @work: makes the endpoint, unless another request has done so, and replies
+ * @port: the port, a counted reference; a disable waits for its requests
+ * @id: id of the request, owned
  */
 struct endpoint_request {
 	struct work_struct work;
@@ -38,7 +38,7 @@ struct endpoint_request {
 	struct rdma_cm_id *id;
 };
 
-/* A reference to the endpoint of a device for rtgt_conn_put(), or NULL. */
+/* Return a reference to the endpoint of a device, for rtgt_conn_put(), or NULL. */
 static struct rtgt_conn *endpoint_get(struct rtgt_port *port, struct ib_device *ibdev)
 {
 	struct rtgt_conn *conn;
@@ -138,13 +138,13 @@ static void endpoint_make(struct work_struct *work)
 	kfree(req);
 }
 
-/* The worker destroys the id, whatever happens to it. */
+/* Ignore the events of a request's id: the worker destroys the id in any case. */
 static int endpoint_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	return 0;
 }
 
-/* Return: 0 or a negative errno. */
+/* Queue the request for a worker.  Returns 0 or a negative errno. */
 static int endpoint_defer(struct rtgt_port *port, struct rdma_cm_id *id, u32 *arg)
 {
 	struct endpoint_request *req = kzalloc(sizeof(*req), GFP_KERNEL);
@@ -167,15 +167,15 @@ static int endpoint_defer(struct rtgt_port *port, struct rdma_cm_id *id, u32 *ar
 }
 
 /**
- * rtgt_endpoint_request() - answer the request for a datagram endpoint
- * @port: that listens
- * @id: the new id
- * @param: of the request
+ * rtgt_endpoint_request() - handle the request for a datagram endpoint: reply, or queue it
+ * @port: port that received the request
+ * @id: id of the request
+ * @param: parameters of the request
  *
- * CM handler.
+ * Called in the CM handler.
  *
- * Return: 0 if @id is owned by a worker; a negative errno when the client has its
- * answer and the core shall destroy @id.
+ * Return: 0 when a worker owns @id; a negative errno when the reply was sent and the core
+ * must destroy @id.
  */
 int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
 			  const struct rdma_ud_param *param)

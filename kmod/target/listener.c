@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a port is enabled and disabled.
+ * Enable and disable a port.
  *
- * enable:   memory -> listener bound -> domain, if the device is known -> listen
- * disable:  stop the listener, close the connections, wait for the last one, release
- *           domains and memory
+ * enable:   allocate the memory, bind the listener, make the domain if the address belongs to
+ *           one device, listen
+ * disable:  destroy the listener, close the connections, wait until the last one is released,
+ *           put domains and memory
  *
- * When the device is removed, a listener that is bound to an address of the device
- * listens no more (state device-removed) until the port is disabled and enabled again.
- * A listener that is bound to a wildcard address keeps listening, on the devices that
- * are left and on those that are added.
+ * When its device is removed, a listener that is bound to an address of the device stops
+ * listening; the state is device-removed until the administrator disables and enables the
+ * port.  A listener that is bound to a wildcard address keeps listening, on the other devices
+ * and on devices that are added.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,7 +29,7 @@
 #include "target/port.h"
 #include "target/setup.h"
 
-/* ignored by RoCE, where max_conns does the work */
+/* Of rdma_listen(), which ignores it on RoCE; rtgt_port_cfg.backlog is the bound */
 #define RTGT_BACKLOG	128
 
 static void port_close_conns(struct rtgt_port *port)
@@ -52,7 +53,7 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 			return rtgt_endpoint_request(port, id, &ev->param.ud);
 		return rtgt_conn_request(port, id, &ev->param.conn);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* comes only to a listener that is bound to an address */
+		/* only a listener that is bound to an address gets this event */
 		if (xchg(&port->listen_id, NULL) != id)
 			return 0;
 		mutex_lock(&port->lock);
@@ -140,7 +141,7 @@ destroy_id:
 	return ret;
 }
 
-/* Release what a port that listens to nobody and has no connection still has. */
+/* Release the memory and the domains of a port without listener and without connections. */
 static void port_release(struct rtgt_port *port)
 {
 	rtgt_port_domains_drop(port);
@@ -151,17 +152,16 @@ static void port_release(struct rtgt_port *port)
 }
 
 /**
- * rtgt_port_enable() - start to listen
- * @port: port; caller holds rtgt_port.config
+ * rtgt_port_enable() - enable a port
+ * @port: port; the caller holds rtgt_port.config
  * @net: network namespace to listen in
  *
  * May sleep.
  *
- * Return: 0; -EINVAL without a region or with a transport that the service does not
- * work over, -ENOMEM, -E2BIG when a region needs too many
- * registrations, -ENODEV when the address belongs to no RDMA device, -EOPNOTSUPP
- * when the device lacks something, or what rdma_bind_addr() and rdma_listen() say
- * (-EADDRINUSE, -EADDRNOTAVAIL).
+ * Return: 0; -EINVAL without a region or if the service does not support the transport,
+ * -ENOMEM, -E2BIG when a region needs too many registrations, -ENODEV when the address
+ * belongs to no RDMA device, -EOPNOTSUPP when the device lacks a feature, or an error of
+ * rdma_bind_addr() and rdma_listen() (-EADDRINUSE, -EADDRNOTAVAIL).
  */
 int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 {
@@ -205,11 +205,10 @@ fail:
 }
 
 /**
- * rtgt_port_disable() - stop, and wait until nothing is left
- * @port: port; caller holds rtgt_port.config
+ * rtgt_port_disable() - disable a port, and wait until its connections are released
+ * @port: port; the caller holds rtgt_port.config
  *
- * May sleep, as long as the slowest teardown takes.  A port that is disabled
- * already stays so.
+ * Does nothing if the port is disabled.  May sleep for as long as the slowest teardown takes.
  */
 void rtgt_port_disable(struct rtgt_port *port)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How a port is enabled and disabled. */
+/* Enable and disable a port. */
 #ifndef _RTGT_LISTENER_H
 #define _RTGT_LISTENER_H
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The operations of the service "rtgt": what a request message or an immediate
- * makes the target do.
+ * The requests of the service "rtgt": what a message or an immediate makes the target do.
  *
- * An operation gets a receive context with the request decoded in recv->rq and its body
- * behind the head in recv->buf, and ends in a reply (or in the end of the
- * connection).  To add one: its number and body in include/uapi/rtgt.h, its
- * decoding in proto.c, a function and a line in the table here.
+ * A request gets a receive context with the decoded request in recv->rq and its body after the
+ * header in recv->buf.  It ends in a reply, or closes the connection.  A new request needs its
+ * number and its body in include/uapi/rtgt.h, its decoding in proto.c, and a function and a
+ * line of the table in this file.
  *
- * A request that cannot be served is answered with a typed status and counted.
- * What a peer sends never reaches the log.
+ * A request that the target cannot serve gets a reply with a status that names the reason, and
+ * is counted.  Nothing that a peer sends is logged.
  */
 #include <rdma/ib_verbs.h>
 
@@ -25,7 +24,7 @@
 #include "target/send.h"
 #include "target/trace.h"
 
-/* What a request does before it lets others have their turn: milliseconds of work */
+/* What a worker does of a request, in milliseconds, before other connections have their turn */
 #define RTGT_STEP_BYTES		(4 * 1024 * 1024)
 #define RTGT_STEP_KEYS		32
 
@@ -34,7 +33,7 @@ static void *recv_body(struct rtgt_recv_ctx *recv)
 	return rtgt_recv_msg(recv) + sizeof(struct rtgt_msg);
 }
 
-/* The status a request's region and range deserve. */
+/* Check the region and the range of a request, and return a status. */
 static u32 check_range(const struct rtgt_recv_ctx *recv)
 {
 	const struct rtgt_domain *dom = recv->conn->domain;
@@ -52,7 +51,7 @@ static void op_echo(struct rtgt_recv_ctx *recv)
 	rtgt_reply(recv, RTGT_OK, recv->rq.len);
 }
 
-/* It tells of the bytes what a READ would: of four as much. */
+/* CHECKSUM needs READ access: the CRC of four bytes can be inverted, so it reveals them. */
 static void checksum_start(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_crc *body = recv_body(recv);
@@ -90,7 +89,7 @@ static void checksum_work(struct rtgt_recv_ctx *recv)
 	rtgt_reply(recv, RTGT_OK, sizeof(*body));
 }
 
-/* What a peer may not write itself, the target does not write for it. */
+/* PULL needs WRITE access and PUSH needs READ access, as if the peer accessed the region itself. */
 static void xfer_start(struct rtgt_recv_ctx *recv)
 {
 	bool pull = recv->rq.op == RTGT_MSG_PULL;
@@ -108,10 +107,10 @@ static void xfer_start(struct rtgt_recv_ctx *recv)
 }
 
 /*
- * One transfer.  The core maps the memory for it, besides the mapping that the region's MR
- * has.  Where these are bounce buffers, each mapping has its own, and the memory itself is
- * between them: what peers wrote through the MR is brought there before a WRITE takes it, and
- * what a READ brought there goes to the MR's bounce buffer after it (xfer_moved()).
+ * Post one transfer.  The core maps the memory for it, in addition to the mapping of the
+ * region's MR.  If mappings have bounce buffers, these two have different ones.  So a PUSH
+ * first syncs the MR's mapping for the CPU, to get what peers wrote through the MR, and a PULL
+ * syncs it for the device after the READ (xfer_moved()).
  */
 static void xfer_work(struct rtgt_recv_ctx *recv)
 {
@@ -168,7 +167,7 @@ static void revoke_start(struct rtgt_recv_ctx *recv)
 	rtgt_recv_defer(recv);
 }
 
-/* The keys of a few extents; rq->offset is the next one. */
+/* Rotate the rkeys of RTGT_STEP_KEYS extents, from extent rq->offset on. */
 static void revoke_work(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_conn *conn = recv->conn;
@@ -203,7 +202,7 @@ static void revoke_work(struct rtgt_recv_ctx *recv)
 	rtgt_reply(recv, RTGT_OK, sizeof(struct rtgt_region));
 }
 
-/* As many capabilities as the reply and the initiator have room for. */
+/* Reply with as many capabilities as fit into the reply and into the client's buffer. */
 static void extents_work(struct rtgt_recv_ctx *recv)
 {
 	u32 room = recv->conn->recv_size - sizeof(struct rtgt_msg) - sizeof(struct rtgt_extents);
@@ -249,9 +248,10 @@ static void op_disconnect(struct rtgt_recv_ctx *recv)
 }
 
 /*
- * What a request runs: "start" when it has arrived, in completion context; "work" in a
- * worker, whenever it was deferred; "moved" when its transfer is complete, in completion
- * context.  "connected" is set for what makes no sense to a datagram.
+ * The functions of a request: "start" runs when it has arrived, in completion context; "work"
+ * runs in a worker each time the request was deferred; "moved" runs when its transfer has
+ * completed, in completion context.  A datagram client gets RTGT_ST_OP for a request that has
+ * "connected" set.
  */
 static const struct {
 	void (*start)(struct rtgt_recv_ctx *recv);
@@ -270,11 +270,11 @@ static const struct {
 };
 
 /**
- * rtgt_ops_message() - run the request a SEND brought
- * @recv: the caller owns it
+ * rtgt_ops_message() - run the request of a SEND
+ * @recv: owned by the caller
  *
- * Completion context, or process context on a UD port.  A plain client's SENDs
- * are only counted: it would not know what to do with an answer.
+ * A plain client gets no reply, since it does not know the protocol.  Completion context, or
+ * process context on a UD port.
  */
 void rtgt_ops_message(struct rtgt_recv_ctx *recv)
 {
@@ -296,8 +296,8 @@ void rtgt_ops_message(struct rtgt_recv_ctx *recv)
 }
 
 /**
- * rtgt_ops_work() - go on with a request
- * @recv: the caller owns it; it was deferred
+ * rtgt_ops_work() - continue a deferred request
+ * @recv: owned by the caller
  *
  * Process context.
  */
@@ -307,8 +307,8 @@ void rtgt_ops_work(struct rtgt_recv_ctx *recv)
 }
 
 /**
- * rtgt_ops_moved() - go on with a request whose transfer is complete
- * @recv: the caller owns it
+ * rtgt_ops_moved() - continue a request whose transfer has completed
+ * @recv: owned by the caller
  *
  * Completion context.
  */
@@ -318,8 +318,8 @@ void rtgt_ops_moved(struct rtgt_recv_ctx *recv)
 }
 
 /**
- * rtgt_ops_imm() - act on the immediate a WRITE brought
- * @recv: the caller owns it
+ * rtgt_ops_imm() - handle the immediate of a WRITE
+ * @recv: owned by the caller
  *
  * Completion context.
  */

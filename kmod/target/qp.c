@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The queue pair of a connection, from nothing to RTS and back.
+ * The queue pair of a connection: create it, bring it to RTS, drain it, destroy it.
  *
- * It is brought to RTS by hand, before rdma_accept() (which then only sends the
- * REP): so receives are posted in time, the QP carries this module's name in
- * "rdma resource show", and a datagram endpoint's QP, which belongs to no one
- * client's id, is made the same way.
+ * rtgt_qp_create() brings the QP to RTS before rdma_accept(), which then only sends the REP.
+ * So receives are posted before a message can arrive, "rdma resource show" names this module
+ * as the owner, and the QP of a datagram endpoint, which belongs to no client's id, is created
+ * in the same way.
  *
- * The end, in the state CLOSING.  Completions of one CQ run one after the other, in
- * its order, and send and receive queue share it.  One that begins in CLOSING posts to
- * the QP nothing and defers nothing.  So
+ * Draining, in the state CLOSING.  The send and the receive queue share one CQ, whose
+ * completions run one after the other.  A completion that begins in CLOSING posts nothing to
+ * the QP and defers nothing.  qp_drain() and rtgt_qp_destroy() do this:
  *
- * 1. the QP is moved to error and a marker goes through the CQ (ib_drain_rq() does both;
- *    with an SRQ, which keeps its receives, the send queue's marker is used).  When that
- *    has completed, no completion that began before CLOSING is still running
- * 2. the workers are waited for; what was deferred and not begun is given up
- * 3. nothing posts a send now: a second marker, in the send queue, comes out behind the last.
- *    Of a datagram endpoint, whose replies are all signaled, the last reply itself is waited for
- * 4. requests that still wait for a send or rw context are given up; the timer of receives
- *    that are held back is ended; the QP is destroyed
- * 5. receives of an SRQ may have completed meanwhile: the CQ is polled until it is empty,
- *    so that none is lost, and freed
+ * 1. move the QP to error and send a marker through the CQ (ib_drain_rq() does both; with an
+ *    SRQ, which keeps its receives, ib_drain_sq()).  When the marker has completed, no
+ *    completion that began before CLOSING is still running
+ * 2. wait for the workers, and drop the deferred requests that no worker has begun
+ * 3. nothing posts a send any more: send a second marker through the send queue, which
+ *    completes after the last send.  A datagram endpoint, whose replies are all signaled,
+ *    waits for the last reply instead
+ * 4. drop the requests that still wait for a send or rw context, delete the timer of withheld
+ *    receives, destroy the QP
+ * 5. poll the CQ until it is empty, since receives of an SRQ may have completed meanwhile and
+ *    none must be lost, and free it
  */
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
@@ -35,14 +36,14 @@
 #include "target/service.h"
 #include "target/trace.h"
 
-/* IB_MTU_4096 in bytes */
+/* Bytes of the largest packet, IB_MTU_4096 */
 #define RTGT_MTU_MAX	4096
 
 static void qp_event(struct ib_event *ev, void *context)
 {
 	struct rtgt_conn *conn = context;
 
-	/* may run with interrupts off */
+	/* a device may call this with interrupts off */
 	trace_rtgt_qp_event(conn, ev->event);
 	switch (ev->event) {
 	case IB_EVENT_COMM_EST:
@@ -50,12 +51,12 @@ static void qp_event(struct ib_event *ev, void *context)
 		break;
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		/* rxe of 7.3 raises it before it sends the NAK */
+		/* rxe in 7.3 raises it before it sends the NAK */
 		rtgt_conn_failing(conn, "the device refused what the peer did");
 		break;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_LAST_WQE_REACHED:
-		/* with an SRQ no receive is flushed that would tell */
+		/* the only notice with an SRQ: none of its receives is flushed */
 		rtgt_conn_fail(conn, "the device refused what the peer did");
 		break;
 	default:
@@ -63,7 +64,7 @@ static void qp_event(struct ib_event *ev, void *context)
 	}
 }
 
-/* A client that holds receives back leaves some to the others who have the same. */
+/* Return withhold_max; by default, half of the receives that clients share stay posted. */
 static unsigned int qp_withhold_max(const struct rtgt_conn *conn)
 {
 	const struct rtgt_port_cfg *cfg = &conn->port->cfg;
@@ -73,10 +74,10 @@ static unsigned int qp_withhold_max(const struct rtgt_conn *conn)
 }
 
 /*
- * Own receives, unless the domain has an SRQ: then the first who comes makes that.
- * Those of a datagram endpoint hold the largest packet there is, because a device
- * may take its QP down for one that is too long (rxe before 6.12), and it serves
- * others; recv.c drops what is longer than it shall be.
+ * Create the receive contexts of a connection; with an SRQ, the first connection of a domain
+ * creates them for all.  The receives of a datagram endpoint hold the largest packet, because
+ * a device may move the QP to error when a datagram is longer than its receive (rxe before
+ * 6.12), and all clients share the QP; recv.c drops a datagram longer than recv_size.
  */
 static int qp_create_pool(struct rtgt_conn *conn)
 {
@@ -84,7 +85,7 @@ static int qp_create_pool(struct rtgt_conn *conn)
 	bool ud = conn->transport == RTGT_UD;
 	u32 size = ud ? max_t(u32, conn->recv_size, RTGT_MTU_MAX) : conn->recv_size;
 	u32 head = ud ? sizeof(struct ib_grh) : 0;
-	/* the one QP of a datagram endpoint has nobody to share with */
+	/* a datagram endpoint has one QP for all clients, so it needs no SRQ */
 	bool srq = conn->port->cfg.srq && !ud;
 	struct rtgt_recv_pool *pool;
 	int ret = 0;
@@ -125,10 +126,10 @@ unlock:
 #define RTGT_CQE_BYTES		64
 
 /**
- * rtgt_qp_needs() - the memory that the queues and receives of a connection will take
- * @conn: not built yet
+ * rtgt_qp_needs() - return the memory that a connection's queues and contexts will take
+ * @conn: connection before its set-up
  *
- * Receives in an SRQ that connections share are the domain's.
+ * Receives of an SRQ that connections share are not included: they belong to the domain.
  *
  * Return: bytes.
  */
@@ -149,13 +150,13 @@ u64 rtgt_qp_needs(const struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_qp_bytes() - the memory that the contexts of a connection take
+ * rtgt_qp_bytes() - return the memory that a connection's contexts take
  * @conn: connection with a QP
  * @messages: set to the bytes of its message buffers
  *
- * Receives in an SRQ are the domain's.
+ * Receives of an SRQ are not included: they belong to the domain.
  *
- * Return: the other bytes.
+ * Return: bytes of the contexts without the message buffers.
  */
 size_t rtgt_qp_bytes(const struct rtgt_conn *conn, size_t *messages)
 {
@@ -171,7 +172,7 @@ size_t rtgt_qp_bytes(const struct rtgt_conn *conn, size_t *messages)
 static int qp_create(struct rtgt_conn *conn)
 {
 	struct ib_device *ibdev = conn->domain->ibdev;
-	/* of an SRQ all receives may complete here */
+	/* all receives of an SRQ may complete on this CQ */
 	unsigned int depth = conn->recv_depth;
 	unsigned int ctxs = conn->nr_rws * rtgt_rw_wrs(ibdev);
 	static const enum ib_qp_type types[] = {
@@ -187,7 +188,7 @@ static int qp_create(struct rtgt_conn *conn)
 		.srq = conn->pool->srq,
 		.port_num = conn->port_num,
 		.cap = {
-			/* one more of each for the drain; the core adds what rw contexts need */
+			/* one more of each for the markers; the core adds those of rw contexts */
 			.max_send_wr = conn->nr_sends + 1,
 			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,
 			.max_send_sge = min(RTGT_RW_SGS, ibdev->attrs.max_send_sge),
@@ -198,7 +199,7 @@ static int qp_create(struct rtgt_conn *conn)
 	struct ib_qp *qp;
 	int ret;
 
-	/* a registration and its invalidation go with a transfer where a device needs them */
+	/* a transfer may be three work requests: registration, READ or WRITE, invalidation */
 	ret = rtgt_cq_create(&conn->cq, ibdev, depth + conn->nr_sends + 3 * ctxs + 2,
 			     IB_POLL_SOFTIRQ);
 	if (ret)
@@ -221,7 +222,7 @@ static int qp_modify(struct rtgt_conn *conn, struct rdma_cm_id *id, enum ib_qp_s
 	struct ib_qp_attr attr = { .qp_state = state };
 	int mask, ret;
 
-	/* of a UD QP rdma_cm knows INIT only */
+	/* rdma_init_qp_attr() supports only INIT for a UD QP */
 	if (conn->transport == RTGT_UD && state != IB_QPS_INIT) {
 		mask = IB_QP_STATE | (state == IB_QPS_RTS ? IB_QP_SQ_PSN : 0);
 		return ib_modify_qp(conn->qp, &attr, mask);
@@ -229,7 +230,7 @@ static int qp_modify(struct rtgt_conn *conn, struct rdma_cm_id *id, enum ib_qp_s
 	ret = rdma_init_qp_attr(id, &attr, &mask);
 	if (ret)
 		return ret;
-	/* rdma_cm learns these two only with the REP */
+	/* rdma_init_qp_attr() has these two only after rdma_accept() */
 	if (state == IB_QPS_RTR)
 		attr.max_dest_rd_atomic = param->responder_resources;
 	else if (state == IB_QPS_RTS)
@@ -237,7 +238,7 @@ static int qp_modify(struct rtgt_conn *conn, struct rdma_cm_id *id, enum ib_qp_s
 	return ib_modify_qp(conn->qp, &attr, mask);
 }
 
-/* As far as messages can arrive. */
+/* Bring the QP to RTR with receives posted: from then on messages can arrive. */
 static int qp_to_rtr(struct rtgt_conn *conn, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param)
 {
@@ -255,13 +256,12 @@ static int qp_to_rtr(struct rtgt_conn *conn, struct rdma_cm_id *id,
 }
 
 /**
- * rtgt_qp_create() - give a connection its receives, its CQ and its QP, in RTS
- * @conn: with a domain
- * @id: tells the QP's addresses; not kept
- * @param: what the REP will say of READs and atomics
+ * rtgt_qp_create() - create the contexts, the CQ and the QP of a connection; the QP is in RTS
+ * @conn: connection with a domain
+ * @id: id with the addresses of the QP; not kept
+ * @param: parameters of the REP: numbers of outstanding READs and atomics
  *
- * Process context, may sleep.  What was made before a failure is taken back by
- * rtgt_qp_destroy().
+ * After a failure the caller's teardown calls rtgt_qp_destroy().  May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -282,9 +282,9 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 	if (ret)
 		return ret;
 	/*
-	 * A QP that never was in RTR has completed nothing, and cannot always be drained:
-	 * not before INIT, and not when rxe could not allocate what RTR takes, because it
-	 * then flushes nothing any more (6.12.117, rxe_qp_from_attr).
+	 * A QP that was never in RTR has completed nothing, so it needs no drain.  And a drain
+	 * may hang: before INIT, and when rxe has failed to allocate memory for RTR, because
+	 * it then flushes nothing any more (6.12.117, rxe_qp_from_attr).
 	 */
 	ret = qp_to_rtr(conn, id, param);
 	if (ret) {
@@ -303,7 +303,7 @@ static void qp_drain(struct rtgt_conn *conn)
 	else
 		ib_drain_rq(conn->qp);
 	rtgt_recv_cancel(conn);
-	/* the drain of a send queue posts a WRITE, which a UD QP does not know */
+	/* ib_drain_sq() posts a WRITE, which a UD QP does not support */
 	if (conn->transport == RTGT_UD)
 		wait_event(conn->quiet, rtgt_sends_idle(conn));
 	else
@@ -316,10 +316,10 @@ static void qp_drain(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_qp_destroy() - wait for all that is under way, destroy QP and CQ
- * @conn: connection; rtgt_qp_create() may have failed half way or not have run
+ * rtgt_qp_destroy() - drain a connection, destroy its QP and CQ, free send and rw contexts
+ * @conn: connection in CLOSING; rtgt_qp_create() may have failed, or not have run
  *
- * May sleep.  The receive contexts stay: they belong to the domain or are freed with it.
+ * The receive contexts stay: conn_release_domain() frees them.  May sleep.
  */
 void rtgt_qp_destroy(struct rtgt_conn *conn)
 {

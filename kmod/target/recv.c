@@ -2,31 +2,29 @@
 /*
  * Receive contexts: from the completion of a receive until it is posted again.
  *
- * The completion hands the context to the port's service, which ends in one of
+ * The completion passes the context to the port's service, which calls one of
  *
- *   rtgt_recv_release()  nothing to answer: receive again
- *   rtgt_reply()         answer, and receive again (send.c)
- *   rtgt_recv_defer()    go on in a worker, in the service's "work"
- *   rtgt_rw_post()       READ or WRITE the peer's memory, from a worker only; go on in
- *			  the service's "moved" when that has completed (rw.c)
+ *   rtgt_recv_release()  no reply: post the receive again
+ *   rtgt_reply()         send a reply and post the receive again (send.c)
+ *   rtgt_recv_defer()    continue in a worker, in rtgt_service.work
+ *   rtgt_rw_post()       READ or WRITE the peer's memory, called in a worker; continue in
+ *			  rtgt_service.moved when the transfer has completed (rw.c)
  *
- * so a context is always in exactly one place, which enum rtgt_recv_state names, and has
- * one owner.  A request needs its context until its reply is complete; then the reply's
- * send context takes the buffer over, and the receive is posted before the reply is.  If
- * a peer sends more requests than there are receives, its device gets RNR NAKs.
+ * So a context is in exactly one place, its state (enum rtgt_recv_state), and has one owner.
+ * A request uses its context until the reply is written; then a send context takes the buffer,
+ * and the receive is posted before the reply.  If a peer sends more requests than there are
+ * receives, the device returns RNR NAKs.
  *
- * Errors.  A receive that is flushed while the connection is up means that the device
- * moved the QP to error, mostly because it refused an access of the peer: the
- * connection is closed.  A flush while it is being closed is the normal end.  A receive
- * that fails for another reason comes before the NAK of it: the flush behind it, or a
- * timer, closes the connection.
- * Nothing a peer can cause is printed here.
+ * Errors.  A flushed receive on an open connection means that the device moved the QP to
+ * error, mostly because it refused an access of the peer: the flush closes the connection.
+ * On a closing connection, flushes are normal.  A receive that completes with another error
+ * may do so before the device has sent its NAK: the next flush, or a timer, closes the
+ * connection.  This file prints nothing that a peer can cause.
  *
- * Contexts of an SRQ outlive their connection: when it closes, each of them is posted
- * again by whoever owns it (rtgt_recv_drop()).
+ * Contexts of an SRQ outlive a connection: when it closes, the owner of a context posts it
+ * again (rtgt_recv_drop()).
  *
- * Completions run in softirq (the CQ's irq_poll) and never two at a time for one
- * connection.
+ * Completions run in softirq (irq_poll of the CQ), one at a time for each connection.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -43,8 +41,8 @@
 #include "target/trace.h"
 
 /**
- * rtgt_recv_release() - receive again: the request needs its context no more
- * @recv: the caller owns it; the device does afterwards, or the pool if it is withheld
+ * rtgt_recv_release() - post a receive context again, or withhold it, at the end of its request
+ * @recv: owned by the caller; afterwards by the device, or by the pool if it is withheld
  *
  * Any context.
  */
@@ -60,8 +58,8 @@ void rtgt_recv_release(struct rtgt_recv_ctx *recv)
 }
 
 /**
- * rtgt_recv_drop() - give up a request, since its connection is closing
- * @recv: the caller owns it; an SRQ takes it back, otherwise it ends with the QP
+ * rtgt_recv_drop() - drop the request of a connection that is closing
+ * @recv: owned by the caller; posted to the SRQ again, or kept by the pool until that is freed
  *
  * Any context.
  */
@@ -74,8 +72,8 @@ void rtgt_recv_drop(struct rtgt_recv_ctx *recv)
 }
 
 /**
- * rtgt_recv_drop_all() - give up requests
- * @recvs: list of them; nothing adds to it or takes from it any more
+ * rtgt_recv_drop_all() - drop all requests of a list
+ * @recvs: list of receive contexts, which nothing else uses any more
  */
 void rtgt_recv_drop_all(struct list_head *recvs)
 {
@@ -93,12 +91,12 @@ static bool conn_closing(const struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_recv_defer() - go on in a worker, where sleeping is allowed
- * @recv: the caller owns it
+ * rtgt_recv_defer() - continue a request in a worker, which may sleep
+ * @recv: owned by the caller; afterwards by the list of deferred requests
  *
- * The service's "work" is called there, unless the connection is closing.  A connection's
- * requests are worked on one at a time, and after each other connections have their
- * turn.  So a request that takes long does a part of it and is deferred again.
+ * The worker calls rtgt_service.work, or drops the request if the connection is closing.  The
+ * requests of a connection run one at a time, and after each one other connections have their
+ * turn.  So a long request does a part of its work and defers the rest.
  *
  * Any context.
  */
@@ -119,14 +117,14 @@ void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 				break;
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
-	/* nothing is deferred for a connection that is closing */
+	/* the teardown waits for the deferred requests, so a closing connection gets no more */
 	if (!open)
 		rtgt_recv_drop(recv);
 }
 
 /*
- * A datagram can come from anybody: to answer it takes an address handle, and to
- * make that may sleep.
+ * Make the address handle for the reply to a datagram, which may sleep; then pass the
+ * datagram to the service.
  */
 static void recv_resolve(struct rtgt_recv_ctx *recv)
 {
@@ -149,10 +147,10 @@ static void recv_resolve(struct rtgt_recv_ctx *recv)
 }
 
 /**
- * rtgt_recv_work() - go on with one of a connection's deferred requests
+ * rtgt_recv_work() - run one of a connection's deferred requests
  * @work: one of rtgt_conn.workers
  *
- * The teardown cancels it, so the connection stays.
+ * The teardown waits for this function before it frees the connection.
  */
 void rtgt_recv_work(struct work_struct *work)
 {
@@ -182,8 +180,8 @@ void rtgt_recv_work(struct work_struct *work)
 }
 
 /**
- * rtgt_recv_cancel() - wait for a connection's workers, and give up what they have not begun
- * @conn: in CLOSING, so nothing is deferred any more
+ * rtgt_recv_cancel() - wait for a connection's workers, and drop the requests they did not begin
+ * @conn: connection in CLOSING, so no request is deferred any more
  *
  * May sleep.
  */
@@ -223,8 +221,8 @@ static void recv_message(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, str
 }
 
 /**
- * rtgt_recv_completed() - a message, an immediate or an error has arrived
- * @cq: of the connection
+ * rtgt_recv_completed() - handle the completion of a receive: a message, an immediate, an error
+ * @cq: CQ of the connection
  * @wc: completion of a struct rtgt_recv_ctx
  *
  * Completion context.
@@ -244,15 +242,15 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	WRITE_ONCE(conn->active, jiffies);
-	/* not every device has an event for that (IB_EVENT_COMM_EST; rxe) */
+	/* rxe does not raise IB_EVENT_COMM_EST */
 	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING))
 		rtgt_conn_live(conn);
-	/* a completion that begins after this posts nothing: see qp_drain() */
+	/* qp_drain() relies on this: a completion that begins in CLOSING posts nothing */
 	if (unlikely(conn_closing(conn))) {
 		rtgt_recv_drop(recv);
 		return;
 	}
-	/* the device itself refuses a peer that is connected */
+	/* on a connected QP the device refuses a message that is too long */
 	if (conn->transport == RTGT_UD && wc->byte_len > conn->recv_size + recv->pool->head) {
 		rtgt_count(stats, RTGT_MALFORMED, 1);
 		rtgt_recv_release(recv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receive contexts: recv.c has what becomes of one, recv_pool.c the memory they share.
+ * Receive contexts: recv.c runs their requests, recv_pool.c has their memory.
  */
 #ifndef _RTGT_RECV_H
 #define _RTGT_RECV_H
@@ -18,9 +18,9 @@ struct rtgt_conn;
 struct rtgt_recv_pool;
 
 /**
- * struct rtgt_buf - room for one message
- * @at: bytes
- * @dma: their address for the device
+ * struct rtgt_buf - buffer of one message
+ * @at: the buffer
+ * @dma: its DMA address
  */
 struct rtgt_buf {
 	void *at;
@@ -28,15 +28,15 @@ struct rtgt_buf {
 };
 
 /**
- * enum rtgt_recv_state - where a receive context is, and so who owns it
- * @RTGT_RECV_IDLE: not posted yet, or its connection closes: owned by the pool
- * @RTGT_RECV_POSTED: a receive that the device owns
+ * enum rtgt_recv_state - where a receive context is, which determines its owner
+ * @RTGT_RECV_IDLE: owned by the pool: not posted yet, or its connection is closing
+ * @RTGT_RECV_POSTED: owned by the device, as a receive
  * @RTGT_RECV_WORK: owned by the completion or the worker that runs its request
  * @RTGT_RECV_DEFERRED: in rtgt_conn.deferred, until a worker takes it
  * @RTGT_RECV_RW_WAIT: in rtgt_conn.rw_wait, until an rw context is free
  * @RTGT_RECV_TRANSFER: owned by an rw context, until the transfer completes
- * @RTGT_RECV_SEND_WAIT: in rtgt_conn.send_wait, its reply complete, until a send context is free
- * @RTGT_RECV_WITHHELD: in rtgt_recv_pool.withheld, until its time is over
+ * @RTGT_RECV_SEND_WAIT: in rtgt_conn.send_wait, with its reply, until a send context is free
+ * @RTGT_RECV_WITHHELD: in rtgt_recv_pool.withheld, until rtgt_recv_ctx.due
  */
 enum rtgt_recv_state {
 	RTGT_RECV_IDLE,
@@ -50,28 +50,28 @@ enum rtgt_recv_state {
 };
 
 /**
- * struct rtgt_recv_ctx - a receive and the request it brings
+ * struct rtgt_recv_ctx - a receive and the request that arrived in it
  * @cqe: completion of the receive
  * @state: where it is
- * @worker: in RTGT_RECV_WORK: a worker owns it, and not a completion
- * @resolve: a datagram whose sender's address is to be resolved first
- * @pool: owner of the memory
+ * @worker: in RTGT_RECV_WORK: its owner is a worker, not a completion
+ * @resolve: it holds a datagram whose source must be resolved first
+ * @pool: pool that owns its memory
  * @conn: connection whose message it holds; not valid in RTGT_RECV_POSTED and
  *	  RTGT_RECV_WITHHELD
  * @entry: in the list that @state names
- * @buf: the request.  The reply is written over it; then @buf changes places with that of
- *	 a send context
- * @len: bytes that arrived, or that the WRITE of an immediate carried
+ * @buf: the request.  The reply is written over it; then @buf and the buffer of a send
+ *	 context are exchanged
+ * @len: bytes that arrived, or bytes of the WRITE that carried an immediate
  * @imm: the immediate, 0 without one
- * @rq: the request, decoded; while it is worked on, what is left of it
- * @done: result so far: the CRC of a CHECKSUM, the new keys of a REVOKE, the bytes of
- *	  the transfer that is outstanding
+ * @rq: the request, decoded; a long request changes it to what is left to do
+ * @done: result so far: the CRC of a CHECKSUM, the number of new rkeys of a REVOKE, the
+ *	  bytes of the outstanding transfer
  * @reply_len: bytes of the reply
- * @withhold_ms: how long it is held back when the request is done, 0 for not at all
- * @due: RTGT_RECV_WITHHELD: jiffies when it is posted again
- * @wc: UD: the receive
- * @ah: UD: where the reply goes to
- * @src_qp: UD: QP number there
+ * @withhold_ms: milliseconds for which it is withheld at the end of the request, or 0
+ * @due: RTGT_RECV_WITHHELD: jiffies at which it is posted again
+ * @wc: UD: completion of the receive
+ * @ah: UD: address handle for the reply
+ * @src_qp: UD: QP number for the reply
  */
 struct rtgt_recv_ctx {
 	struct ib_cqe cqe;
@@ -95,17 +95,18 @@ struct rtgt_recv_ctx {
 };
 
 /**
- * struct rtgt_recv_pool - receive contexts of a connection, or of an SRQ
+ * struct rtgt_recv_pool - the receive contexts of a connection, or of an SRQ
  * @pd: protection domain
- * @srq: shared by the connections of @pd, or NULL
- * @qp: without an SRQ, the QP they are posted to
+ * @srq: SRQ that the connections of @pd share, or NULL
+ * @qp: without an SRQ, the QP to which the receives are posted
  * @size: bytes of a buffer
- * @head: bytes of it before a message: the GRH of a UD QP
- * @withhold_max: how many may be held back at a time
+ * @head: bytes of a buffer before the message: the GRH of a UD QP
+ * @withhold_max: maximum number of withheld contexts
  * @lock: protects @withheld, @nr_withheld
  * @withheld: contexts in RTGT_RECV_WITHHELD
- * @nr_withheld: these, and those that will be when their request is done
- * @timer: posts the withheld ones
+ * @nr_withheld: number of @withheld, and of contexts that will be withheld at the end of
+ *		 their requests
+ * @timer: posts withheld contexts
  * @nr: number of contexts
  * @recvs: the contexts
  */
@@ -124,7 +125,7 @@ struct rtgt_recv_pool {
 	struct rtgt_recv_ctx recvs[];
 };
 
-/* The message in a receive context, behind the head a UD QP puts before it. */
+/* Return the message of a receive context; on a UD QP it follows the GRH. */
 static inline void *rtgt_recv_msg(struct rtgt_recv_ctx *recv)
 {
 	return recv->buf.at + recv->pool->head;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A pool of receive contexts: those of one connection, or, with a shared receive
- * queue (SRQ), those of all connections of a protection domain.
+ * A pool of receive contexts: the contexts of one connection or, with a shared receive queue
+ * (SRQ), of all connections of a protection domain.
  *
- * The pool owns the contexts and, if there is one, the SRQ.  Each context owns a
- * buffer.  A reply takes the buffer of its request along and leaves that of its send
- * context there (send.c), so all buffers of a device's connections on a port have one
- * size.
+ * The pool owns the contexts and, if there is one, the SRQ.  Each context owns a buffer.  A
+ * reply exchanges the buffer of its request for the buffer of a send context (send.c), so all
+ * buffers of a port's connections through one device have the same size.
  *
- * A client can have receives held back for a time (WITHHOLD): withhold_max of them at
- * a time, whichever connections asked for it.  One timer posts them again.
+ * A client can have receives withheld for a time (WITHHOLD), at most withhold_max of a pool
+ * for all its connections.  One timer posts them again.
  *
- * Before a pool is destroyed, no QP can complete into it any more.
+ * The caller destroys all QPs that use a pool before it destroys the pool.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -20,13 +19,13 @@
 #include "target/conn.h"
 #include "target/recv.h"
 
-/* A client that is refused is better than a process that is killed for it. */
+/* Without memory the client gets a REJ; the OOM killer must not run for it. */
 #define RTGT_RECV_GFP	(GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
 
 /**
- * rtgt_buf_alloc() - allocate a message buffer, mapped for the device
+ * rtgt_buf_alloc() - allocate a message buffer and map it for the device
  * @ibdev: device
- * @buf: to fill in
+ * @buf: filled in
  * @size: bytes
  *
  * May sleep.
@@ -61,10 +60,10 @@ void rtgt_buf_free(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size)
 }
 
 /**
- * rtgt_buf_needs() - the memory that a message buffer takes
- * @size: bytes of it
+ * rtgt_buf_needs() - return the memory that a message buffer takes
+ * @size: bytes of the buffer
  *
- * Return: bytes.
+ * Return: bytes that the allocator uses for it.
  */
 u64 rtgt_buf_needs(u32 size)
 {
@@ -73,7 +72,7 @@ u64 rtgt_buf_needs(u32 size)
 
 /**
  * rtgt_recv_post() - post a receive context
- * @recv: the caller owns it; on success the device does
+ * @recv: owned by the caller; on success, afterwards by the device
  *
  * Any context.
  *
@@ -103,7 +102,7 @@ int rtgt_recv_post(struct rtgt_recv_ctx *recv)
 
 /**
  * rtgt_recv_pool_post() - post all contexts of a new pool
- * @pool: with an SRQ, or with a QP in INIT or later
+ * @pool: pool with an SRQ, or with a QP in INIT or later
  *
  * Return: 0, or the errno of the device's driver.
  */
@@ -118,13 +117,13 @@ int rtgt_recv_pool_post(struct rtgt_recv_pool *pool)
 }
 
 /**
- * rtgt_recv_withhold() - have a receive context held back when its request is done
- * @recv: the caller owns it
- * @ms: for how long
+ * rtgt_recv_withhold() - have a receive context withheld at the end of its request
+ * @recv: owned by the caller
+ * @ms: milliseconds
  *
  * Any context.
  *
- * Return: whether there may be one more.
+ * Return: false if withhold_max contexts are withheld already.
  */
 bool rtgt_recv_withhold(struct rtgt_recv_ctx *recv, u32 ms)
 {
@@ -143,8 +142,8 @@ bool rtgt_recv_withhold(struct rtgt_recv_ctx *recv, u32 ms)
 }
 
 /**
- * rtgt_recv_hold() - hold a receive context back
- * @recv: rtgt_recv_withhold() allowed it; the pool owns it afterwards
+ * rtgt_recv_hold() - withhold a receive context at the end of its request
+ * @recv: context for which rtgt_recv_withhold() returned true; afterwards owned by the pool
  *
  * Any context.
  */
@@ -164,8 +163,8 @@ void rtgt_recv_hold(struct rtgt_recv_ctx *recv)
 }
 
 /**
- * rtgt_recv_unhold() - take rtgt_recv_withhold() back
- * @recv: the caller owns it
+ * rtgt_recv_unhold() - cancel rtgt_recv_withhold()
+ * @recv: owned by the caller
  *
  * Any context.
  */
@@ -182,7 +181,7 @@ void rtgt_recv_unhold(struct rtgt_recv_ctx *recv)
 	spin_unlock_irqrestore(&pool->lock, flags);
 }
 
-/* Move those whose time is over to @due, which the caller owns; set the timer for the next. */
+/* Move the contexts whose time is over to @due; start the timer for the next one. */
 static void pool_take_due(struct rtgt_recv_pool *pool, struct list_head *due)
 {
 	struct rtgt_recv_ctx *recv, *tmp, *next = NULL;
@@ -211,25 +210,25 @@ static void pool_timer(struct timer_list *timer)
 	pool_take_due(pool, &due);
 	while ((recv = list_first_entry_or_null(&due, struct rtgt_recv_ctx, entry))) {
 		list_del(&recv->entry);
-		/* the teardown of a connection ends the timer of its own pool */
+		/* recv->conn is valid: a teardown deletes the timer of the connection's own pool */
 		if (rtgt_recv_post(recv) && !pool->srq)
 			rtgt_conn_close(recv->conn, "a receive could not be posted");
 	}
 }
 
 /**
- * rtgt_recv_pool_create() - make a pool, nothing posted yet
- * @pd: protection domain; outlives the pool
- * @nr: contexts
- * @size: bytes of a message
- * @head: bytes the device puts before a message (the GRH of a UD QP)
- * @srq: with an SRQ
- * @withhold_max: how many may be held back at a time
- * @done: completion of a receive
+ * rtgt_recv_pool_create() - create a pool; no context is posted yet
+ * @pd: protection domain; it outlives the pool
+ * @nr: number of contexts
+ * @size: maximum size of a message in bytes
+ * @head: bytes that the device writes before a message (the GRH of a UD QP)
+ * @srq: create an SRQ
+ * @withhold_max: maximum number of withheld contexts
+ * @done: handler of the completions of receives
  *
  * May sleep.
  *
- * Return: for rtgt_recv_pool_destroy(), or an ERR_PTR.
+ * Return: a pool for rtgt_recv_pool_destroy(), or an ERR_PTR.
  */
 struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, u32 head,
 					     bool srq, unsigned int withhold_max,
@@ -278,11 +277,11 @@ destroy:
 }
 
 /**
- * rtgt_recv_pool_bytes() - the memory of a pool
+ * rtgt_recv_pool_bytes() - return the memory of a pool
  * @pool: pool
  * @messages: set to the bytes of its message buffers
  *
- * Return: the other bytes.
+ * Return: bytes of the pool without the message buffers.
  */
 size_t rtgt_recv_pool_bytes(const struct rtgt_recv_pool *pool, size_t *messages)
 {
@@ -291,9 +290,9 @@ size_t rtgt_recv_pool_bytes(const struct rtgt_recv_pool *pool, size_t *messages)
 }
 
 /**
- * rtgt_recv_pool_needs() - the memory that a connection's own pool will take
- * @nr: contexts
- * @size: bytes of a message
+ * rtgt_recv_pool_needs() - return the memory that a connection's own pool will take
+ * @nr: number of contexts
+ * @size: maximum size of a message in bytes
  *
  * Return: bytes.
  */
@@ -305,8 +304,8 @@ u64 rtgt_recv_pool_needs(unsigned int nr, u32 size)
 }
 
 /**
- * rtgt_recv_pool_quiet() - wait until the pool's timer posts nothing any more
- * @pool: no message arrives and no request is in work
+ * rtgt_recv_pool_quiet() - delete the timer of a pool, and wait until it does not run
+ * @pool: pool that gets no message any more, and has no request in work
  *
  * May sleep.
  */
@@ -317,7 +316,7 @@ void rtgt_recv_pool_quiet(struct rtgt_recv_pool *pool)
 
 /**
  * rtgt_recv_pool_destroy() - free a pool
- * @pool: no QP uses it any more
+ * @pool: pool that no QP uses any more
  *
  * May sleep.
  */

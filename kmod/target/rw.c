@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RW contexts: READs and WRITEs towards the peer.
+ * RW contexts: READs and WRITEs of the peer's memory.
  *
- * The core does the work (rdma_rw_ctx_*): it maps the memory, splits the transfer by what
- * the device takes in one work request (max_send_sge, max_sge_rd), and registers the
- * memory where a device needs that (iWARP's READs; ib_core.force_mr).  The QP is created
- * with cap.max_rdma_ctxs, so the core sizes the send queue and makes the registrations.
+ * The core does the work (rdma_rw_ctx_*): it maps the memory, splits the transfer into work
+ * requests by max_send_sge and max_sge_rd of the device, and registers the memory where a
+ * device needs that (iWARP for READs; any device with the parameter force_mr of ib_core).  The
+ * QP is created with cap.max_rdma_ctxs, so the core sizes the send queue and allocates the MRs.
  *
- * A worker takes an rw context, adds memory to it and posts it; the core allocates and may
- * sleep.  The completion undoes the mapping and calls the service's "moved", also in
- * completion context; the connection's next transfer is a worker's again.  If all rw
- * contexts are posted, the request waits in rtgt_conn.rw_wait and is deferred again when
- * one is free.
+ * A worker takes an rw context, adds memory to it and posts it, because the core allocates with
+ * GFP_KERNEL.  The completion unmaps the memory and calls rtgt_service.moved in completion
+ * context; a further transfer of the request needs a worker again.  If all rw contexts are
+ * posted, the request waits in rtgt_conn.rw_wait and is deferred when one is free.
  *
- * Errors.  A transfer that the peer refuses ends the connection, as the transport has it.
- * An rw context that could not be posted may be so in part; its mapping stays until the
- * QP is drained.
+ * Errors.  A READ or WRITE that the peer refuses moves the QP to error, so the connection
+ * closes.  When posting fails, some of the work requests may have been posted; the rw context
+ * keeps its mapping until the QP is drained.
  */
 #include <linux/slab.h>
 #include <rdma/rw.h>
@@ -64,10 +63,10 @@ static void rw_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /**
  * rtgt_rw_get() - take an rw context
- * @recv: the caller, a worker, owns it
+ * @recv: owned by the caller, a worker
  *
- * Return: for rtgt_rw_post(); NULL if @recv waits for one now: then it is not the caller's
- * any more, and the service's "work" is called again.
+ * Return: an rw context for rtgt_rw_post(); NULL if there is none.  Then rtgt_conn.rw_wait owns
+ * @recv, and a worker calls rtgt_service.work when one is free.
  */
 struct rtgt_rw_ctx *rtgt_rw_get(struct rtgt_recv_ctx *recv)
 {
@@ -95,10 +94,10 @@ struct rtgt_rw_ctx *rtgt_rw_get(struct rtgt_recv_ctx *recv)
 /**
  * rtgt_rw_add() - add memory to a transfer
  * @rw: from rtgt_rw_get()
- * @at: contiguous memory of the linear map
+ * @at: contiguous memory in the linear map
  * @len: bytes
  *
- * Return: how many of them were added; 0 when no more can be.
+ * Return: number of bytes that were added, at most @len; 0 when the rw context is full.
  */
 u32 rtgt_rw_add(struct rtgt_rw_ctx *rw, void *at, u32 len)
 {
@@ -112,12 +111,12 @@ u32 rtgt_rw_add(struct rtgt_rw_ctx *rw, void *at, u32 len)
 }
 
 /**
- * rtgt_rw_bytes() - the bytes one transfer can have
+ * rtgt_rw_bytes() - return the number of bytes that one transfer can move
  * @conn: connection
- * @offset: where the memory begins, as far as its place in a page goes
- * @len: bytes that shall be transferred
+ * @offset: offset of the memory, of which the offset in a page counts
+ * @len: bytes that are left
  *
- * Return: @len or less; what is left takes another transfer.
+ * Return: @len or fewer; the rest needs another transfer.
  */
 u32 rtgt_rw_bytes(const struct rtgt_conn *conn, u64 offset, u64 len)
 {
@@ -129,15 +128,14 @@ u32 rtgt_rw_bytes(const struct rtgt_conn *conn, u64 offset, u64 len)
 }
 
 /**
- * rtgt_rw_post() - begin a transfer
- * @rw: at least a byte was added; not the caller's any more, nor is the receive context when
- *	this returns 0
+ * rtgt_rw_post() - post a transfer
+ * @rw: from rtgt_rw_get(), with memory added.  The caller does not own it any more, nor, if
+ *	this returns 0, the receive context
  * @dir: DMA_FROM_DEVICE to READ the peer's memory, DMA_TO_DEVICE to WRITE it
  * @addr: address of the peer's memory
  * @rkey: its rkey
  *
- * The CPU does not touch the memory from here on until the service's "moved" is called.
- * May sleep.
+ * The CPU must not access the memory until rtgt_service.moved is called.  May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -168,10 +166,10 @@ int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, 
 }
 
 /**
- * rtgt_rw_wrs() - the number of work requests of one transfer, at most
+ * rtgt_rw_wrs() - return the maximum number of READs or WRITEs of one transfer
  * @ibdev: device
  *
- * Those of registrations, which the core adds itself, not included.
+ * The core adds the work requests of registrations itself.
  *
  * Return: at least 1.
  */
@@ -209,7 +207,7 @@ int rtgt_rws_create(struct rtgt_conn *conn)
 
 /**
  * rtgt_rws_release() - release the mappings of transfers that could not be posted
- * @conn: its QP is drained and still there
+ * @conn: connection whose QP is drained, but not destroyed
  */
 void rtgt_rws_release(struct rtgt_conn *conn)
 {
@@ -227,7 +225,7 @@ void rtgt_rws_release(struct rtgt_conn *conn)
 
 /**
  * rtgt_rws_destroy() - free the rw contexts of a connection
- * @conn: without a QP
+ * @conn: connection without a QP
  */
 void rtgt_rws_destroy(struct rtgt_conn *conn)
 {

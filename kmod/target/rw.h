@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RW contexts: READs and WRITEs towards the peer.
+ * RW contexts: READs and WRITEs of the peer's memory.
  */
 #ifndef _RTGT_RW_H
 #define _RTGT_RW_H
@@ -15,22 +15,22 @@
 
 #include "target/recv.h"
 
-/* Elements of one transfer, each of them contiguous memory */
+/* Maximum number of contiguous memory ranges of one transfer */
 #define RTGT_RW_SGS		4
 
 /*
- * Bytes of one transfer.  Where the core registers the memory, one registration covers it:
- * the core takes at most 256 pages for each.
+ * Maximum number of bytes and of pages of one transfer.  Where the core registers the memory,
+ * one MR covers it: an MR of the core has at most 256 pages.
  */
 #define RTGT_RW_BYTES		SZ_1M
 #define RTGT_RW_PAGES		256
 
 /**
- * enum rtgt_rw_state - where an rw context is
+ * enum rtgt_rw_state - where an rw context is, which determines its owner
  * @RTGT_RW_FREE: in rtgt_conn.rw_free
  * @RTGT_RW_FILLED: owned by the worker that took it
- * @RTGT_RW_POSTED: the device owns it; its completion frees it
- * @RTGT_RW_LOST: it could not be posted, or in part: the teardown releases its mapping
+ * @RTGT_RW_POSTED: owned by the device; its completion frees it
+ * @RTGT_RW_LOST: not posted, or only in part: the teardown releases its mapping
  */
 enum rtgt_rw_state {
 	RTGT_RW_FREE,
@@ -40,14 +40,14 @@ enum rtgt_rw_state {
 };
 
 /**
- * struct rtgt_rw_ctx - a READ or WRITE towards the peer
- * @cqe: its completion
+ * struct rtgt_rw_ctx - a READ or WRITE of the peer's memory
+ * @cqe: completion of its last work request
  * @state: where it is
  * @entry: in rtgt_conn.rw_free
- * @recv: the request it is for
- * @ctx: the core's part: DMA mapping, registrations, work requests
+ * @recv: request that the transfer belongs to
+ * @ctx: the core's data: DMA mapping, registrations, work requests
  * @dir: DMA_FROM_DEVICE for a READ, DMA_TO_DEVICE for a WRITE
- * @nr: elements of @sg
+ * @nr: number of used elements of @sg
  * @sg: local memory
  */
 struct rtgt_rw_ctx {

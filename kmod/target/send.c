@@ -2,28 +2,28 @@
 /*
  * Send contexts: the replies of a connection.
  *
- * A connection has a few of them, each with a buffer as large as that of a receive
- * context.  A reply is written over its request, in the buffer of the receive context
- * (an ECHO is not copied at all); when it is complete, rtgt_send()
+ * A connection has up to RTGT_SENDS_MAX of them, each with a buffer of the same size as that
+ * of a receive context.  A reply is written over its request, in the buffer of the receive
+ * context (an ECHO is not copied at all).  Then rtgt_send()
  *
  *   - takes a free send context; if there is none, the receive context waits in
- *     rtgt_conn.send_wait for the next that becomes free
- *   - exchanges the buffers of the two
+ *     rtgt_conn.send_wait until one is free
+ *   - exchanges the buffers of the two contexts
  *   - releases the receive context, which posts its receive again
  *   - posts the send context
  *
- * so the peer finds a receive when it has the reply, and a peer that does not take its
- * replies holds no receive but of those that wait.
+ * So a receive is posted before the peer gets the reply.  If a peer does not acknowledge its
+ * replies, only requests that wait for a send context keep their receives.
  *
- * Of the replies that completions send, only each half of the send contexts' last one is
- * signaled: its completion frees those before it, in rtgt_conn.send_chain, as well.
- * Completions of a connection run one at a time, so the chain has no lock, and is in the
- * order of the send queue.  Replies from a worker, and datagrams, are all signaled.  At
- * most half of the contexts are in the chain with no signaled one behind them, so a
- * receive context that waits gets one.
+ * Replies that a completion sends form a chain, rtgt_conn.send_chain: one reply in
+ * nr_sends / 2 is signaled, and its completion also frees the send contexts before it.
+ * Completions of a connection run one at a time, so the chain needs no lock and is in the
+ * order of the send queue.  Replies that a worker sends, and datagrams, are all signaled.  At
+ * most half of the send contexts follow the last signaled one, so a receive context that
+ * waits gets one.
  *
- * Errors.  When a reply fails, the QP is in error and the connection closes; what waits
- * is dropped by the teardown.
+ * Errors.  When a reply fails, the QP is in error and the connection closes; the teardown
+ * drops the requests that wait.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -38,13 +38,13 @@
 #include "target/trace.h"
 
 /**
- * rtgt_wc_sent() - look at the completion of a SEND, READ or WRITE
- * @conn: connection, which is closed after an error
+ * rtgt_wc_sent() - check the completion of a SEND, READ or WRITE
+ * @conn: connection, which this function closes after an error
  * @wc: the completion
  *
  * Completion context.
  *
- * Return: whether it was a success.
+ * Return: true if it is a success.
  */
 bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc)
 {
@@ -58,7 +58,7 @@ bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc)
 	return false;
 }
 
-/* A free send context; if there is none, @recv waits for it and is not the caller's any more. */
+/* Take a free send context, or return NULL: then @recv waits for one, owned by send_wait. */
 static struct rtgt_send_ctx *send_get(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_send_ctx *send;
@@ -78,8 +78,8 @@ static struct rtgt_send_ctx *send_get(struct rtgt_conn *conn, struct rtgt_recv_c
 }
 
 /*
- * Return: a receive context that has waited and gets @send; NULL if @send is free now.  It
- * is when the connection is closing: then what waits is dropped.
+ * Give @send to a receive context that waits and return that, or free @send and return NULL.
+ * A closing connection frees it, because the teardown drops the requests that wait.
  */
 static struct rtgt_recv_ctx *send_put(struct rtgt_conn *conn, struct rtgt_send_ctx *send)
 {
@@ -102,7 +102,7 @@ static struct rtgt_recv_ctx *send_put(struct rtgt_conn *conn, struct rtgt_send_c
 	return recv;
 }
 
-/* Whether the reply has to complete by itself, or goes into the chain. */
+/* Add the reply to the chain, unless it has a completion of its own; return whether to signal. */
 static bool send_signaled(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 			  const struct rtgt_recv_ctx *recv)
 {
@@ -144,10 +144,10 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 	swap(send->ah, recv->ah);
 	ib_dma_sync_single_for_device(ibdev, send->buf.dma, size, DMA_BIDIRECTIONAL);
 	rtgt_recv_release(recv);
-	/* before the peer can have it, and whatever becomes of its completion */
+	/* before the post, so that a peer that has the reply finds it counted */
 	atomic64_inc(&conn->replies);
 	rtgt_count(conn->port->stats, RTGT_REPLIES, 1);
-	/* a connected QP looks at the common part of the request only */
+	/* for a connected QP, the driver reads only wr.wr */
 	if (!ib_post_send(conn->qp, &wr.wr, NULL))
 		return;
 	rtgt_conn_close(conn, "a reply could not be posted");
@@ -156,11 +156,11 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 }
 
 /**
- * rtgt_send() - send the first bytes of a receive context's buffer
- * @recv: the caller owns it; it is posted as a receive again
+ * rtgt_send() - send the first bytes of a receive context's buffer, and post its receive again
+ * @recv: owned by the caller, a completion or a worker
  * @len: bytes, at most rtgt_conn.recv_size
  *
- * Any context that may own it.
+ * Any context.
  */
 void rtgt_send(struct rtgt_recv_ctx *recv, u32 len)
 {
@@ -174,13 +174,13 @@ void rtgt_send(struct rtgt_recv_ctx *recv, u32 len)
 }
 
 /**
- * rtgt_reply() - answer the request of a receive context
- * @recv: the caller owns it; its buffer holds the body behind the head
+ * rtgt_reply() - send the reply to the request of a receive context
+ * @recv: owned by the caller, a completion or a worker; its buffer holds the body of the reply
+ *	  after the header
  * @status: enum rtgt_status
  * @len: bytes of the body
  *
- * The reply holds the immediate that came with the request.  Any context that may own
- * @recv.
+ * The reply contains the immediate of the request.  Any context.
  */
 void rtgt_reply(struct rtgt_recv_ctx *recv, u32 status, u32 len)
 {
@@ -191,7 +191,7 @@ void rtgt_reply(struct rtgt_recv_ctx *recv, u32 status, u32 len)
 	rtgt_send(recv, sizeof(struct rtgt_msg) + len);
 }
 
-/* It is free, or what has waited for it is sent. */
+/* Free a send context, or send with it the reply that waits longest. */
 static void send_next(struct rtgt_conn *conn, struct rtgt_send_ctx *send)
 {
 	struct rtgt_recv_ctx *recv = send_put(conn, send);
@@ -208,7 +208,7 @@ static void send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rtgt_send_ctx *first;
 
 	if (send->state == RTGT_SEND_CHAINED) {
-		/* after an error each of them completes, and all end with the connection */
+		/* after an error, each reply completes by itself; the teardown frees all */
 		if (!sent)
 			return;
 		do {
@@ -224,10 +224,10 @@ static void send_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rtgt_sends_idle() - is no reply outstanding?
- * @conn: whose replies are all signaled
+ * rtgt_sends_idle() - check that no reply is outstanding
+ * @conn: datagram endpoint: its replies are all signaled
  *
- * Return: whether all send contexts are free.
+ * Return: true if all send contexts are free.
  */
 bool rtgt_sends_idle(struct rtgt_conn *conn)
 {
@@ -241,9 +241,9 @@ bool rtgt_sends_idle(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_sends_of() - the number of send contexts of a connection
- * @depth: its receive contexts
- * @srq: they are shared, which saves memory for connections that are mostly silent
+ * rtgt_sends_of() - return the number of send contexts of a connection
+ * @depth: number of its receive contexts
+ * @srq: the receive contexts are shared: then fewer send contexts save memory, too
  *
  * Return: at least 1.
  */
@@ -254,7 +254,7 @@ unsigned int rtgt_sends_of(unsigned int depth, bool srq)
 
 /**
  * rtgt_sends_create() - allocate the send contexts of a connection
- * @conn: with receive contexts
+ * @conn: connection with receive contexts
  *
  * May sleep.
  *
@@ -283,7 +283,7 @@ int rtgt_sends_create(struct rtgt_conn *conn)
 
 /**
  * rtgt_sends_destroy() - free the send contexts of a connection
- * @conn: without a QP; its receive contexts are still there, the domain too
+ * @conn: connection without a QP; its receive contexts and its domain still exist
  *
  * May sleep.
  */

@@ -11,16 +11,16 @@
 
 #include "target/recv.h"
 
-/* Replies of a connection that can be outstanding, at most; with an SRQ */
+/* Maximum number of outstanding replies of a connection; the same with an SRQ */
 #define RTGT_SENDS_MAX		8
 #define RTGT_SENDS_SRQ		2
 
 /**
- * enum rtgt_send_state - where a send context is, and so who owns it
+ * enum rtgt_send_state - where a send context is, which determines its owner
  * @RTGT_SEND_FREE: in rtgt_conn.send_free
- * @RTGT_SEND_POSTED: the device owns it; its completion frees it
- * @RTGT_SEND_CHAINED: the same, in rtgt_conn.send_chain: it completes with the first one
- *		       behind it that is signaled
+ * @RTGT_SEND_POSTED: owned by the device; its completion frees it
+ * @RTGT_SEND_CHAINED: owned by the device, in rtgt_conn.send_chain; its completion, or that of
+ *		       the next signaled reply, frees it
  */
 enum rtgt_send_state {
 	RTGT_SEND_FREE,
@@ -29,12 +29,13 @@ enum rtgt_send_state {
 };
 
 /**
- * struct rtgt_send_ctx - a reply on its way
+ * struct rtgt_send_ctx - a reply that is being sent
  * @cqe: completion of the SEND
  * @state: where it is
  * @entry: in the list that @state names
  * @buf: the reply
- * @ah: UD: where it goes to.  Stays until the next reply, since only a worker destroys it
+ * @ah: UD: address handle of the reply.  It is kept until the next reply, because only a
+ *	worker can destroy it
  */
 struct rtgt_send_ctx {
 	struct ib_cqe cqe;

@@ -11,13 +11,13 @@
  *     |<- WRITE of what was read ---------|
  *     |<- SEND  (done) -------------------|   and again
  *
- * The client compares what comes back.  Its messages are 16 bytes; the contents of
- * the target's do not matter to it, their length does, so its own are sent back.
- * The two halves alternate, so one buffer and one rw context for a connection are enough.
+ * The client compares what it gets back.  A message has 16 bytes.  rping checks the length of
+ * the target's messages but not their contents, so the target sends the client's message back.
+ * The READ and the WRITE alternate, so a connection needs one buffer and one rw context.
  *
- * A message of another length, a buffer beyond RPING_MAX, or a client that lets
- * nobody READ is counted as malformed and ends the connection: rping has no way
- * to say no.
+ * A message of another length, a buffer larger than RPING_MAX, or a client that does not allow
+ * READs is counted as malformed and closes the connection, because rping has no message for an
+ * error.
  */
 #include <linux/slab.h>
 
@@ -31,14 +31,14 @@
 #include "target/service.h"
 #include "target/services.h"
 
-/* rping's own limit */
+/* The limit of rping itself, in bytes */
 #define RPING_MAX	(64 * 1024)
 
 /**
- * struct rping_info - what an rping client sends
- * @addr: of its buffer
- * @rkey: likewise
- * @size: bytes
+ * struct rping_info - message of an rping client
+ * @addr: address of its buffer
+ * @rkey: rkey of its buffer
+ * @size: bytes of its buffer
  */
 struct rping_info {
 	__be64 addr;
@@ -47,10 +47,10 @@ struct rping_info {
 } __packed;
 
 /**
- * struct rping - a connection's state
- * @buf: what was read; the CPU does not look at it
- * @len: bytes of it
- * @have: the source was read, the sink comes next
+ * struct rping - the state of a connection
+ * @buf: bytes that the target read; the CPU does not access them
+ * @len: number of bytes in @buf
+ * @have: the source was read; the next message names the sink
  */
 struct rping {
 	void *buf;
@@ -66,7 +66,7 @@ static void rping_moved(struct rtgt_recv_ctx *recv)
 	rtgt_send(recv, sizeof(struct rping_info));
 }
 
-/* Completion context, so one at a time. */
+/* Completions of a connection run one at a time, so nothing else changes @rping. */
 static void rping_message(struct rtgt_recv_ctx *recv)
 {
 	struct rping *rping = recv->conn->service_priv;
@@ -78,7 +78,7 @@ static void rping_message(struct rtgt_recv_ctx *recv)
 	    !recv->conn->can_read) {
 		rtgt_count(recv->conn->port->stats, RTGT_MALFORMED, 1);
 		rtgt_conn_close(recv->conn, "not an rping client's message");
-		/* it may belong to an SRQ */
+		/* the receive may belong to an SRQ, which other connections use */
 		rtgt_recv_release(recv);
 		return;
 	}

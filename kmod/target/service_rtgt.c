@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The service "rtgt": the capability in the REP, requests in SEND messages,
- * operations in immediates.  A client whose REQ does not speak rtgt is served as
- * a plain client: it gets the same REP and reads as much of it as it knows.
+ * The service "rtgt": the REP has the capabilities, SENDs are requests, immediates may request
+ * a reply.  A client whose REQ has no rtgt private data is a plain client: it gets the same REP,
+ * and reads as much of it as it knows.
  */
 #include <linux/bits.h>
 

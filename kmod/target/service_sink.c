@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The service "sink": takes any connection and whatever is sent, and answers
- * nothing.  For clients that measure or stress connecting (cmtime, ucmatose), and
- * those that only WRITE and READ; a port of it needs no region.
+ * The service "sink": accept any connection and any message, and send no reply.  It is for
+ * clients that measure or stress connecting (cmtime, ucmatose), and for clients that only WRITE
+ * and READ.  A port with this service needs no region.
  */
 #include <linux/bits.h>
 

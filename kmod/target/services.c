@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of services, and what several of them do alike.  Each service is a file of
- * its own, service_NAME.c.
+ * The table of services, and functions that several services use.  Each service is a file,
+ * service_NAME.c.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -15,7 +15,7 @@
 #include "target/service.h"
 #include "target/services.h"
 
-/* A port speaks the first one unless the administrator names another. */
+/* The first one is the service of a new port. */
 static const struct rtgt_service *const services[] = {
 	&rtgt_service_rtgt,
 	&rtgt_service_rping,
@@ -23,8 +23,8 @@ static const struct rtgt_service *const services[] = {
 };
 
 /**
- * rtgt_service_nth() - walk the table of services
- * @n: 0, 1, ...
+ * rtgt_service_nth() - return a service of the table
+ * @n: index, from 0
  *
  * Return: the service, or NULL after the last one.
  */
@@ -34,8 +34,8 @@ const struct rtgt_service *rtgt_service_nth(unsigned int n)
 }
 
 /**
- * rtgt_service_find() - look a service up
- * @name: as the administrator wrote it
+ * rtgt_service_find() - find a service by its name
+ * @name: name
  *
  * Return: the service or NULL.
  */
@@ -51,10 +51,10 @@ const struct rtgt_service *rtgt_service_find(const char *name)
 }
 
 /**
- * rtgt_service_accept_any() - a rtgt_service.request that judges nothing
- * @conn: connection; its client is a plain one
- * @priv: not looked at
- * @len: likewise
+ * rtgt_service_accept_any() - implement rtgt_service.request: accept any private data
+ * @conn: connection; marked as that of a plain client
+ * @priv: not used
+ * @len: not used
  * @arg: not set
  *
  * Return: 0.
@@ -66,12 +66,12 @@ int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len
 }
 
 /**
- * rtgt_service_capability() - a rtgt_service.reply that tells of all regions
+ * rtgt_service_capability() - implement rtgt_service.reply: the capabilities of all regions
  * @conn: connection
- * @priv: the REP's private data
- * @size: room there
+ * @priv: buffer for the private data of the REP
+ * @size: bytes of the buffer
  *
- * Return: bytes written; none for a port without regions.
+ * Return: number of bytes written; 0 for a port without regions.
  */
 size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size)
 {
@@ -87,10 +87,10 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 
 	if (!dom->nr)
 		return 0;
-	/* a client whose REP holds no capability asks for it */
+	/* a client that finds no capability in the REP requests it */
 	if (!dom->reg->ops->before_rep)
 		return rtgt_service_endpoint(conn, priv, size);
-	/* a key that is just being made is waited for */
+	/* waits for a rotation in progress */
 	mutex_lock(&dom->lock);
 	for (i = 0; i < dom->nr; i++) {
 		const struct rtgt_map *map = &dom->map[i];
@@ -105,14 +105,14 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 }
 
 /**
- * rtgt_service_endpoint() - what a datagram client is told
+ * rtgt_service_endpoint() - write the private data for a datagram client
  * @conn: endpoint
- * @priv: the private data
- * @size: room there
+ * @priv: buffer for the private data
+ * @size: bytes of the buffer
  *
- * No capability: a datagram reaches no memory.
+ * It contains no capability, because UD has no RDMA operations.
  *
- * Return: bytes written.
+ * Return: number of bytes written.
  */
 size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The table of services, and what several of them do alike. */
+/* The table of services, and functions that several services use. */
 #ifndef _RTGT_SERVICES_H
 #define _RTGT_SERVICES_H
 

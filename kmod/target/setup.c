@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a connection is made and how it ends: from the peer's REQ to the release of the
- * last resource.
+ * The set-up and the teardown of a connection.
  *
- *   REQ arrives   rtgt_conn_request(), in the CM's handler, validates it, has the port
+ *   REQ arrives   rtgt_conn_request(), in the CM handler, validates it, has the port
  *                 admit the connection and queues the set-up.  The handler allocates
- *                 nothing that grows with the request and waits for nothing
- *   set-up        conn_setup(), in a worker, becomes a user of the device, builds
- *                 domain, CQ, QP and receives, and accepts
- *   RTU arrives   CONNECTING -> LIVE.  A peer that got the REP and sends nothing has
- *                 handshake_ms by the target's clock, whatever its REQ says
- *   the end       the first of: the peer disconnects, a completion fails, the port is
- *                 disabled, the device is removed, the handshake fails.
- *                 rtgt_conn_close() moves to CLOSING, which happens once, and queues
- *                 the teardown; while the set-up runs, rtgt_conn_built() does that at
- *                 its end
+ *                 nothing that grows with the request, and waits for no device and no peer
+ *   set-up        conn_setup(), in a worker, becomes a user of the device, makes the
+ *                 domain, the CQ, the QP and the receives, and calls rdma_accept()
+ *   RTU arrives   CONNECTING -> LIVE.  After the REP, the peer has handshake_ms by the
+ *                 clock of the target, whatever response timeout its REQ names
+ *   closing       the peer disconnects, a completion fails, the port is disabled, the
+ *                 device is removed, or the handshake fails.  The first of these moves
+ *                 the connection to CLOSING, which queues the teardown; while the set-up
+ *                 runs, rtgt_conn_built() queues it at the end of the set-up
  *
- * conn_teardown() is the only teardown and has one order.  It releases what there is of
- * a connection that was built half way, so the set-up has no unwinding of its own.  From
- * the moment the port admits a connection, the connection owns its cm_id: the handler
- * returns 0 and the teardown destroys the id.
+ * conn_teardown() is the only teardown and has one order.  It also releases a connection whose
+ * set-up failed, so the set-up has no error path of its own.  Once the port has admitted a
+ * connection, the connection owns its cm_id: the CM handler returns 0, and the teardown
+ * destroys the id.
  *
- * The teardown waits for every caller of rtgt_conn_close(): for completions when it
- * frees the CQ, for CM handlers when it destroys the id, for the timer, and for the
- * device's removal.
+ * The teardown waits for every caller of rtgt_conn_close(): it deletes the timer, drains the
+ * QP, frees the CQ, destroys the id (which waits for CM handlers), and detaches from the
+ * device.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -50,7 +48,7 @@ static void conn_release_domain(struct rtgt_conn *conn)
 {
 	struct rtgt_domain *dom;
 
-	/* a revocation looks at it with the lock held */
+	/* a revocation and debugfs use conn->domain with the lock held */
 	mutex_lock(&conn->port->lock);
 	dom = conn->domain;
 	conn->domain = NULL;
@@ -60,7 +58,7 @@ static void conn_release_domain(struct rtgt_conn *conn)
 	rtgt_domain_put(dom);
 }
 
-/* Unpublish, wait, release. */
+/* Stop new work, wait for what runs, release; Documentation/lifetime.rst has the order. */
 static void conn_teardown(struct work_struct *work)
 {
 	struct rtgt_conn *conn = container_of(work, struct rtgt_conn, close_work);
@@ -102,7 +100,7 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* rtgt_dev_remove() closes too; the teardown destroys the id */
+		/* rtgt_dev_remove() closes it, too; the teardown destroys the id */
 		rtgt_conn_close(conn, rdma_event_msg(ev->event));
 		break;
 	default:
@@ -126,7 +124,7 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 		dom = rtgt_port_domain_get(port, ibdev);
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
-	/* a revocation looks at it with the lock held */
+	/* a revocation and debugfs use conn->domain with the lock held */
 	mutex_lock(&port->lock);
 	conn->domain = dom;
 	mutex_unlock(&port->lock);
@@ -160,7 +158,7 @@ static int conn_accept(struct rtgt_conn *conn)
 	int ret;
 
 	if (conn->transport == RTGT_RC) {
-		/* for a peer that finds no receive posted; the default is 655 ms */
+		/* the delay in an RNR NAK, 0.64 ms; the default is 655 ms */
 		ret = rdma_set_min_rnr_timer(conn->cm_id, IB_RNR_TIMER_000_64);
 		if (ret)
 			return ret;
@@ -180,11 +178,11 @@ static int conn_accept(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_conn_reject() - answer a request with a typed REJ
- * @port: that listens
- * @id: the request's
+ * rtgt_conn_reject() - send a REJ with a reason
+ * @port: port that received the request
+ * @id: id of the request
  * @reason: enum rtgt_rej_reason
- * @arg: as the reason says
+ * @arg: argument of the reason
  *
  * May sleep.
  */
@@ -201,13 +199,13 @@ void rtgt_conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason,
 }
 
 /**
- * rtgt_conn_settle() - hold the device and have a domain
- * @conn: admitted
+ * rtgt_conn_settle() - become a user of the device, and get a domain
+ * @conn: connection that the port admitted
  * @ibdev: the device
  *
  * May sleep.
  *
- * Return: 0 or a negative errno; the teardown takes back what was made.
+ * Return: 0 or a negative errno; the teardown releases what was made before a failure.
  */
 int rtgt_conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev)
 {
@@ -224,7 +222,7 @@ int rtgt_conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev)
 /**
  * rtgt_conn_reject_reason() - map the errno of a failed set-up to the reason in the REJ
  * @err: negative errno
- * @arg: set
+ * @arg: set to the argument of the reason
  *
  * Return: enum rtgt_rej_reason.
  */
@@ -242,7 +240,7 @@ u32 rtgt_conn_reject_reason(int err, u32 *arg)
 	}
 }
 
-/* From an admitted REQ to the REP. */
+/* Make the resources of a connection and send the REP, or a REJ. */
 static void conn_setup(struct work_struct *work)
 {
 	struct rtgt_conn *conn = container_of(work, struct rtgt_conn, setup_work);
@@ -262,13 +260,14 @@ static void conn_setup(struct work_struct *work)
 }
 
 /**
- * rtgt_conn_create() - make a connection, nothing built yet
- * @port: the port that got the request
- * @ibdev: the device through which the request came
+ * rtgt_conn_create() - allocate a connection, which has no resources yet
+ * @port: the port that received the request
+ * @ibdev: the device that received it
  *
  * May sleep.
  *
- * Return: for rtgt_conn_put() until it is admitted, or NULL without memory.
+ * Return: the connection, which the caller frees with rtgt_conn_put() if the port does not
+ * admit it; NULL without memory.
  */
 struct rtgt_conn *rtgt_conn_create(struct rtgt_port *port, struct ib_device *ibdev)
 {
@@ -286,7 +285,7 @@ struct rtgt_conn *rtgt_conn_create(struct rtgt_port *port, struct ib_device *ibd
 	return conn;
 }
 
-/* What a connection takes until it is released. */
+/* Return the bytes that a connection takes until it is released. */
 static u64 conn_needs(const struct rtgt_conn *conn)
 {
 	const struct rtgt_port *port = conn->port;
@@ -299,12 +298,13 @@ static u64 conn_needs(const struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_conn_admit() - have the port count a connection in
- * @conn: new
- * @why: set to the reason of the REJ when the port does not
- * @arg: of it
+ * rtgt_conn_admit() - have the port admit a connection
+ * @conn: new connection
+ * @why: set to the reason of the REJ if the port refuses
+ * @arg: set to the argument of that reason
  *
- * CM handler: waits for nobody who waits.
+ * Called in CM handlers: it waits for rtgt_port.lock, whose holders wait for no device, no
+ * memory and no peer.
  *
  * Return: 0 or a negative errno.
  */
@@ -322,16 +322,15 @@ int rtgt_conn_admit(struct rtgt_conn *conn, u32 *why, u32 *arg)
 }
 
 /**
- * rtgt_conn_request() - answer a REQ
- * @port: that listens
- * @id: the new id
- * @param: of the REQ
+ * rtgt_conn_request() - handle a REQ: queue the set-up of a connection, or send a REJ
+ * @port: port that received the REQ
+ * @id: id of the REQ
+ * @param: parameters of the REQ
  *
- * CM handler: other listeners of the machine wait for it.
+ * Called in the CM handler, for which other listeners of the machine wait.
  *
- * Return: 0 when @id is owned by a connection, even one that is being torn down
- * already; a negative errno when the peer was rejected and the core shall destroy
- * @id.
+ * Return: 0 when a connection owns @id; a negative errno when a REJ was sent and the core
+ * must destroy @id.
  */
 int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 		      const struct rdma_conn_param *param)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How a connection is made: what the listener and a datagram endpoint need of it. */
+/* The set-up of a connection, as the listener and the datagram endpoint use it. */
 #ifndef _RTGT_SETUP_H
 #define _RTGT_SETUP_H
 

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sources of datagrams: which of them a datagram endpoint resolves.
+ * The sources of datagrams, and which of them a datagram endpoint resolves.
  *
  * The target replies to the source of a datagram, so it makes an address handle from the
  * headers of the packet.  On RoCE, ib_core then looks for the MAC address of the source,
- * and waits a second for a neighbor that does not exist.  Anybody can send datagrams from
- * addresses that do not exist: without a bound, they keep all workers of the endpoint
- * waiting, and the datagrams of its clients behind them.
+ * and waits one second for a neighbor that does not exist.  A host can send datagrams from
+ * addresses that do not exist.  Without a bound, these keep all workers of the endpoint
+ * waiting, and the datagrams of its clients wait for a worker.
  *
  * So an endpoint keeps a table of sources.  A source is
  *
- *   known     an earlier datagram of it was resolved, or rdma_cm reported its request for
- *             the endpoint, which rdma_cm does after it has resolved the address.  Each
- *             worker resolves it: that takes no time, since the neighbor is known
+ *   known     an earlier datagram from it was resolved, or rdma_cm reported its request for
+ *             the endpoint, which rdma_cm does after it has resolved the address.  Any number
+ *             of workers resolve it: they do not wait, because the neighbor is known
  *   failed    it could not be resolved in the last SOURCE_RETRY.  Its datagrams are dropped
  *   unknown   SOURCES_AT_ONCE workers resolve such sources at a time; while they do,
  *             datagrams of other unknown sources are dropped
  *
- * A dropped datagram gets no reply, which a datagram client has to expect anyway; the
- * caller counts it.  A client that asked for the endpoint is known, whatever others send.
+ * A dropped datagram gets no reply, which a datagram client must expect in any case; the caller
+ * counts it.  A client that requested the endpoint is known, whatever other hosts send.
  *
- * The table has a fixed size.  A known source stays until it fails or until its set of
- * SOURCE_WAYS entries is full of known sources and another one comes; a failed one only
- * takes the place of one that is not known.  A source that lost its entry is unknown.
+ * The table has a fixed size.  A known source stays until it fails, or until another known
+ * source needs an entry of its set and the SOURCE_WAYS entries are all known.  A failed source
+ * never replaces a known one.  A source without an entry is unknown.
  *
- * The table belongs to the endpoint's connection and is freed with it.  Its lock is held
- * for the lookup only.  InfiniBand resolves nothing, so the table is not used there.
+ * The table belongs to the endpoint's connection and is freed with it.  Its lock is held only
+ * for the lookup.  InfiniBand resolves no addresses, so the table is not used there.
  */
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
@@ -60,7 +60,7 @@ struct source {
  * @lock: protects all of it
  * @resolving: unknown sources that are being resolved
  * @next: the entry of a full set that the next known source takes
- * @seed: of the hash, so that nobody can choose sources that meet in one set
+ * @seed: seed of the hash, so that no host can choose addresses that fall into one set
  * @set: the sources, by the hash of their address
  */
 struct rtgt_sources {
@@ -88,7 +88,7 @@ static struct source *source_find(struct rtgt_sources *sources, const union ib_g
 	return NULL;
 }
 
-/* The entry that a new source takes, or NULL: a failed one takes none from a known one. */
+/* Return the entry for a new source, or NULL: a failed source does not replace a known one. */
 static struct source *source_place(struct rtgt_sources *sources, const union ib_gid *gid,
 				   bool known)
 {
@@ -118,11 +118,11 @@ static void source_set_known(struct rtgt_sources *sources, const union ib_gid *g
 }
 
 /**
- * rtgt_sources_create() - a table without sources
+ * rtgt_sources_create() - allocate a table without sources
  *
  * May sleep.
  *
- * Return: for rtgt_sources_destroy(), or NULL without memory.
+ * Return: a table for rtgt_sources_destroy(), or NULL without memory.
  */
 struct rtgt_sources *rtgt_sources_create(void)
 {
@@ -149,7 +149,7 @@ void rtgt_sources_destroy(struct rtgt_sources *sources)
 /**
  * rtgt_sources_add() - make a source known
  * @sources: table
- * @addr: of a client whose address has been resolved
+ * @addr: address of a client, which rdma_cm has resolved
  *
  * Process context.
  */
@@ -186,7 +186,7 @@ static int sources_begin(struct rtgt_sources *sources, const union ib_gid *gid)
 
 static void sources_end(struct rtgt_sources *sources, const union ib_gid *gid, int begun, bool ok)
 {
-	/* what is known already stays so */
+	/* a known source stays known */
 	if (!begun && ok)
 		return;
 	spin_lock(&sources->lock);
@@ -195,7 +195,7 @@ static void sources_end(struct rtgt_sources *sources, const union ib_gid *gid, i
 	spin_unlock(&sources->lock);
 }
 
-/* The address that the reply goes to, as ib_core will find it. */
+/* Return the address to which the reply goes, as ib_core finds it in the packet. */
 static int source_gid(const struct ib_wc *wc, const struct ib_grh *grh, union ib_gid *gid)
 {
 	const union rdma_network_hdr *hdr = (const union rdma_network_hdr *)grh;
@@ -210,16 +210,16 @@ static int source_gid(const struct ib_wc *wc, const struct ib_grh *grh, union ib
 }
 
 /**
- * rtgt_sources_ah() - an address handle for the reply to a datagram
- * @sources: of the endpoint that received it
- * @pd: of the endpoint
- * @wc: the receive
+ * rtgt_sources_ah() - make an address handle for the reply to a datagram
+ * @sources: table of the endpoint that received the datagram
+ * @pd: protection domain of the endpoint
+ * @wc: completion of the receive
  * @grh: first bytes of the receive, synchronized for the CPU
  *
- * May sleep, for a source that is not known up to a second.
+ * May sleep, up to one second if the source is not known.
  *
- * Return: for rdma_destroy_ah(), or an ERR_PTR: the datagram gets no reply.  -EBUSY:
- * SOURCES_AT_ONCE other unknown sources are being resolved.
+ * Return: an address handle for rdma_destroy_ah(), or an ERR_PTR: the datagram gets no reply.
+ * -EBUSY: SOURCES_AT_ONCE other unknown sources are being resolved.
  */
 struct ib_ah *rtgt_sources_ah(struct rtgt_sources *sources, struct ib_pd *pd,
 			      const struct ib_wc *wc, const struct ib_grh *grh)

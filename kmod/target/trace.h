@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of system "rtgt".  A connection is named by its number and its
- * QP, as in debugfs, the REP and the capture, so the three can be joined.
+ * Tracepoints of the system "rtgt".  They name a connection by its number and its QP number, as
+ * debugfs, the REP and a capture do, so events can be matched with those.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rtgt

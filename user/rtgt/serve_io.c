@@ -20,7 +20,7 @@
 #define BUDGET		64
 #define BATCH		16
 
-/* Work requests of a receive context, at most: two of a REVOKE; and the first ones of all windows */
+/* Work requests of a receive context, at most: two of a REVOKE; the first ones of all windows */
 #define RECV_WRS	2
 #define BINDS		(RECV_WRS * RTGT_MAX_REGIONS)
 

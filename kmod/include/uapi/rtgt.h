@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What rtgt puts on the wire, once, for the kernel target and for every
- * initiator.  Nothing else is shared with user space.
+ * The protocol of rtgt on the wire, for targets and initiators in the kernel and in user space.
  *
- * All of it is in network byte order and packed.  A message grows at its end:
- * "size" counts the bytes the sender knows, a receiver reads the part it knows
- * and refuses less than the part it needs.  Documentation/protocol.rst holds
- * the same layout with its reasons.
+ * All structures are packed and in network byte order.  A structure grows at its end: "size" is
+ * the number of bytes that the sender knows; a receiver reads the part that it knows, and
+ * rejects a structure shorter than the part that it needs.  Documentation/protocol.rst explains
+ * the layout.
  *
- * Four places carry it:
- *
- *   CM REQ private data   struct rtgt_req   the initiator says who it is
- *   CM REP private data   struct rtgt_rep   the capability, first of all
- *   CM REJ private data   struct rtgt_rej   why not
+ *   CM REQ private data   struct rtgt_req   the version of the initiator
+ *   CM REP private data   struct rtgt_rep   the capabilities
+ *   CM REJ private data   struct rtgt_rej   the reason
  *   SEND messages         struct rtgt_msg   requests and replies
  *
- * and the 32 bits of an immediate are an operation and an argument.
+ * The 32 bits of an immediate are an operation and an argument.
  */
 #ifndef _UAPI_RTGT_H
 #define _UAPI_RTGT_H
@@ -27,24 +24,24 @@
 #define RTGT_PORT		7471		/* the port of the founding walkthrough */
 
 /*
- * Private data a RoCE RC connection carries (InfiniBand Architecture
- * Specification 1.4, 12.6: 92 bytes in a REQ of which rdma_cm takes 36, 196 in
- * a REP, 148 in a REJ).  The receiver always sees the full length, zero-padded.
+ * Bytes of private data in the CM messages of RoCE (InfiniBand Architecture Specification 1.4,
+ * 12.6: 92 bytes in a REQ of which rdma_cm uses 36, 196 in a REP, 148 in a REJ).  The receiver
+ * always gets the full length, padded with zeros.
  */
 #define RTGT_REQ_MAX		56
 #define RTGT_REP_MAX		196
 #define RTGT_REJ_MAX		148
-/* what a datagram client gets (SIDR), likewise */
+/* Bytes of private data in the reply to a datagram client (SIDR) */
 #define RTGT_REP_UD_MAX		136
 
 #define RTGT_PACKED		__attribute__((packed))
 
 /**
- * struct rtgt_cap - what an initiator needs to reach a region
- * @addr: address to put into a work request; an iova the target chose, which
- *	  says nothing about where the memory is
- * @rkey: key to put into a work request
- * @len: bytes that may be reached, beginning at @addr
+ * struct rtgt_cap - capability: what an initiator needs to access a region
+ * @addr: address for a work request; the target chooses this iova at random, so it reveals
+ *	  nothing about the memory's address
+ * @rkey: rkey for a work request
+ * @len: number of bytes, from @addr on
  */
 struct rtgt_cap {
 	__be64 addr;
@@ -52,24 +49,24 @@ struct rtgt_cap {
 	__be64 len;
 } RTGT_PACKED;
 
-/* rtgt_rep.access and rtgt_region.access: what the peer may do */
+/* rtgt_rep.access and rtgt_region.access: the operations that the region allows */
 #define RTGT_ACCESS_READ	(1U << 0)
 #define RTGT_ACCESS_WRITE	(1U << 1)
 #define RTGT_ACCESS_ATOMIC	(1U << 2)
 #define RTGT_ACCESS_FLUSH	(1U << 3)
 /*
- * Not an access: the region is larger than what this capability reaches.  It is
- * covered by several, of which this is the first; RTGT_MSG_EXTENTS tells the rest.
+ * Not an access: the region has several extents, and this capability covers only the first.
+ * RTGT_MSG_EXTENTS returns the others.
  */
 #define RTGT_ACCESS_MORE	(1U << 31)
 
 /**
- * struct rtgt_req - CM REQ private data of an initiator that knows rtgt
- * @magic: RTGT_MAGIC; anything else makes it a plain client, which is served too
- * @version: RTGT_VERSION; another one is rejected with RTGT_REJ_VERSION
- * @size: bytes of this structure as the sender knows it, at least 16 and at
- *	  most RTGT_REQ_MAX, otherwise RTGT_REJ_SIZE
- * @features: reserved for what an initiator wants; 0
+ * struct rtgt_req - CM REQ private data of an initiator
+ * @magic: RTGT_MAGIC; with any other value the sender is a plain client, which is accepted
+ * @version: RTGT_VERSION; any other version is rejected with RTGT_REJ_VERSION
+ * @size: bytes of this structure that the sender knows, at least 16 and at most RTGT_REQ_MAX,
+ *	  otherwise it is rejected with RTGT_REJ_SIZE
+ * @features: reserved for features that an initiator requests; 0
  * @rsvd: 0
  */
 struct rtgt_req {
@@ -81,8 +78,8 @@ struct rtgt_req {
 } RTGT_PACKED;
 
 /**
- * struct rtgt_region - a further region in the REP
- * @cap: its capability, or with RTGT_ACCESS_MORE that of its first extent
+ * struct rtgt_region - a region other than the first one in the REP
+ * @cap: its capability, or with RTGT_ACCESS_MORE the capability of its first extent
  * @access: RTGT_ACCESS_*
  */
 struct rtgt_region {
@@ -94,20 +91,20 @@ struct rtgt_region {
 #define RTGT_MAX_REGIONS	(1 + RTGT_MORE_REGIONS)
 
 /**
- * struct rtgt_rep - CM REP private data: the capability first
- * @cap: region 0, or with RTGT_ACCESS_MORE its first extent.  A client that knows
- *	 only address and rkey, or address, rkey and length, reads no further
+ * struct rtgt_rep - CM REP private data
+ * @cap: capability of region 0, or with RTGT_ACCESS_MORE of its first extent.  It comes first,
+ *	 for clients that know only address and rkey, or address, rkey and length
  * @magic: RTGT_MAGIC
  * @version: RTGT_VERSION
- * @size: bytes of this structure as the target knows it; to a datagram client it
- *	  ends before @more
+ * @size: bytes of this structure that the target knows; for a datagram client it ends
+ *	  before @more
  * @features: RTGT_F_*
  * @access: RTGT_ACCESS_* of region 0
- * @nr_regions: regions of this port, region 0 included (1 to RTGT_MAX_REGIONS); to
- *		a datagram client 0, and @cap is 0 as well
- * @recv_depth: SENDs (and immediates) the target can hold at a time
- * @recv_size: the largest SEND it takes, in bytes, header included
- * @conn_id: the connection's number in the target's debugfs and trace
+ * @nr_regions: number of regions of the port, region 0 included (1 to RTGT_MAX_REGIONS); for a
+ *		datagram client 0, and @cap is 0, too
+ * @recv_depth: number of receives for SENDs and immediates
+ * @recv_size: maximum size of a SEND in bytes, header included
+ * @conn_id: number of the connection in debugfs and in the trace of the target
  * @rsvd: 0
  * @more: regions 1 to @nr_regions - 1
  */
@@ -126,18 +123,19 @@ struct rtgt_rep {
 	struct rtgt_region more[RTGT_MORE_REGIONS];
 } RTGT_PACKED;
 
-#define RTGT_F_PRIVATE		(1U << 0)	/* the regions are this connection's own */
+#define RTGT_F_PRIVATE		(1U << 0)	/* no other connection uses the regions */
 
 /**
- * enum rtgt_rej_reason - why a connection was refused
- * @RTGT_REJ_VERSION: the REQ's version is not served; @arg holds the one that is
- * @RTGT_REJ_SIZE: the REQ's size is below 16 or beyond what arrived; @arg holds
- *		   the smallest that is taken
- * @RTGT_REJ_FULL: the connections, or half-open connections, of the port or of the
- *		   client's address have reached a bound; @arg holds it
- * @RTGT_REJ_RESOURCES: memory or device resources ran out; @arg holds the errno
- * @RTGT_REJ_DEVICE: the device lacks what the port needs
- * @RTGT_REJ_STOPPING: the port is being disabled or the device removed
+ * enum rtgt_rej_reason - why the target rejects a connection
+ * @RTGT_REJ_VERSION: it does not support the version of the REQ; @arg is the supported one
+ * @RTGT_REJ_SIZE: the size in the REQ is less than 16, or more than what arrived; @arg is the
+ *		   minimum
+ * @RTGT_REJ_FULL: the number of connections, or of half-open connections, of the port or of the
+ *		   client's address has reached a bound; @arg is the bound
+ * @RTGT_REJ_RESOURCES: memory or device resources are exhausted; @arg is the errno
+ * @RTGT_REJ_DEVICE: the device lacks a feature that the port needs; @arg is the errno
+ * @RTGT_REJ_STOPPING: the port is being disabled, or the device is being removed; @arg is the
+ *		       errno
  */
 enum rtgt_rej_reason {
 	RTGT_REJ_VERSION	= 1,
@@ -155,7 +153,7 @@ enum rtgt_rej_reason {
  * @size: bytes of this structure
  * @reason: enum rtgt_rej_reason
  * @rsvd: 0
- * @arg: as the reason says
+ * @arg: argument of the reason
  */
 struct rtgt_rej {
 	__be32 magic;
@@ -167,27 +165,26 @@ struct rtgt_rej {
 } RTGT_PACKED;
 
 /**
- * enum rtgt_op - what a SEND message asks for
- * @RTGT_MSG_ECHO: send the payload back as it came
- * @RTGT_MSG_CHECKSUM: CRC-32 (the one of zlib and Ethernet) of a range of a
- *		       region that grants READ; body struct rtgt_range, answered by struct rtgt_crc
- * @RTGT_MSG_IMM: never asked for: the answer to an immediate with RTGT_IMM_ACK
- * @RTGT_MSG_PULL: the target READs the initiator's memory into a region; body
- *		   struct rtgt_xfer, answered without a body when the bytes are there
- * @RTGT_MSG_PUSH: the target WRITEs a region's bytes to the initiator's memory;
- *		   likewise
- * @RTGT_MSG_REVOKE: invalidate a region's rkey and make a new one; body struct
- *		     rtgt_range (only the region counts), answered by struct
- *		     rtgt_region.  On a shared port only after a client has
- *		     invalidated the rkey.  A region of several extents has as many
- *		     rkeys: on a private port all of them are new afterwards, on a
- *		     shared port those that were invalidated
- * @RTGT_MSG_WITHHOLD: answer, but post this message's receive again only after a
- *		       time; body struct rtgt_withhold.  RTGT_ST_LIMIT if as many receives
- *		       as the port allows (withhold_max) are held back already
- * @RTGT_MSG_DISCONNECT: the target disconnects; there is no answer
- * @RTGT_MSG_EXTENTS: the capabilities of a region that one does not cover; body
- *		      struct rtgt_extents_query, answered by struct rtgt_extents
+ * enum rtgt_op - the request in a SEND message
+ * @RTGT_MSG_ECHO: return the body unchanged
+ * @RTGT_MSG_CHECKSUM: compute the CRC-32 (the one of zlib and Ethernet) of a range of a region
+ *		       that allows READ; body struct rtgt_range, reply struct rtgt_crc
+ * @RTGT_MSG_IMM: only in a reply: the reply to an immediate with RTGT_IMM_ACK
+ * @RTGT_MSG_PULL: READ the initiator's memory into a region; body struct rtgt_xfer, reply
+ *		   without a body when the bytes have arrived
+ * @RTGT_MSG_PUSH: WRITE bytes of a region to the initiator's memory; body struct rtgt_xfer,
+ *		   reply without a body when the WRITE has completed
+ * @RTGT_MSG_REVOKE: invalidate the rkey of a region and register it under a new one; body
+ *		     struct rtgt_range, of which only the region is used, reply struct
+ *		     rtgt_region.  On a shared port only after a client has invalidated the
+ *		     rkey.  A region of several extents has several rkeys: on a private port
+ *		     all of them change, on a shared port the invalidated ones
+ * @RTGT_MSG_WITHHOLD: reply, but post the receive of this message only after a time; body
+ *		       struct rtgt_withhold.  RTGT_ST_LIMIT if the target withholds as many
+ *		       receives as the port allows (withhold_max)
+ * @RTGT_MSG_DISCONNECT: disconnect; there is no reply
+ * @RTGT_MSG_EXTENTS: return capabilities of a region that has several extents; body struct
+ *		      rtgt_extents_query, reply struct rtgt_extents
  * @RTGT_MSG_REPLY: set in the op of a reply
  */
 enum rtgt_op {
@@ -204,20 +201,20 @@ enum rtgt_op {
 };
 
 /**
- * enum rtgt_status - how a request ended
- * @RTGT_OK: done
- * @RTGT_ST_VERSION: the message's version is not served
- * @RTGT_ST_OP: unknown operation
- * @RTGT_ST_LENGTH: shorter than its header, or than its operation needs, or
- *		    @len disagrees with what arrived
+ * enum rtgt_status - the result of a request
+ * @RTGT_OK: success
+ * @RTGT_ST_VERSION: the target does not support the version of the message
+ * @RTGT_ST_OP: unknown operation, or one that a datagram client cannot request
+ * @RTGT_ST_LENGTH: the message is shorter than its header or than its request, or @len is not
+ *		    the length of the body that arrived
  * @RTGT_ST_REGION: no such region
- * @RTGT_ST_RANGE: not inside the region, or no such extent
- * @RTGT_ST_SHARED: the region is shared with other connections
- * @RTGT_ST_DEPTH: the connection agreed on no READ towards the initiator
- *		   (responder_resources in its REQ is 0)
- * @RTGT_ST_LIMIT: a value beyond what the target takes
- * @RTGT_ST_FAILED: the device refused; the kernel log says more
- * @RTGT_ST_ACCESS: the region's access does not allow it to a peer
+ * @RTGT_ST_RANGE: the range is not inside the region, or there is no such extent
+ * @RTGT_ST_SHARED: other connections share the region
+ * @RTGT_ST_DEPTH: the initiator allows no READs of its memory (responder_resources in its REQ
+ *		   is 0)
+ * @RTGT_ST_LIMIT: a value is larger than the target supports
+ * @RTGT_ST_FAILED: the device refused
+ * @RTGT_ST_ACCESS: the access of the region does not allow the request
  */
 enum rtgt_status {
 	RTGT_OK			= 0,
@@ -234,14 +231,13 @@ enum rtgt_status {
 };
 
 /**
- * struct rtgt_msg - the head of every SEND, request and reply
+ * struct rtgt_msg - the header of every SEND, request or reply
  * @version: RTGT_VERSION
  * @op: enum rtgt_op
  * @status: 0 in a request, enum rtgt_status in a reply
- * @tag: the initiator's, returned as it came
- * @len: bytes behind this header, exactly
- * @arg: in a reply to what came with an immediate (a WRITE or a SEND), its 32
- *	 bits; otherwise 0
+ * @tag: the initiator chooses it, the reply returns it
+ * @len: number of bytes after this header
+ * @arg: in the reply to a WRITE or a SEND with an immediate, the immediate; otherwise 0
  */
 struct rtgt_msg {
 	__u8 version;
@@ -253,10 +249,10 @@ struct rtgt_msg {
 } RTGT_PACKED;
 
 /**
- * struct rtgt_range - body of RTGT_MSG_CHECKSUM
+ * struct rtgt_range - body of RTGT_MSG_CHECKSUM and RTGT_MSG_REVOKE
  * @region: index of the region, as in the REP
  * @rsvd: 0
- * @offset: first byte, counted from the region's beginning
+ * @offset: offset of the first byte in the region
  * @len: bytes; 0 is allowed
  */
 struct rtgt_range {
@@ -268,9 +264,9 @@ struct rtgt_range {
 
 /**
  * struct rtgt_crc - body of the reply to RTGT_MSG_CHECKSUM
- * @crc: CRC-32 of the range (0 for an empty one)
+ * @crc: CRC-32 of the range, 0 for an empty range
  * @rsvd: 0
- * @len: bytes it covers
+ * @len: bytes of the range
  */
 struct rtgt_crc {
 	__be32 crc;
@@ -281,10 +277,10 @@ struct rtgt_crc {
 /**
  * struct rtgt_xfer - body of RTGT_MSG_PULL and RTGT_MSG_PUSH
  * @region: index of the target's region, as in the REP
- * @rkey: of the initiator's memory
- * @offset: first byte in the region
+ * @rkey: rkey of the initiator's memory
+ * @offset: offset of the first byte in the region
  * @len: bytes; 0 is allowed
- * @addr: of the initiator's memory
+ * @addr: address of the initiator's memory
  */
 struct rtgt_xfer {
 	__be32 region;
@@ -298,7 +294,7 @@ struct rtgt_xfer {
 
 /**
  * struct rtgt_withhold - body of RTGT_MSG_WITHHOLD
- * @ms: how long, in milliseconds, at most RTGT_WITHHOLD_MAX_MS
+ * @ms: time in milliseconds, at most RTGT_WITHHOLD_MAX_MS
  */
 struct rtgt_withhold {
 	__be32 ms;
@@ -307,9 +303,8 @@ struct rtgt_withhold {
 /**
  * struct rtgt_extents_query - body of RTGT_MSG_EXTENTS
  * @region: index of the region, as in the REP
- * @first: which extent to begin with, counted from 0
- * @max: how many capabilities the initiator has room for; 0 asks for the numbers
- *	 only
+ * @first: index of the first extent to return, counted from 0
+ * @max: maximum number of capabilities in the reply; with 0 it has only @size and @total
  * @rsvd: 0
  */
 struct rtgt_extents_query {
@@ -321,11 +316,11 @@ struct rtgt_extents_query {
 
 /**
  * struct rtgt_extents - body of the reply to RTGT_MSG_EXTENTS
- * @size: bytes of the region, which are those of all its extents
- * @total: extents of the region; they cover it in their order, without a gap
- * @nr: capabilities that follow: those of extents @first, @first + 1, ...; as many as
- *	@max and the port's recv_size allow, at least one if @max is not 0
- * @cap: the capabilities; the access is the region's
+ * @size: bytes of the region
+ * @total: number of extents of the region; they cover it in order, without a gap
+ * @nr: number of capabilities in this reply, of extents @first, @first + 1 and so on: as many
+ *	as @max and the port's recv_size allow, at least one if @max is not 0
+ * @cap: the capabilities; the access of the region applies to all of them
  */
 struct rtgt_extents {
 	__be64 size;
@@ -336,18 +331,18 @@ struct rtgt_extents {
 
 /**
  * struct rtgt_imm_ack - body of the reply to an immediate with RTGT_IMM_ACK
- * @byte_len: bytes the WRITE carried, as the target's completion says
+ * @byte_len: bytes of the WRITE, from the completion at the target
  */
 struct rtgt_imm_ack {
 	__be32 byte_len;
 } RTGT_PACKED;
 
 /*
- * An immediate: four bits of operation, 28 of argument.  A client that knows
- * nothing of it sends small numbers, which are RTGT_IMM_NOTIFY.
+ * An immediate: four bits of operation, 28 bits of argument.  Small numbers, which clients
+ * without rtgt use, are RTGT_IMM_NOTIFY.
  */
-#define RTGT_IMM_NOTIFY		0	/* counted */
-#define RTGT_IMM_ACK		1	/* counted and answered by a RTGT_MSG_IMM reply */
+#define RTGT_IMM_NOTIFY		0	/* the target counts it */
+#define RTGT_IMM_ACK		1	/* the target counts it and sends a RTGT_MSG_IMM reply */
 #define RTGT_IMM_ARG_BITS	28
 #define RTGT_IMM_ARG_MASK	((1U << RTGT_IMM_ARG_BITS) - 1)
 
