@@ -227,14 +227,19 @@ extents_private() {
 	expect_counters registrations=16
 }
 
-# A client kills the key of one extent: the others live, and who comes next finds a
-# new one in its place.
+# A client invalidates the rkey of one extent: the others stay valid, and clients that connect
+# later get a new rkey for this one.  The old rkey, sent again, invalidates nothing: the target
+# finds an extent by its rkey.
 extent_invalidated() {
 	local i before
 	extents_port
 	before=$EXTENTS
 	has "$(probe access op=send-inv "rkey=$(value_of "$before" rkey2)")" wc=success
 	expect_counters invalidations=1
+	# rxe in 6.1 logs an rkey that no MR has
+	tolerate_log "rxe_invalidate_mr:"
+	has "$(probe access op=send-inv "rkey=$(value_of "$before" rkey2)")" wc=success reply=none
+	expect_counters invalidations=1 rotations=1 qp_errors=1
 	EXTENTS=$(probe extents)
 	for i in 0 1 3; do
 		same "rkey $i" "$(value_of "$EXTENTS" "rkey$i")" "$(value_of "$before" "rkey$i")"
@@ -244,34 +249,6 @@ extent_invalidated() {
 	EXTENTS=$before
 	tolerate_log "non-flush error status"
 	raw rem-access 2 2 0 8
-}
-
-# The most extents that a region can have, and SENDs that invalidate the last one's rkey: one
-# that is valid, the same again, and one of another port.  The target finds the extent by its
-# rkey, or finds none; the others keep theirs, and the next client gets a new rkey for this one.
-invalidated_of_many() {
-	local foreign last
-	target_port
-	foreign=$(value_of "$(probe connect)" rkey0)
-	target_port mr_max=4K region mem size=64M
-	tolerate_log "rxe_invalidate_mr:"
-	rkeys_of_many before
-	last=$(tail -n 1 "$WORK/before")
-	has "$(probe access op=send-inv "rkey=$last")" wc=success status=ok
-	expect_counters invalidations=1 rotations=0 qp_errors=0
-	rkeys_of_many after
-	expect_counters invalidations=1 rotations=1 qp_errors=0
-	cmp <(head -n 16383 "$WORK/before") <(head -n 16383 "$WORK/after")
-	[[ $(tail -n 1 "$WORK/after") != "$last" ]] || fail "the invalidated rkey $last is given to clients"
-	has "$(probe access op=send-inv "rkey=$last")" wc=success reply=none
-	expect_counters invalidations=1 rotations=1 qp_errors=1
-	# a device that checks the protection domain refuses it, rxe does not
-	has "$(probe access op=send-inv "rkey=$foreign")" wc=success
-	rkeys_of_many later
-	cmp "$WORK/after" "$WORK/later"
-	expect_counters rotations=1
-	has "$(probe access op=write "rkey=$(tail -n 1 "$WORK/later")" \
-		"addr=$(sed -n 's/.*addr16383=\([^ ]*\).*/\1/p' "$WORK/extents")")" wc=success
 }
 
 # A client of one port invalidates the rkey of another port's region, as rxe lets it: clients
@@ -286,13 +263,6 @@ invalidated_from_elsewhere() {
 	PORT=$port CM_PORT=$cm_port
 	has "$(probe access op=write)" wc=success
 	expect_counters invalidations=0 qp_errors=0
-}
-
-# Each extent's rkey in a line, as a client learns them.
-rkeys_of_many() { # FILE
-	probe extents >"$WORK/extents"
-	sed -n 's/^addr[0-9]*=.* rkey[0-9]*=\([^ ]*\) .*/\1/p' "$WORK/extents" >"$WORK/$1"
-	same "extents" "$(wc -l <"$WORK/$1")" 16384
 }
 
 # The client of a private port asks for new keys, an administrator makes them for all.
@@ -472,10 +442,7 @@ tcase extent-borders "an extent's key reaches it to the byte, and no other" exte
 tcase extent-rest "the last extent ends with the region; extents are told one by one" extent_rest
 more tcase extents-ping "operations across extents are verified at both ends" extents_ping
 more tcase extents-private "private copies have extents of their own, gone with them" extents_private
-tcase extent-invalidated "a client kills one extent's key: a new one takes its place, the others stay" extent_invalidated
-limit 60
-more tcase many-invalidated "an rkey of 16384 is invalidated: the target finds it among them" invalidated_of_many
-limit 30
+tcase extent-invalidated "one extent's rkey is invalidated: it gets a new one, the others keep theirs" extent_invalidated
 tcase invalidated-elsewhere "a region whose rkey a client of another port invalidates gets a new one" invalidated_from_elsewhere
 tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
 tcase extents-asked "requests for extents are answered, or refused, as specified" extents_asked
