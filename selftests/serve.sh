@@ -34,7 +34,8 @@ port_add() { # NAME [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
 	mkdir -p "$DEBUGFS/ports"
 	rtgt serve "${SERVE[@]}" --state "$DEBUGFS/ports/$name" "${words[@]}" >"$WORK/$name.said" 2>"$WORK/$name.err" &
 	SERVERS[$name]=$!
-	if ! wait_until 10 server_spoke "$name" || ! grep -q "^listening on " "$WORK/$name.said"; then
+	# the memory of a large region is filled and registered first
+	if ! wait_until "$((CASE_LIMIT[$CASE] / 2))" server_spoke "$name" || ! grep -q "^listening on " "$WORK/$name.said"; then
 		complain "rtgt serve does not listen: $(<"$WORK/$name.err")"
 	fi
 }
@@ -283,7 +284,9 @@ tcase poll "with --poll it serves as well" polled
 tcase windows "with --windows a client can kill its keys and have new ones" windows
 more tcase sick "a client that takes no answers does not keep the others" sick_client
 more tcase srq-contexts "with srq, clients that failed or send nothing keep no receive context" srq_contexts
+limit 60
 more tcase long-checksum "others are served while a long checksum is made" long_checksum
+limit 30
 more tcase refused-words "what is wrong on the command line is told, with what is taken" refused_words
 tcase cannot "where it cannot serve it says why" cannot_serve
 

@@ -46,11 +46,12 @@ rping_line() { # SIZE NUMBER
 }
 
 # In $WORK/NAME.out COUNT lines of SIZE bytes, the first and the last as they must be,
-# and in NAME.err nothing to complain of.  An rping that ends may tell of the DREP, or
-# that it closed the file another thread of it waits on.
+# and in NAME.err nothing to complain of.  An rping that ends may report the DREP, the
+# end of TIMEWAIT if it takes long, or that it closed the file another thread of it waits on.
 rping_said() { # NAME SIZE COUNT
 	local line=$((11 + $2)) out=$WORK/$1.out
 	same "what rping complains of" "$(grep -vx -e "client DISCONNECT EVENT\.\.\." \
+		-e "unhandled event: RDMA_CM_EVENT_TIMEWAIT_EXIT, ignoring" \
 		-e "rdma_get_cm_event: Bad file descriptor" "$WORK/$1.err" || :)" ""
 	same "bytes rping shows" "$(stat -c %s "$out")" $(($3 * line))
 	same "the first ping" "$(head -n 1 "$out")" "$(rping_line "$2" 0)"
@@ -310,7 +311,9 @@ limit 30
 more tcase rping-powers "5 pings of each power of two by rping come back as they went" rping_sizes 5 128 256 512 1024 2048 4096 8192 16384 32768 65535
 more tcase rping-odd "5 pings of each odd size by rping come back as they went" rping_sizes 5 24 65 127 1000 2047 4097 65534
 tcase rping-q "rping with a queue pair it made by itself" rping_self_made
+limit 60
 more tcase rping-two "two rpings at once" rping_two
+limit 30
 tcase rping-of-rtgt "an rping of a port with service rtgt gets no answer, and ends with idle_ms" rping_of_rtgt
 tcase rping-65536 "rping itself refuses 64 KiB" rping_refuses
 tcase rping-lenient "an empty, a larger and the largest buffer are served" lenient
