@@ -374,12 +374,10 @@ tell() { # NAME TEXT
 	echo "$2" >&"${BG_STDIN[$1]}"
 }
 
-# A background command that takes more than half of the case's time limit hangs, most likely:
-# the case fails then and prints what the command printed.
-#
-# Wait for a line in its output.
+# Wait for a line in a background command's output.  PATIENCE is half of the case's time limit:
+# a command that takes longer hangs, most likely, and the case fails with what it printed.
 said() { # NAME TEXT
-	wait_until "$((CASE_LIMIT[$CASE] / 2))" grep -qF -- "$2" "$WORK/$1.out" ||
+	wait_until "$PATIENCE" grep -qF -- "$2" "$WORK/$1.out" ||
 		fail "$1 did not say \"$2\" but: $(cat "$WORK/$1.out" "$WORK/$1.err")"
 }
 
@@ -388,7 +386,7 @@ finish() { # NAME
 	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]}
 	exec {fd}>&-
 	unset "BG_PID[$1]"
-	wait_until "$((CASE_LIMIT[$CASE] / 2))" process_gone "$pid" ||
+	wait_until "$PATIENCE" process_gone "$pid" ||
 		fail "$1 does not end: $(cat "$WORK/$1.out" "$WORK/$1.err")"
 	wait "$pid"
 }

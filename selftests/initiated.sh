@@ -193,6 +193,64 @@ unbound() { # MOVE-ARGUMENT...
 	expect_no_connections
 }
 
+# --- memory that the core registers -----------------------------------------------------------
+
+# Load ib_core with parameters: first remove the modules that use it.
+reload_core() { # PARAMETER...
+	local name
+	module_unload || return
+	for name in "$RTGT_TARGET_DEV" "$RTGT_CLIENT_DEV"; do
+		[[ ! -e /sys/class/infiniband/$name ]] || rdma link delete "$name" || return
+	done
+	for name in rdma_ucm rdma_cm iw_cm ib_cm rdma_rxe siw ib_uverbs ib_core; do
+		[[ ! -d /sys/module/$name ]] || rmmod "$name" || return
+	done
+	modprobe ib_core "$@" && devices_back
+}
+
+devices_back() {
+	"$HERE/topology.sh" up && module_load
+}
+
+# The rkeys of the MRs on the target's device that are no region's.
+core_rkeys() {
+	rdma -j resource show mr dev "$RTGT_TARGET_DEV" | jq -r ".[] | select(.mrlen != $1) | .rkey" | sort
+}
+
+core_rkeys_are_many() { # NUMBER REGION-BYTES
+	RKEYS=$(core_rkeys "$2")
+	(($(wc -w <<<"$RKEYS") == $1))
+}
+
+core_rkeys_changed() { # REGION-BYTES
+	[[ $(core_rkeys "$1") != "$RKEYS" ]]
+}
+
+# rxe needs no registration for a READ or a WRITE, iWARP does for a READ.  With its parameter
+# force_mr, ib_core registers the memory of each transfer: a connection has an MR for each of its
+# three rw contexts, and each use of an MR changes its rkey.
+registered() {
+	local RKEYS
+	if ! reload_core force_mr=1 2>"$WORK/reload"; then
+		devices_back
+		skip "ib_core cannot be loaded again: $(<"$WORK/reload")"
+	fi
+	defer reload_core
+	region_for push 70001
+	background pinger rtgt ping -o push -S 64K -C 1000000 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	wait_until 10 core_rkeys_are_many 3 70001 || fail "not three MRs but: $RKEYS"
+	wait_until 10 core_rkeys_changed 70001 || fail "no transfer uses an MR: $RKEYS"
+	kill "${BG_PID[pinger]}"
+	expect_no_connections
+	large pull
+	large push
+	many pull
+	many push
+	refused op=pull rkey_xor=0x1000
+	refused op=push at=65
+	borrowed services rping_sizes 20 1023 65535
+}
+
 # --- the end in the middle -------------------------------------------------------------------
 
 HUGE=$((32 * 1048576))
@@ -259,6 +317,9 @@ tcase window-bounds "a PUSH beyond a window, inside its registration, is refused
 tcase window-more "a window larger than its registration is not bound" unbound window_len=3000
 tcase window-read-only "a window for writing over memory that is only read is not bound" unbound rights=1
 tcase window-unbindable "a window over memory that is not for windows is not bound" unbound bindable=0
+limit 60
+more tcase registered "PULL, PUSH and rping work where the core registers the memory of each transfer" registered
+limit 30
 more tcase leaves-push "a client that disconnects in the middle of a PUSH leaves nothing" leaves_push
 more tcase killed-pull "a client that is killed in the middle of a PULL leaves nothing" killed_in_pull
 

@@ -279,6 +279,7 @@ case_body() { # NAME INDEX
 	local -a cmd
 	CASE=$1
 	CASE_INDEX=$2
+	PATIENCE=$((CASE_LIMIT[$1] / 2))
 	DEFERRED=()
 	set +m -euE -o pipefail
 	trap 'exit 143' TERM

@@ -35,7 +35,7 @@ port_add() { # NAME [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
 	rtgt serve "${SERVE[@]}" --state "$DEBUGFS/ports/$name" "${words[@]}" >"$WORK/$name.said" 2>"$WORK/$name.err" &
 	SERVERS[$name]=$!
 	# the memory of a large region is filled and registered first
-	if ! wait_until "$((CASE_LIMIT[$CASE] / 2))" server_spoke "$name" || ! grep -q "^listening on " "$WORK/$name.said"; then
+	if ! wait_until "$PATIENCE" server_spoke "$name" || ! grep -q "^listening on " "$WORK/$name.said"; then
 		complain "rtgt serve does not listen: $(<"$WORK/$name.err")"
 	fi
 }
