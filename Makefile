@@ -19,8 +19,8 @@ help:
 #:   T=PATTERN       only these: program or program.case, globs allowed
 #:   LOCAL=1         on this machine, no guests: fast tier, as root
 #: make check-list   all tests, a line each
-#: make check-kernels  on 6.1, 6.12 and the newest: the module is loaded, does every
-#:                   operation, is unloaded; and ops
+#: make check-kernels  on 6.1, 6.12, the newest and pairs of them: the module is loaded,
+#:                   does every operation, is unloaded; and ops
 #: make bench        latencies and bandwidth in virtual time, beside perftest's
 #:   RUNS=3          so many boots
 #:   WALL=1          by the clock on the wall instead: one boot, RUNS times in turn
@@ -67,7 +67,7 @@ check-more: build
 	@vm/check --more
 
 check-kernels:
-	@vm/check-kernels
+	@MATRIX="$${MATRIX:-6.1 6.12 newest newest+6.1 6.1+newest}" T="$${T:-tools.smoke ops}" vm/matrix
 
 bench: build
 	@vm/bench

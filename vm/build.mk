@@ -55,6 +55,13 @@ $(K)/kmod/rtgt.ko: $(call files,kmod) $(root) $(if $(RTGT_KTREE),FORCE)
 	@$(MAKE) --no-print-directory -C $(RTGT_KDIR) M=$(CURDIR)/$(@D) modules
 	@$(if $(RTGT_KTREE),:,touch $@)
 
+# The kernel's root, with the directories of the tree or variant
+$(root): FORCE
+	@$(call changed,echo $(RTGT_ROOT) $(RTGT_KDIR))
+
+# In the root of another kernel they are what they are
+ifneq ($(filter programs,$(MAKECMDGOALS)),)
+
 build/agent: $(wildcard vm/agent/*) $(programs-root)
 	gcc -O2 -Wall -Wextra -static -o $@.new vm/agent/*.c
 	mv $@.new $@
@@ -80,12 +87,10 @@ build/selftests/.built: $(call files,selftests) $(call files,user/lib) $(call fi
 		OUTPUT=$(CURDIR)/build/selftests-obj DEST=$(CURDIR)/$(@D)
 	touch $@
 
-# The kernel's root, with the directories of the tree or variant
-$(root): FORCE
-	@$(call changed,echo $(RTGT_ROOT) $(RTGT_KDIR))
-
 $(programs-root): FORCE
 	@$(call changed,echo $(RTGT_ROOT))
+
+endif
 
 .PHONY: FORCE guest programs
 .DELETE_ON_ERROR:
