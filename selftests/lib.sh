@@ -24,6 +24,11 @@
 #
 # fixtures.sh holds what cases are written with, machine.sh what is done on one
 # machine.  Documentation/testing.rst tells how to write one.
+#
+# run.sh has made the devices and loaded the module for all programs (RTGT_READY).  A
+# program that is run by itself, or by kselftest's own runner, does that and undoes it, and
+# is skipped, with the reason, on a machine that lacks something.  What it runs then, if no
+# case is named, is all cases of the tier that are not marked [more] or [long].
 
 # For a borrowed program, which sources this again: "return"
 eval "${BORROWING:-}"
@@ -34,11 +39,16 @@ unset LD_PRELOAD _STDBUF_O
 
 HERE=${BASH_SOURCE[0]%/*}
 [[ $HERE == /* ]] || HERE=$PWD/$HERE
+# The tool, where it was built with the tests, before any that is installed; and a user's
+# path may lack the directories of ip, rdma and modprobe
+PATH=$HERE/bin:$PATH:/usr/sbin:/sbin
 PROGRAM=${0##*/}
 PROGRAM=${PROGRAM%.sh}
 
 # shellcheck source=machine.sh
 . "$HERE/machine.sh"
+# shellcheck source=setup.sh
+. "$HERE/setup.sh"
 # shellcheck source=fixtures.sh
 . "$HERE/fixtures.sh"
 
@@ -48,6 +58,8 @@ TIERS="wire fast"
 LIMIT=30
 CASES_MARK=
 TIMED_OUT=124
+# The process group of what runs bounded in time
+BOUNDED=
 
 # With a case's name, what stands in the kernel log where it begins
 MARK="rtgt-selftest[$$] $PROGRAM."
@@ -152,7 +164,7 @@ selected() { # NAME PATTERN...
 	local name=$1 pattern
 	[[ " ${CASE_TIERS[$name]} " == *" $RTGT_TIER "* ]] || return
 	shift
-	(($#)) || [[ ${CASE_MARK[$name]} == "[long] " ]] || return 0
+	(($#)) || [[ -n ${CASE_MARK[$name]} ]] || return 0
 	for pattern; do
 		# shellcheck disable=SC2053 # a glob is what it is
 		[[ $name == "$pattern" || (${CASE_MARK[$name]} != "[long] " && $name == $pattern) ]] && return
@@ -186,7 +198,7 @@ tmain() {
 	set +f
 	(($# == 0)) || patterns=("$@")
 
-	: "${RTGT_TIER:=fast}"
+	environment ""
 	for name in "${CASES[@]}"; do
 		if selected "$name" "${patterns[@]}"; then
 			chosen+=("$name")
@@ -200,18 +212,55 @@ tmain() {
 		ktap_skip_all "no case for tier $RTGT_TIER"
 		exit "$KSFT_SKIP"
 	fi
+	begin
 	ktap_set_plan "${#chosen[@]}"
 	run_cases "${chosen[@]}"
+}
+
+# What the cases need; all that is left of them ends with the program.
+begin() {
+	local rc=0
+
+	WORK=$(mktemp -d "${TMPDIR:-/tmp}/rtgt-$PROGRAM.XXXXXX") || exit 1
+	trap end EXIT
+	# by kselftest's runner, when its time is over
+	trap 'exit 143' TERM
+	trap 'exit 130' INT
+	exec {DONE}<> <(:)
+	serve_target
+	if [[ -z ${RTGT_READY:-} ]]; then
+		set_up >&2 || rc=$?
+		case $rc in
+		0) ;;
+		"$KSFT_SKIP")
+			ktap_skip_all "$WHY"
+			exit "$KSFT_SKIP"
+			;;
+		*) ktap_exit_fail_msg "$PROGRAM: $WHY" ;;
+		esac
+	fi
+	look_begin
+}
+
+end() {
+	local rc=$?
+
+	trap '' TERM INT
+	# a case that was interrupted: what it has deferred is still to be done
+	if [[ -n $BOUNDED ]]; then
+		kill -TERM -- "-$BOUNDED" 2>/dev/null
+		wait_until 5 group_gone "$BOUNDED" || kill -KILL -- "-$BOUNDED"
+	fi
+	tear_down >&2 || rc=$((rc ? rc : 1))
+	[[ -n ${RTGT_READY:-} ]] || rm -f "$BOOKS"
+	leave_target
+	rm -rf "$WORK"
+	exit "$rc"
 }
 
 run_cases() { # NAME...
 	local i next
 
-	WORK=$(mktemp -d "${TMPDIR:-/tmp}/rtgt-$PROGRAM.XXXXXX") || exit 1
-	trap 'leave_target; rm -rf "$WORK"' EXIT
-	exec {DONE}<> <(:)
-	look_begin
-	serve_target
 	: >"$WORK/tolerate"
 	bounded 30 turn_machines turn "" "$MARK$1" >"$WORK/turn" 2>&1 || {
 		indent <"$WORK/turn"
@@ -230,6 +279,7 @@ run_case() { # NAME INDEX NEXT-MARKER
 
 	: >"$WORK/tolerate"
 	: >"$WORK/told"
+	: >"$WORK/missing"
 	bounded "${CASE_LIMIT[$name]}" case_body "$name" "$2" >"$WORK/log" 2>&1
 	rc=$?
 	case $rc in
@@ -243,6 +293,12 @@ run_case() { # NAME INDEX NEXT-MARKER
 		turned=$?
 	fi
 	((turned == 0)) || why+=("the machine was not left as it was found")
+	# it could not do better without
+	if ((${#why[@]} && rc != TIMED_OUT && turned == 0)) && [[ -s $WORK/missing ]]; then
+		first_line "$WORK/missing" >"$WORK/skip"
+		rc=$KSFT_SKIP
+		why=()
+	fi
 
 	if ((${#why[@]})); then
 		printf '# | %s\n' "${why[@]/#/$name: }"
@@ -250,8 +306,9 @@ run_case() { # NAME INDEX NEXT-MARKER
 		indent <"$WORK/turn"
 		report ktap_test_fail "$name: ${CASE_DESC[$name]}"
 	elif ((rc == KSFT_SKIP)); then
-		report __ktap_test ok "$name: ${CASE_DESC[$name]}" "SKIP $(<"$WORK/skip")"
-		((++KTAP_CNT_SKIP))
+		# the helper has no place for the reason: it goes behind the directive
+		report ktap_test_skip "$name: ${CASE_DESC[$name]}" >"$WORK/result"
+		echo "$(<"$WORK/result") $(<"$WORK/skip")"
 	else
 		[[ ! -s $WORK/told ]] || indent <"$WORK/told"
 		report ktap_test_pass "$name: ${CASE_DESC[$name]}"
@@ -260,6 +317,13 @@ run_case() { # NAME INDEX NEXT-MARKER
 	if ((turned > 1)); then
 		ktap_exit_fail_msg "nothing after $PROGRAM.$name can be believed"
 	fi
+}
+
+# A command that is not installed: a case that fails then is skipped for it.
+command_not_found_handle() { # COMMAND [ARG...]
+	printf '%s: command not found\n' "$1" >&2
+	[[ ! -d ${WORK:-} ]] || echo "$1 is not installed" >>"$WORK/missing"
+	return 127
 }
 
 # ktap_helpers.sh leaves words unquoted: keep the shell from expanding them.
@@ -302,6 +366,7 @@ bounded() { # SECONDS CMD...
 	} </dev/null &
 	pid=$!
 	set +m
+	BOUNDED=$pid
 	if read -r -t "$limit" -u "$DONE" rc; then
 		wait "$pid"
 		# what writes into a pipe may end a moment after whoever reads it
@@ -309,12 +374,14 @@ bounded() { # SECONDS CMD...
 			LEFT_OVER=1
 			kill -KILL -- "-$pid"
 		fi
+		BOUNDED=
 		return "$rc"
 	fi
 	kill -TERM -- "-$pid"
 	wait_until 5 group_gone "$pid" || kill -KILL -- "-$pid"
 	# what ended while it was being killed has told so; nobody waits for it now
 	while read -r -t 0.01 -u "$DONE" rc; do :; done
+	BOUNDED=
 	return "$TIMED_OUT"
 }
 

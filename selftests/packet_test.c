@@ -112,7 +112,7 @@ TEST_F(packet, icrc)
 }
 
 /* Cut anywhere, it says so, and nothing behind is read */
-TEST_F(packet, cut)
+TEST_F_TIMEOUT(packet, cut, 120)
 {
 	for (unsigned int n = 0; frame_make(&self->f, n); n++) {
 		for (size_t len = 0; len < self->f.len; len++) {

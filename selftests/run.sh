@@ -28,6 +28,8 @@ HERE=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 
 # shellcheck source=machine.sh
 . "$HERE/machine.sh"
+# shellcheck source=setup.sh
+. "$HERE/setup.sh"
 
 give_up() {
 	printf 'run.sh: %s\n' "$*" >&2
@@ -61,7 +63,7 @@ list_all() {
 		*)
 			awk -v program="$program" '
 				/^\/\* .* \*\/$/ { text = substr($0, 4, length($0) - 6) }
-				/^TEST_F\(/ { split($0, part, /[(,) ]+/); print "fast", program "." part[2] "." part[3], text }
+				/^TEST_F(_TIMEOUT)?\(/ { split($0, part, /[(,) ]+/); print "fast", program "." part[2] "." part[3], text }
 				' "$HERE/$program.c"
 			;;
 		esac
@@ -162,28 +164,7 @@ part_of_all() { # I/N
 		}'
 }
 
-defaults() {
-	export RTGT_TIER=${tier:-${RTGT_TIER:-fast}}
-	case $RTGT_TIER in
-	fast)
-		export RTGT_PEER=
-		export RTGT_TARGET_ADDR=${RTGT_TARGET_ADDR:-198.51.100.1} RTGT_CLIENT_ADDR=${RTGT_CLIENT_ADDR:-198.51.100.2}
-		export RTGT_TARGET_ADDR6=${RTGT_TARGET_ADDR6:-2001:db8::1} RTGT_CLIENT_ADDR6=${RTGT_CLIENT_ADDR6:-2001:db8::2}
-		export RTGT_TARGET_DEV=rxe_t RTGT_CLIENT_DEV=rxe_c RTGT_TARGET_NETDEV=va
-		;;
-	wire)
-		: "${RTGT_PEER:?the wire tier needs RTGT_PEER, a way to the target}"
-		export RTGT_TARGET_ADDR6=${RTGT_TARGET_ADDR6:-} RTGT_CLIENT_ADDR6=${RTGT_CLIENT_ADDR6:-}
-		export RTGT_PEER RTGT_TARGET_ADDR RTGT_CLIENT_ADDR RTGT_TARGET_DEV RTGT_CLIENT_DEV RTGT_TARGET_NETDEV
-		;;
-	*)
-		give_up "no tier \"$RTGT_TIER\": fast or wire"
-		;;
-	esac
-	export RTGT_KO=${RTGT_KO:-}
-}
-
-# On the target's machine: loaded by us, and no port that is not ours.
+# On the target's machine
 target() {
 	if [[ -n $RTGT_PEER ]]; then
 		# shellcheck disable=SC2086 # a prefix of several words
@@ -191,29 +172,6 @@ target() {
 	else
 		"$@"
 	fi
-}
-
-set_up() {
-	((EUID == 0)) || give_up "must run as root"
-	if [[ $RTGT_TIER == fast ]]; then
-		[[ -e /run/rtgt-topology ]] || took_up=1
-		"$HERE/topology.sh" up || give_up "the two devices could not be set up (topology.sh said why)"
-	else
-		# as topology.sh does: let rdma_cm find the neighbour resolved
-		local addr
-		for addr in "$RTGT_TARGET_ADDR" $RTGT_TARGET_ADDR6; do
-			ping -q -c 1 -W 10 "$addr" >&2 || give_up "$addr does not answer a ping"
-		done
-	fi
-	machines alert || give_up "the kernel would find nothing; boot again"
-	target test -d /sys/module/rtgt || loaded=1
-	target module_load || give_up "the module could not be loaded; build it and set RTGT_KO to its path"
-	[[ -z $(target ports) ]] || give_up "the target has ports configured; remove them (rtgt port del NAME)"
-}
-
-tear_down() {
-	((!loaded)) || target module_unload
-	((!took_up)) || "$HERE/topology.sh" down
 }
 
 # Both machines, the target's first.
@@ -249,7 +207,7 @@ judge() {
 		END { exit bad || !plan || seen != plan }'
 }
 
-tier='' set='' part=1/1 list=0 loaded=0 took_up=0
+tier='' set='' part=1/1 list=0
 while (($#)); do
 	case $1 in
 	--tier) tier=${2:?--tier fast or wire}; shift 2 ;;
@@ -275,7 +233,7 @@ if ((list)); then
 	exit
 fi
 
-defaults
+environment "$tier"
 chosen=$(list_all | set_of "$set" | matching "$@" | runnable "$@" | sed -n "/^$RTGT_TIER /p" | part_of_all "$part" | cut -d ' ' -f 2)
 [[ -n $chosen ]] || give_up "no case of tier $RTGT_TIER matches: $* (run.sh --list shows them all; a [long] one wants its full name)"
 export RTGT_CASES=${chosen//$'\n'/ }
@@ -292,7 +250,11 @@ done
 # whoever runs something on the target's machine would read our input there
 exec </dev/null
 trap tear_down EXIT
-set_up
+set_up_devices || give_up "$WHY"
+machines alert || give_up "the kernel would find nothing; boot again"
+set_up_module || give_up "$WHY"
+# for the programs: nothing of it is theirs to do
+export RTGT_READY=1
 RTGT_KERNEL=$(kernel_has)
 export RTGT_KERNEL
 echo "# $RTGT_KERNEL"

@@ -107,8 +107,9 @@ up6() {
 up() {
 	local dev
 	note
-	modprobe -a veth rdma_rxe rdma_ucm
-	have_netdev va || ip link add va type veth peer name vb
+	# they may be built in
+	modprobe -qa veth rdma_rxe rdma_ucm || :
+	have_netdev va || ip link add va type veth peer name vb || complain "the kernel makes no veth (CONFIG_VETH)"
 	for dev in va vb; do
 		echo 1 >"/proc/sys/net/ipv4/conf/$dev/accept_local"
 		echo 0 >"/proc/sys/net/ipv4/conf/$dev/rp_filter"
@@ -122,6 +123,7 @@ up() {
 	! have_ipv6 || up6
 	device_add rxe_t va
 	device_add rxe_c vb
+	[[ -e /dev/infiniband/rdma_cm ]] || complain "there is no /dev/infiniband/rdma_cm (CONFIG_INFINIBAND_USER_ACCESS)"
 }
 
 down() {
