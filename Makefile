@@ -33,6 +33,9 @@ help:
 #:                   filters of Documentation/capture.rst
 #: make report-picture  the README's picture of it
 #: make features     the table of Documentation/features.rst, from runs on all kernels
+#: make kernel-patch KERNEL=/path/to/linux
+#:                   writes patches that add the module and the selftests to a kernel, and
+#:                   checks them; OUT=build/kernel-patch
 #: make lint         the checks of the source; silent when fine
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
 #: make build        what the guests need, and build/bin/rtgt, the tool for this machine
@@ -102,6 +105,9 @@ fuzz:
 features:
 	@scripts/features-table
 
+kernel-patch:
+	@scripts/kernel-patch "$(KERNEL)" $(if $(OUT),"$(OUT)")
+
 build:
 	@vm/build
 
@@ -127,4 +133,4 @@ distclean: clean
 	@vm/root forget
 
 .PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell lint features \
-	capture wireshark report-check report-picture fuzz build kernel-config kernel source matrix install clean distclean
+	capture wireshark report-check report-picture fuzz build kernel-config kernel kernel-patch source matrix install clean distclean

@@ -37,7 +37,7 @@ lacks() {
 	WHY=
 	if ((EUID != 0)); then
 		WHY="must run as root"
-	elif [[ ! -x $TESTDIR/look || ! -x $TESTDIR/probe ]]; then
+	elif [[ ! -f $TESTDIR/look || ! -f $TESTDIR/probe ]]; then
 		WHY="look and probe are not built"
 	elif [[ $RTGT_TIER == fast && $(readlink /proc/self/ns/net) != "$(readlink /proc/1/ns/net)" ]]; then
 		WHY="runs in the first network namespace only"

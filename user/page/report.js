@@ -453,10 +453,10 @@ const claims = [
 		seen: () => (found => found.length === 4 ? found : [])(parts(4096, "WRITE First", "WRITE Middle", "WRITE Last")),
 	}, {
 		said: "Every operation ends with a Completion packet.",
-		is: "Completions are made by the device out of acknowledgements; on the wire there is only the Acknowledge.",
+		is: "Completions are made by the device out of acknowledgments; on the wire there is only the Acknowledge.",
 		seen: () => [packets.find(p => op(p, "RC Acknowledge"))],
 	}, {
-		said: "An acknowledgement (AETH) carries address and key.",
+		said: "An acknowledgment (AETH) carries address and key.",
 		is: "An AETH has 4 bytes: a syndrome, and how many messages are done.",
 		seen: () => [packets.find(p => has(p, "AETH"))],
 	}, {
@@ -534,7 +534,7 @@ function axes(root, box, x, y) {
 
 const classes = ["cm", "write", "read", "send", "atomic", "ack", "tcp", "other"];
 const classNames = {
-	cm: "connection manager", write: "WRITE", read: "READ", send: "SEND", atomic: "atomic", ack: "acknowledgement",
+	cm: "connection manager", write: "WRITE", read: "READ", send: "SEND", atomic: "atomic", ack: "acknowledgment",
 	tcp: "TCP", other: "other",
 };
 const key = c => el("span", { class: "key", style: `--c: var(--${c})` }, classNames[c]);
