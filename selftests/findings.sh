@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# findings.sh: what devices do wrong whoever uses them (Documentation/findings/).
+#
+# No port and no connection manager: "pair" has two queue pairs in one process. A case is skipped
+# where the device has the defect, and passes where it has not, for example with the finding's patch.
+
+. "${0%/*}/lib.sh"
+
+# Runs a case of pair; PAIR is what it printed.
+pair() { # CASE
+	PAIR=$(timeout -k 1 $((20 * RTGT_SLOW)) "$HERE/pair" "$1" "$RTGT_CLIENT_DEV" "$RTGT_TARGET_DEV" 2>&1) || fail "pair $1: $PAIR"
+	tolerate_log "non-flush error status"
+}
+
+srq_lost() {
+	pair srq
+	[[ $PAIR != wc=none ]] || skip "device $RTGT_TARGET_DEV loses the SRQ's receive of a message that is cut short"
+	same "status of the receive" "$PAIR" wc=flush
+}
+
+uc_cut_short() { # OPCODE
+	pair "uc-$1"
+	same "messages" "${PAIR%=*}" arrived
+	((${PAIR#*=} == 3)) ||
+		skip "device $RTGT_TARGET_DEV takes ${PAIR#*=} of three ${1^^}s on a UC queue pair after one that is cut short"
+}
+
+flushed_init() {
+	pair flush-init
+	has "$PAIR" wc=flush
+}
+
+flushed_rtr() {
+	local dir=/sys/kernel/debug/failslab
+	[[ -d $dir ]] || skip "the kernel injects no faults (CONFIG_FAILSLAB)"
+	attr_set $dir/probability 0
+	attr_set $dir/times -1
+	attr_set $dir/verbose 0
+	attr_set $dir/ignore-gfp-wait N
+	attr_set $dir/task-filter Y
+	attr_set $dir/require-start 0
+	attr_set $dir/require-end 0xffffffffffffffff
+	tolerate_log "rxe_[tc]: .*returned err = -12$"
+	pair flush-rtr
+	tell_reader "$(grep -c '^refused' <<<"$PAIR") transitions to RTR failed"
+	[[ $PAIR != *wc=none* ]] || skip "device $RTGT_TARGET_DEV flushes no receive after a transition to RTR that failed"
+	has "$PAIR" wc=flush
+}
+
+# The responder's consumer runs before rxe's worker goes on: it has a real-time priority, and
+# the kernel is preempted.
+nak_late() { # CASE
+	local file=/sys/kernel/debug/sched/preempt before
+	[[ -e $file ]] || skip "the kernel's preemption is fixed (CONFIG_PREEMPT_DYNAMIC)"
+	before=$(sed 's/.*(\(.*\)).*/\1/' $file)
+	defer attr_set $file "$before"
+	attr_set $file full
+	pair "$1"
+	[[ $PAIR != wc=retry-exceeded ]] || skip "device $RTGT_TARGET_DEV tells of an access error before it sends the NAK"
+	same "status of the WRITE" "$PAIR" wc=rem-access
+}
+
+odp_iova() {
+	pair odp-iova
+	[[ $PAIR != odp=none ]] || skip "device $RTGT_TARGET_DEV registers nothing on demand"
+	has "$PAIR" wc=success arrived=1 behind=0
+}
+
+invalidated_twice() {
+	tolerate_log "rxe_invalidate_mw"
+	pair invalidated
+	has "$PAIR" wc1=success wc2=rem-inv-req
+}
+
+outlived() {
+	tolerate_log "returned err = -16"
+	pair outlived
+	has "$PAIR" errno=16 again=0
+}
+
+tier fast
+tcase srq-lost "the SRQ's receive of a message that is cut short is flushed with its queue pair" srq_lost
+tcase uc-send "UC: a SEND that is cut short costs none of those behind it" uc_cut_short send
+tcase uc-write "UC: a WRITE that is cut short costs none of those behind it" uc_cut_short write
+tcase nak "the consumer that is told of a bad WRITE_WITH_IMM cannot keep the NAK back" nak_late nak
+tcase nak-event "nor the one that an event tells of a bad WRITE" nak_late nak-event
+tcase flush-init "a queue pair that goes from INIT to error flushes its receives" flushed_init
+limit 60
+tcase flush-rtr "so does one whose transition to RTR failed, whichever allocation that was" flushed_rtr
+
+# On rxe without the patch these take the kernel down
+long
+tcase window-twice "a memory window is invalidated once, the second SEND_WITH_INV fails" invalidated_twice
+tcase odp-iova "a WRITE to memory registered on demand with an I/O virtual address of its own" odp_iova
+limit 90
+tcase window-outlives "a queue pair with a memory window bound to it is not destroyed" outlived
+
+tmain "$@"
