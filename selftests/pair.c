@@ -34,13 +34,19 @@ struct side {
 	struct ibv_qp *qp;
 	union ibv_gid gid;
 	int gid_index;
-	volatile char *buf;
+	char *buf;
 };
 
 static void __attribute__((noreturn)) give_up(const char *what)
 {
 	fprintf(stderr, "pair: %s: %m\n", what);
 	exit(1);
+}
+
+/* A byte that the device may write meanwhile */
+static char byte(const struct side *s, size_t offset)
+{
+	return __atomic_load_n(s->buf + offset, __ATOMIC_ACQUIRE);
 }
 
 static void nap(void)
@@ -76,20 +82,22 @@ static void open_side(struct side *s, const char *name, enum ibv_qp_type type, b
 {
 	struct ibv_srq_init_attr with_srq = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_qp_init_attr init = { .qp_type = type, .sq_sig_all = 1,
-		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 2, .max_recv_sge = 1 } };
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 2,
+			 .max_recv_sge = 1 } };
 
 	open_device(s, name);
 	s->buf = aligned_alloc(4096, SIZE);
 	s->pd = ibv_alloc_pd(s->ctx);
 	if (!s->buf || !s->pd)
 		give_up("memory");
-	memset((void *)s->buf, 0, SIZE);
-	s->mr = ibv_reg_mr(s->pd, (void *)s->buf, SIZE, IBV_ACCESS_LOCAL_WRITE |
+	memset(s->buf, 0, SIZE);
+	s->mr = ibv_reg_mr(s->pd, s->buf, SIZE, IBV_ACCESS_LOCAL_WRITE |
 			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
 	s->channel = ibv_create_comp_channel(s->ctx);
 	s->cq = ibv_create_cq(s->ctx, 32, NULL, s->channel, 0);
 	s->srq = srq ? ibv_create_srq(s->pd, &with_srq) : NULL;
-	init.send_cq = init.recv_cq = s->cq;
+	init.send_cq = s->cq;
+	init.recv_cq = s->cq;
 	init.srq = s->srq;
 	s->qp = s->mr && s->cq ? ibv_create_qp(s->pd, &init) : NULL;
 	if (!s->qp)
@@ -99,9 +107,11 @@ static void open_side(struct side *s, const char *name, enum ibv_qp_type type, b
 static int to_init(struct side *s)
 {
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1,
-				 .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
+				 .qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+						    IBV_ACCESS_REMOTE_READ };
 
-	return ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	return ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			     IBV_QP_ACCESS_FLAGS);
 }
 
 static int to_rtr(struct side *s, const struct side *peer)
@@ -111,21 +121,24 @@ static int to_rtr(struct side *s, const struct side *peer)
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qp->qp_num,
 		.rq_psn = PSN, .max_dest_rd_atomic = 1, .min_rnr_timer = 12,
 		.ah_attr = { .is_global = 1, .port_num = 1,
-			     .grh = { .dgid = peer->gid, .sgid_index = (uint8_t)s->gid_index, .hop_limit = 64 } },
+			     .grh = { .dgid = peer->gid, .hop_limit = 64,
+				      .sgid_index = (uint8_t)s->gid_index } },
 	};
 
-	return ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+	return ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			     (rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0));
 }
 
 static int to_rts(struct side *s)
 {
 	bool rc = s->qp->qp_type == IBV_QPT_RC;
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 3, .rnr_retry = 3,
-				 .sq_psn = PSN, .max_rd_atomic = 1 };
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 3,
+				 .rnr_retry = 3, .sq_psn = PSN, .max_rd_atomic = 1 };
 
-	return ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			     IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0));
+	return ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN |
+			     (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				   IBV_QP_MAX_QP_RD_ATOMIC : 0));
 }
 
 static int to_state(struct side *s, enum ibv_qp_state state)
@@ -139,7 +152,8 @@ static void bring_up(struct side *s, const struct side *peer)
 		give_up("modify");
 }
 
-static void open_pair(struct side *a, struct side *b, char **devices, enum ibv_qp_type type, bool srq)
+static void open_pair(struct side *a, struct side *b, char **devices, enum ibv_qp_type type,
+		      bool srq)
 {
 	open_side(a, devices[0], type, false);
 	open_side(b, devices[1], type, srq);
@@ -157,7 +171,8 @@ static void post_recv(struct side *s)
 }
 
 /* The first packet's bytes are the registration's; with half, a second packet's are nobody's */
-static void post(struct side *s, const struct side *peer, enum ibv_wr_opcode opcode, size_t offset, bool half)
+static void post(struct side *s, const struct side *peer, enum ibv_wr_opcode opcode,
+		 size_t offset, bool half)
 {
 	struct ibv_sge sge[2] = { { (uintptr_t)s->buf, half ? MTU : 100, s->mr->lkey },
 				  { (uintptr_t)s->buf, 100, ~s->mr->lkey } };
@@ -170,9 +185,11 @@ static void post(struct side *s, const struct side *peer, enum ibv_wr_opcode opc
 
 static const char *status_of(struct side *s, int ms)
 {
-	static const char *const words[] = { [IBV_WC_SUCCESS] = "success", [IBV_WC_WR_FLUSH_ERR] = "flush",
+	static const char *const words[] = {
+		[IBV_WC_SUCCESS] = "success", [IBV_WC_WR_FLUSH_ERR] = "flush",
 		[IBV_WC_REM_INV_REQ_ERR] = "rem-inv-req",
-		[IBV_WC_REM_ACCESS_ERR] = "rem-access", [IBV_WC_RETRY_EXC_ERR] = "retry-exceeded" };
+		[IBV_WC_REM_ACCESS_ERR] = "rem-access", [IBV_WC_RETRY_EXC_ERR] = "retry-exceeded",
+	};
 	struct ibv_wc wc;
 
 	for (; ms > 0; ms--) {
@@ -181,7 +198,8 @@ static const char *status_of(struct side *s, int ms)
 		if (n < 0)
 			give_up("poll");
 		if (n)
-			return wc.status < sizeof(words) / sizeof(*words) && words[wc.status] ? words[wc.status] : "other";
+			return wc.status < sizeof(words) / sizeof(*words) && words[wc.status] ?
+			       words[wc.status] : "other";
 		nap();
 	}
 	return "none";
@@ -189,9 +207,9 @@ static const char *status_of(struct side *s, int ms)
 
 static bool arrives(const struct side *s, size_t offset, int ms)
 {
-	for (; ms > 0 && !s->buf[offset]; ms--)
+	for (; ms > 0 && !byte(s, offset); ms--)
 		nap();
-	return s->buf[offset];
+	return byte(s, offset);
 }
 
 static void half_of(struct side *a, struct side *b, enum ibv_wr_opcode opcode)
@@ -212,7 +230,7 @@ static void srq(char **devices)
 	struct side a = {}, b = {};
 
 	open_pair(&a, &b, devices, IBV_QPT_RC, true);
-	memset((void *)a.buf, 1, SIZE);
+	memset(a.buf, 1, SIZE);
 	post_recv(&b);
 	half_of(&a, &b, IBV_WR_SEND);
 	if (to_state(&b, IBV_QPS_ERR))
@@ -227,7 +245,7 @@ static void uc(char **devices, enum ibv_wr_opcode opcode)
 	int arrived = 0;
 
 	open_pair(&a, &b, devices, IBV_QPT_UC, false);
-	memset((void *)a.buf, 1, SIZE);
+	memset(a.buf, 1, SIZE);
 	post_recv(&b);
 	half_of(&a, &b, opcode);
 	if (to_state(&a, IBV_QPS_RESET))
@@ -257,8 +275,10 @@ static struct ibv_mw *bind(struct side *s)
 		give_up("memory window");
 	wr.bind_mw.mw = mw;
 	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
-	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){ .mr = s->mr, .addr = (uintptr_t)s->buf, .length = 1000,
-		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE };
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = s->mr, .addr = (uintptr_t)s->buf, .length = 1000,
+		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
 	if (ibv_post_send(s->qp, &wr, &bad) || strcmp(status_of(s, 5000), "success"))
 		give_up("bind");
 	mw->rkey = wr.bind_mw.rkey;
@@ -315,7 +335,8 @@ static void flushed(char **devices, bool fail)
 			give_up("modify");
 		post_recv(&b);
 		if (fail) {
-			if (pwrite(fd, text, (size_t)snprintf(text, sizeof(text), "%d", ++n), 0) < 0)
+			snprintf(text, sizeof(text), "%d", ++n);
+			if (pwrite(fd, text, strlen(text), 0) < 0)
 				give_up("fail-nth");
 			err = to_rtr(&b, &a);
 			if (pread(fd, text, sizeof(text), 0) < 0 || pwrite(fd, "0", 1, 0) < 0)
@@ -332,14 +353,18 @@ static void flushed(char **devices, bool fail)
 /* Moves the QP to error when its device tells of an error, at once: before the device goes on */
 static void *hurry(void *arg)
 {
+	const struct sched_param first = { .sched_priority = 50 };
 	struct side *s = arg;
 	struct ibv_async_event event;
 	struct ibv_cq *cq;
 	void *context;
+	int err;
 
-	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 50 }))
+	if (sched_setscheduler(0, SCHED_FIFO, &first))
 		give_up("SCHED_FIFO");
-	if (s->srq ? ibv_get_async_event(s->ctx, &event) : ibv_get_cq_event(s->channel, &cq, &context))
+	err = s->srq ? ibv_get_async_event(s->ctx, &event) :
+		       ibv_get_cq_event(s->channel, &cq, &context);
+	if (err)
 		return NULL;
 	to_state(s, IBV_QPS_ERR);
 	if (s->srq)
@@ -378,8 +403,8 @@ static void odp_iova(char **devices)
 	const uint64_t iova = 0x100000;
 
 	open_pair(&a, &b, devices, IBV_QPT_RC, false);
-	memset((void *)a.buf, 1, SIZE);
-	mr = ibv_reg_mr_iova(b.pd, (void *)b.buf, SIZE, iova, IBV_ACCESS_LOCAL_WRITE |
+	memset(a.buf, 1, SIZE);
+	mr = ibv_reg_mr_iova(b.pd, b.buf, SIZE, iova, IBV_ACCESS_LOCAL_WRITE |
 			     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ON_DEMAND);
 	if (!mr) {
 		puts("odp=none");
@@ -387,7 +412,8 @@ static void odp_iova(char **devices)
 	}
 	b.mr->rkey = mr->rkey;
 	post(&a, &b, IBV_WR_RDMA_WRITE, iova - (uintptr_t)b.buf, false);
-	printf("wc=%s arrived=%d behind=%d\n", status_of(&a, 5000), b.buf[99], b.buf[100]);
+	printf("wc=%s arrived=%d behind=%d\n", status_of(&a, 5000),
+	       byte(&b, 99), byte(&b, 100));
 }
 
 int main(int argc, char **argv)
