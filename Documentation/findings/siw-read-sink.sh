@@ -30,6 +30,7 @@ for attr in trtype=rdma adrfam=ipv4 traddr=198.51.100.1 trsvcid=4420; do
 done
 ln -s "$subsystem" "$nvmet/ports/1/subsystems/"
 
+rm -f /tmp/siw.pcap
 tcpdump -U -i va -w /tmp/siw.pcap tcp port 4420 2>/dev/null &
 until [[ -s /tmp/siw.pcap ]]; do wait_ms 20; done
 echo "transport=rdma,traddr=198.51.100.1,host_traddr=198.51.100.2,trsvcid=4420,nqn=findings" \
