@@ -46,7 +46,7 @@ acks() { # PACKETS
 
 # What each device sent and received in messages and in packets, from one connect to
 # its disconnect.  The client sends REQ, RTU and DREQ and gets REP and DREP: their
-# SENDs on queue pair 1 count like any other.  A SEND counts when its acknowledgement
+# SENDs on queue pair 1 count like any other.  A SEND counts when its acknowledgment
 # is processed, which for the target's last reply the disconnect may forestall.
 expect_traffic() { # SENDS PACKETS-OF-CLIENT REPLIES PACKETS-OF-TARGET IMMEDIATES
 	expect_hw "client.rdma_sends=$((3 + $1))" "client.sent_pkts=$((3 + $2))" \
