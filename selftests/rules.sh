@@ -20,7 +20,7 @@ record() {
 
 # Ends when so many connections have.
 recorded() { # CONNECTIONS
-	wait_until 20 has_ended "$1" || fail "no end of $1 connections in the capture"
+	wait_until 20 has_ended "$1" || fail "no end of $1 connections in the capture: $(rtgt explain "$WORK/wire.pcap" | grep -v " ACK ")"
 	kill -INT "${BG_PID[dump]}"
 	finish dump || true
 	grep -q "^0 packets dropped by kernel" "$WORK/dump.err" || fail "tcpdump lost packets: $(<"$WORK/dump.err")"
