@@ -202,7 +202,7 @@ reload_core() { # PARAMETER...
 	for name in "$RTGT_TARGET_DEV" "$RTGT_CLIENT_DEV"; do
 		[[ ! -e /sys/class/infiniband/$name ]] || rdma link delete "$name" || return
 	done
-	for name in rdma_ucm rdma_cm iw_cm ib_cm rdma_rxe siw ib_uverbs ib_core; do
+	for name in rdma_ucm rdma_cm iw_cm ib_cm rdma_rxe siw ib_uverbs ib_uverbs_support ib_core; do
 		[[ ! -d /sys/module/$name ]] || rmmod "$name" || return
 	done
 	modprobe ib_core "$@" && devices_back
