@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../packet/flow_priv.h"
+#include "packet/flow_priv.h"
 
 #include "kselftest_harness.h"
 

@@ -5,7 +5,7 @@
  */
 #include "bytes.h"
 #include "streams.h"
-#include "../packet/iwarp.h"
+#include "packet/iwarp.h"
 
 #include "kselftest_harness.h"
 

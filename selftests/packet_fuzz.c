@@ -14,10 +14,10 @@
 
 #include "bytes.h"
 #include "frames.h"
-#include "../packet/capture.h"
-#include "../packet/fields.h"
-#include "../packet/flow.h"
-#include "../packet/iwarp.h"
+#include "packet/capture.h"
+#include "packet/fields.h"
+#include "packet/flow.h"
+#include "packet/iwarp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

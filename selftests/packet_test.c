@@ -8,7 +8,7 @@
  */
 #include "bytes.h"
 #include "frames.h"
-#include "../packet/fields.h"
+#include "packet/fields.h"
 
 #include "kselftest_harness.h"
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "../../kmod/proto/proto.h"
-#include "../lib/wire.h"
+#include "lib/wire.h"
 #include "flow_priv.h"
 
 #define ANY_REGION	0xffff

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt [-j] [-p] COMMAND ...: the options in front, then a table of commands.
+ *
+ * Commands that read captures need libpcap, and with it come libraries of half a desktop:
+ * to link it costs a start more than all else together.  So they are a program of their
+ * own, rtgt-wire, and this file is the main() of both, built twice (RTGT_WIRE).  Whichever
+ * program does not have a command becomes the other, with the whole command line.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#ifdef RTGT_WIRE
+#define WIRE		true
+#define OTHER		"rtgt"
+#else
+#define WIRE		false
+#define OTHER		"rtgt-wire"
+#endif
+
+/* Of which program a command is */
+#define IN_RTGT(run)	(WIRE ? other : (run))
+#define IN_WIRE(run)	(WIRE ? (run) : other)
+
+static const char help[] =
+"Usage: rtgt [-j] [-p] COMMAND ...\n"
+"\n"
+"An RDMA target in the Linux kernel: set it up, look at it, talk to it.\n"
+"\n"
+"Commands (each has --help, and may be abbreviated where that is unambiguous):\n"
+"  port      add, set, enable, disable, delete and show ports of the kernel target\n"
+"  region    add, set, delete and show the memory a port exposes\n"
+"  show      everything: ports, regions, connections, counters\n"
+"  serve     the kernel target's protocol, served from user space\n"
+"  ping      every RDMA operation to a target, every byte verified\n"
+"  lat       latency of single operations, from user space and from the kernel\n"
+"  bw        bandwidth and message rate, likewise\n"
+"  cost      what comes before: registrations, connections, connections held\n"
+"  explain   packets of a capture or an interface, taken apart\n"
+"  reconcile  do client, target, devices and wire tell the same story?\n"
+"  report    what a run left in a directory, as one page: packet by packet, figures\n"
+"  timeline  when did what happen, at both ends and on the wire\n"
+"  tcp-serve serve lat and bw over TCP, to compare with\n"
+"\n"
+"Options:\n"
+"  -j, --json      results as JSON\n"
+"  -p, --pretty    JSON indented\n"
+"  -h, --help      this text\n"
+"\n"
+"Exit status: 0 done, 1 the operation failed, 2 the command line is wrong.\n"
+"See rtgt(1), rtgt-ping(1), rtgt(7).\n";
+
+/* Beside this program, as it is installed and as it is built, or else in PATH */
+static int other(const struct tool *tool, int argc, char **argv)
+{
+	char path[PATH_MAX + sizeof(OTHER)];
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
+	char *slash = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
+
+	(void)argc;
+	if (slash) {
+		strcpy(slash + 1, OTHER);
+		execv(path, tool->argv);
+	}
+	execvp(OTHER, tool->argv);
+	/* argv is behind the command, which may be abbreviated */
+	return failed("%s needs the program " OTHER ", beside this one or in PATH: %s", argv[-1],
+		      strerror(errno));
+}
+
+static const struct command commands[] = {
+	{ "port", IN_RTGT(cmd_port) },
+	{ "region", IN_RTGT(cmd_region) },
+	{ "show", IN_RTGT(cmd_show) },
+	{ "serve", IN_RTGT(cmd_serve) },
+	{ "ping", IN_RTGT(cmd_ping) },
+	{ "lat", IN_RTGT(cmd_lat) },
+	{ "bw", IN_RTGT(cmd_bw) },
+	{ "cost", IN_RTGT(cmd_cost) },
+	{ "reconcile", IN_WIRE(cmd_reconcile) },
+	{ "explain", IN_WIRE(cmd_explain) },
+	{ "report", IN_WIRE(cmd_report) },
+	{ "timeline", IN_WIRE(cmd_timeline) },
+	{ "tcp-serve", IN_RTGT(cmd_tcp_serve) },
+	{ }
+};
+
+static const struct option options[] = {
+	{ "json", no_argument, NULL, 'j' },
+	{ "pretty", no_argument, NULL, 'p' },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	struct tool tool = { .argc = argc, .argv = argv };
+	int opt;
+
+	/* "+": what stands behind the command is the command's */
+	while ((opt = getopt_long(argc, argv, "+:jph", options, NULL)) != -1) {
+		switch (opt) {
+		case 'j':
+			tool.json = true;
+			break;
+		case 'p':
+			tool.pretty = true;
+			break;
+		case 'h':
+			return print_help(help);
+		default:
+			return misused("unknown option %s (rtgt --help)", argv[optind - 1]);
+		}
+	}
+	return dispatch(&tool, commands, "", help, argc - optind, argv + optind);
+}

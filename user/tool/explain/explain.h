@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * rtgt explain: packets of a capture, explained.  See explain.c.
+ */
+#ifndef RTGT_EXPLAIN_H
+#define RTGT_EXPLAIN_H
+
+#include "packet/capture.h"
+#include "packet/fields.h"
+#include "packet/flow.h"
+#include "packet/iwarp.h"
+#include "tool/cli/cli.h"
+
+struct json_object;
+
+#define EXPLAIN_FIELDS_MAX	512
+
+/**
+ * struct column - a field asked for with -e
+ * @place: where in pkt_layouts it is; several headers may have it
+ * @nr: how many
+ */
+struct column {
+	struct {
+		const struct pkt_layout *layout;
+		const struct pkt_field *field;
+	} place[8];
+	unsigned int nr;
+};
+
+/**
+ * struct explain - what is asked for, and what has been seen
+ * @tool: the options in front of the command
+ * @json: a JSON object a line
+ * @headers: with every field of every header
+ * @check: judge by the rules; nothing else is printed
+ * @verbose: explain causes, in plain words
+ * @ladder: draw connections
+ * @headlines: connections up to this one have a headline
+ * @flow: what follows connections, if any of this is asked for
+ * @live: from an interface: every line is written at once
+ * @limit: packets to look at; 0: all
+ * @column: fields to print, with @nr_columns
+ * @iwarp: the TCP streams
+ * @packets: how many there were
+ * @bytes: on the wire
+ * @seen: packets by kind
+ * @icrc: by what their ICRC was
+ * @crc: FPDUs of iWARP by what their CRC was
+ * @fault: packets by what was wrong with them
+ */
+struct explain {
+	const struct tool *tool;
+	bool json, headers, live, check, verbose, ladder;
+	struct flow *flow;
+	uint64_t limit;
+	struct column column[EXPLAIN_FIELDS_MAX];
+	unsigned int nr_columns;
+	struct iwarp *iwarp;
+	uint64_t packets, bytes, first_ns, headlines;
+	uint64_t seen[PKT_IWARP + 1], icrc[PKT_ICRC_CUT + 1], crc[PKT_ICRC_CUT + 1],
+		fault[PKT_FAULTS];
+};
+
+/**
+ * struct unit - a packet, and what it completed
+ * @p: the packet
+ * @inner: what of iWARP is whole with it: each as a packet of its own
+ * @nr: how many
+ */
+struct unit {
+	const struct pkt *p, *inner;
+	unsigned int nr;
+};
+
+int explain_add_column(struct explain *x, const char *name);
+int explain_list_fields(void);
+void explain_columns(const struct explain *x, const struct unit *u);
+void explain_json(const struct explain *x, const struct unit *u, const struct flow_seen *seen);
+void explain_json_summary(const struct explain *x);
+struct json_object *explain_object(const char *type);
+void explain_print(struct json_object *o);
+
+/* explain_flow.c: what needs more than one packet */
+int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_ignored);
+void explain_flow_one(struct explain *x, const struct unit *u);
+int explain_flow_close(struct explain *x);
+int explain_list_rules(void);
+/* explain_flow_json.c */
+void explain_json_message(const struct explain *x, const struct flow_conn *c,
+			  const struct flow_msg *m);
+void explain_json_connection(const struct explain *x, const struct flow_conn *c);
+void explain_json_broken(const char *rule, uint64_t packet, const char *words);
+void explain_json_totals(struct json_object *to, const struct flow_totals *t);
+/* explain_ladder.c, explain_words.c */
+void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_seen *seen);
+void explain_message_name(const struct flow_msg *m, char *buf, size_t size);
+void explain_words(const struct pkt *p, const struct flow_seen *seen, char *buf, size_t size);
+
+#endif /* RTGT_EXPLAIN_H */

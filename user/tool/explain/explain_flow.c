@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt explain, where it takes more than one packet: --json, --verbose, --ladder and
+ * --check.  What follows connections is ../packet/flow.c; here is who prints.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "packet/rules.h"
+#include "explain.h"
+
+static void message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
+{
+	const struct explain *x = arg;
+
+	if (x->json && !x->check)
+		explain_json_message(x, c, m);
+}
+
+static void connection(void *arg, const struct flow_conn *c)
+{
+	const struct explain *x = arg;
+
+	if (x->json && !x->check)
+		explain_json_connection(x, c);
+}
+
+static void broken(void *arg, const char *rule, uint64_t packet, const char *words)
+{
+	const struct explain *x = arg;
+
+	if (x->json)
+		explain_json_broken(rule, packet, words);
+	else
+		printf("packet %" PRIu64 ": %s: %s\n", packet, rule, words);
+}
+
+static const struct flow_ops ops = { message, connection, broken };
+
+/**
+ * explain_flow_open() - begin, if anything of this is asked for
+ * @x: what is asked for; @x->flow is set
+ * @ignored: rules that are left out
+ * @nr_ignored: how many
+ *
+ * Return: an exit status.
+ */
+int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_ignored)
+{
+	if (!x->json && !x->check && !x->ladder && !x->verbose)
+		return EXIT_OK;
+	x->flow = flow_new(&ops, x, 0, 0);
+	if (!x->flow)
+		return failed("no memory");
+	for (unsigned int i = 0; i < nr_ignored; i++)
+		if (!flow_ignore(x->flow, ignored[i]))
+			return misused("explain: no rule \"%s\" (rtgt explain --list-rules)",
+				       ignored[i]);
+	return EXIT_OK;
+}
+
+static void print_words(const struct pkt *p, const struct flow_seen *seen)
+{
+	const uint64_t ns = p->ns - p->first_ns;
+	char src[64], dst[64], line[512], words[1024];
+
+	pkt_line(p, line, sizeof(line));
+	printf("%" PRIu64 "  %" PRIu64 ".%06" PRIu64 " s  %s > %s  %s\n", p->number,
+	       ns / 1000000000,
+	       ns % 1000000000 / 1000, pkt_src(p, src, sizeof(src)),
+		       pkt_dst(p, dst, sizeof(dst)), line);
+	explain_words(p, seen, words, sizeof(words));
+	if (words[0])
+		printf("    %s\n", words);
+}
+
+/**
+ * explain_flow_one() - a packet
+ * @x: what is asked for
+ * @u: packet
+ */
+void explain_flow_one(struct explain *x, const struct unit *u)
+{
+	const struct pkt *p = u->p;
+	struct flow_seen seen;
+
+	x->first_ns = p->first_ns;
+	flow_packet(x->flow, p, &seen);
+	if (x->check)
+		return;
+	if (x->json)
+		explain_json(x, u, &seen);
+	else if (x->ladder)
+		explain_ladder(x, p, &seen);
+	else
+		print_words(p, &seen);
+}
+
+static void print_limits(const struct flow_totals *t)
+{
+	if (t->forgotten_connections || t->forgotten_messages)
+		printf("too much at a time: %" PRIu64 " connections and %" PRIu64
+		       " messages were let go before they had ended, and are not judged to the end\n",
+		       t->forgotten_connections, t->forgotten_messages);
+	if (t->guessed)
+		printf("%"
+		       PRIu64 " connections began before the capture: what they advertised is not known\n",
+		       t->guessed);
+}
+
+static void print_verdict(const struct explain *x, const struct flow_totals *t)
+{
+	print_limits(t);
+	printf("%" PRIu64 " packets, %" PRIu64 " connections, %" PRIu64 " messages; ", x->packets,
+	       t->connections, t->messages);
+	printf("%" PRIu64 " packets sent again, %" PRIu64 " duplicates, %" PRIu64 " gaps, %" PRIu64
+	       " RNR, %" PRIu64 " NAK\n", t->retransmitted, t->duplicates, t->gaps, t->rnr,
+	       t->naks);
+	if (t->deviations)
+		printf("%"
+		       PRIu64 " times a device did what is known and let pass (rtgt explain --list-rules)\n",
+		       t->deviations);
+	if (t->broken)
+		printf("rules broken: %" PRIu64 "\n", t->broken);
+	else
+		puts("no rule is broken");
+}
+
+/**
+ * explain_flow_close() - the capture is over
+ * @x: what is asked for
+ *
+ * Return: an exit status.
+ */
+int explain_flow_close(struct explain *x)
+{
+	const struct flow_totals *t = flow_totals(x->flow);
+
+	flow_end(x->flow);
+	if (x->json)
+		explain_json_summary(x);
+	else if (x->check)
+		print_verdict(x, t);
+	else
+		print_limits(t);
+	return x->check && t->broken ? EXIT_FAILED : EXIT_OK;
+}
+
+int explain_list_rules(void)
+{
+	for (const struct rule *r = rules_list(); r->name; r++)
+		printf("%s\t%s\t%s\n", r->name, r->says, r->why);
+	for (const struct deviation *d = rules_deviations(); d->name; d++)
+		printf("but %s\t%s\t%s\n", d->name, d->says, d->why);
+	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt explain --verbose: a packet in plain words, for somebody who sees RDMA for the
+ * first time: not what its fields are but what is asked for, what is answered and why.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "../../../kmod/include/uapi/rtgt.h"
+#include "packet/flow.h"
+#include "explain.h"
+
+/* A text that grows; what does not fit is left out */
+struct text {
+	char *buf;
+	size_t size, len;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void add(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->buf + t->len, t->size - t->len, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->len += (size_t)n < t->size - t->len ? (size_t)n : t->size - t->len - 1;
+}
+
+static const char *who(unsigned int end)
+{
+	return end ? "the server" : "the client";
+}
+
+/**
+ * explain_message_name() - what a SEND says in the target's language
+ * @m: message
+ * @buf: the words; empty if it is none of that language
+ * @size: bytes there
+ */
+void explain_message_name(const struct flow_msg *m, char *buf, size_t size)
+{
+	static const char *const names[] = {
+		[RTGT_MSG_ECHO] = "ECHO", [RTGT_MSG_CHECKSUM] = "CHECKSUM", [RTGT_MSG_IMM] = "IMM",
+		[RTGT_MSG_PULL] = "PULL", [RTGT_MSG_PUSH] = "PUSH", [RTGT_MSG_REVOKE] = "REVOKE",
+		[RTGT_MSG_WITHHOLD] = "WITHHOLD", [RTGT_MSG_DISCONNECT] = "DISCONNECT",
+		[RTGT_MSG_EXTENTS] = "EXTENTS",
+	};
+	unsigned int op = m->rtgt_op & ~(unsigned int)RTGT_MSG_REPLY;
+
+	buf[0] = '\0';
+	if (op && op < sizeof(names) / sizeof(names[0]))
+		snprintf(buf, size, "%s %s", names[op], m->rtgt_op & RTGT_MSG_REPLY ? "reply" :
+			 "request");
+}
+
+/* Where an access goes: seen from the capability it uses */
+static void add_where(struct text *t, const struct flow_conn *c, const struct flow_msg *m)
+{
+	const struct flow_half *h = &c->half[!m->from];
+
+	add(t, " at address 0x%" PRIx64, m->va);
+	for (const struct flow_cap *cap = h->cap; cap < h->cap + h->caps; cap++) {
+		if (cap->rkey != m->rkey || m->va < cap->addr || m->va - cap->addr > cap->len)
+			continue;
+		if (m->va == cap->addr)
+			add(t, ", which is the one");
+		else
+			add(t, ", which is %" PRIu64 " bytes behind the one", m->va - cap->addr);
+		add(t, " %s, and shows the key that came with it (rkey 0x%x)",
+		    cap->source == 'r' ? "it got in the ConnectReply" :
+		    cap->source == 'm' ? "it got in a reply" : "the client named in its request",
+			    m->rkey);
+		break;
+	}
+	if (m->grant >= FLOW_GRANT_KEY)
+		add(t, " (rkey 0x%x: %s)", m->rkey, flow_grant_words(m->grant));
+}
+
+static void add_part(struct text *t, const struct pkt *p, const struct flow_seen *seen)
+{
+	const struct flow_msg *m = seen->msg;
+	uint64_t at = (uint64_t)(uint32_t)flow_psn_diff(p->psn, m->first_psn) * seen->conn->mtu;
+
+	add(t, "bytes %" PRIu64 " to %" PRIu64, at, at + (seen->payload ? seen->payload - 1 : 0));
+}
+
+static void add_first(struct text *t, const struct flow_seen *seen)
+{
+	const struct flow_msg *m = seen->msg;
+	const char *other = who(!m->from);
+	char name[64];
+
+	switch (m->op) {
+	case FLOW_SEND:
+		explain_message_name(m, name, sizeof(name));
+		add(t, " sends a message into the next receive that %s has posted%s%s", other,
+		    name[0] ? ": in the target's language, " : "", name);
+		return;
+	case FLOW_WRITE:
+		add(t, " asks to write %" PRIu64 " bytes into the memory of %s", m->bytes, other);
+		break;
+	case FLOW_READ:
+		add(t, " asks to read %" PRIu64 " bytes of the memory of %s", m->bytes, other);
+		break;
+	case FLOW_CAS:
+		add(t, " asks to compare eight bytes in the memory of %s and to swap them if equal",
+		    other);
+		break;
+	case FLOW_FAA:
+		add(t, " asks to add to eight bytes in the memory of %s", other);
+		break;
+	case FLOW_FLUSH:
+		add(t, " asks that %"
+		    PRIu64 " bytes written before can be seen by all, in the memory of %s",
+		    m->bytes, other);
+		break;
+	default:
+		add(t, " asks to write eight bytes at one stroke into the memory of %s", other);
+	}
+	if (m->grant == FLOW_GRANT_NONE_NEEDED)
+		add(t, "; nothing is touched, so address and key do not matter");
+	else
+		add_where(t, seen->conn, m);
+}
+
+static void request(struct text *t, const struct pkt *p, const struct flow_seen *seen)
+{
+	const struct flow_msg *m = seen->msg;
+
+	add(t, "%s", who(seen->from));
+	if (!m) {
+		add(t, " asks for something that began before the capture, or in front of a gap");
+		return;
+	}
+	if (m->first_psn == p->psn) {
+		add_first(t, seen);
+		if (m->op == FLOW_READ)
+			add(t, ". The answer takes %u packets and as many PSNs", m->needed - 1);
+		else if (!m->whole)
+			add(t, ". This packet has the first %u bytes", seen->payload);
+	} else {
+		add(t, " goes on with what packet %" PRIu64 " began: ", m->first_packet);
+		add_part(t, p, seen);
+		if (m->whole && m->last_psn == p->psn)
+			add(t, ", the last");
+	}
+	if (m->has_imm && m->whole && m->last_psn == p->psn)
+		add(t, ". The immediate value 0x%x takes a receive of %s and tells its program",
+		    m->imm, who(!m->from));
+	if (m->has_inv && m->whole && m->last_psn == p->psn)
+		add(t, ". The key 0x%x of %s shall be good for nothing any more", m->inv_rkey,
+		    who(!m->from));
+	if (p->ackreq && seen->conn->transport == PKT_RC && m->op != FLOW_READ)
+		add(t, ". It wants to be told when that is done");
+}
+
+static void refusal(struct text *t, const struct pkt *p, const struct flow_seen *seen)
+{
+	const struct flow_msg *m = seen->msg;
+
+	if (PKT_SYNDROME(p->syndrome) == PKT_AETH_RNR) {
+		add(t, " has no receive posted for PSN %u: try again in %u microseconds", p->psn,
+		    pkt_rnr_us(p->syndrome));
+		return;
+	}
+	if (!PKT_SYNDROME_VALUE(p->syndrome)) {
+		add(t, " misses a packet: it wants PSN %u and all behind it again", p->psn);
+		return;
+	}
+	add(t, " refuses PSN %u: %s", p->psn, pkt_nak_name(p->syndrome));
+	if (m) {
+		add(t, ". It was packet %" PRIu64 ", a %s", m->first_packet, flow_op_name(m));
+		if (m->grant >= FLOW_GRANT_UNCERTAIN)
+			add(t, ": %s", flow_grant_words(m->grant));
+	}
+	add(t, ". The connection is lost with it: both queue pairs fail");
+}
+
+static void answer(struct text *t, const struct pkt *p, const struct flow_seen *seen)
+{
+	const struct flow_msg *m = seen->msg;
+
+	add(t, "%s", who(seen->from));
+	if (p->at[PKT_AETH].len && PKT_SYNDROME(p->syndrome) != PKT_AETH_ACK) {
+		refusal(t, p, seen);
+		return;
+	}
+	if (m && m->op == FLOW_READ && seen->payload) {
+		add(t, " sends ");
+		add_part(t, p, seen);
+		add(t, " of the %" PRIu64 " that packet %" PRIu64 " asked for", m->bytes,
+		    m->first_packet);
+	} else if (m && (m->op == FLOW_CAS || m->op == FLOW_FAA)) {
+		add(t, " has done what packet %" PRIu64 " asked for; before, 0x%"
+		    PRIx64 " was there",
+		    m->first_packet, p->orig);
+	} else if (m && m->whole && m->last_psn == p->psn) {
+		add(t, " has all of packet %" PRIu64 "%s and all before it: the %s of %"
+		    PRIu64 " bytes is done",
+		    m->first_packet, m->first_packet == m->last_packet ? "" :
+			    " and those that go on with it",
+		    flow_op_name(m), m->bytes);
+		if (m->end_packet == p->number)
+			add(t, ", %" PRIu64 " us after it was sent",
+			    (m->end_ns - m->sent_ns) / 1000);
+	} else {
+		add(t, " has all packets up to PSN %u", p->psn);
+	}
+	if (p->at[PKT_AETH].len)
+		add(t, ". It has done %u messages on this connection", p->msn);
+}
+
+static void reply(struct text *t, const struct flow_conn *c)
+{
+	const struct flow_half *h = &c->half[1];
+
+	add(t, "the server agrees. It has queue pair %u, and the client shall begin with PSN %u",
+	    c->end[1].qpn,
+	    c->half[0].next);
+	for (unsigned int i = 0; i < h->caps; i++)
+		add(t, "%s %" PRIu64 " bytes at address 0x%" PRIx64 " with the key 0x%x",
+		    i ? ", and" : ". It says which memory may be reached:", h->cap[i].len,
+		    h->cap[i].addr,
+		    h->cap[i].rkey);
+}
+
+static void manage(struct text *t, const struct pkt *p, const struct flow_seen *seen)
+{
+	const struct flow_conn *c = seen->conn;
+	const char *name = who(seen->from);
+
+	if (!c)
+		return;
+	switch (p->attr) {
+	case PKT_CM_REQ:
+		add(t, "the client asks for a connection to port %u. It has queue pair %u",
+		    (unsigned int)(c->service_id & 0xffff), p->cm_qpn);
+		add(t, ", and the server shall begin with PSN %u; packets carry up to %u bytes",
+		    p->cm_psn, c->mtu);
+		if (c->hello)
+			add(t, ". It says that it speaks the target's language");
+		break;
+	case PKT_CM_REP:
+		reply(t, c);
+		break;
+	case PKT_CM_RTU:
+		add(t,
+		    "the client has got the ConnectReply: both ends know that the connection is up");
+		break;
+	case PKT_CM_REJ:
+		add(t, "%s refuses the connection: %s", name, pkt_reject_name(p->reason));
+		break;
+	case PKT_CM_DREQ:
+		add(t, "%s ends the connection", name);
+		break;
+	case PKT_CM_DREP:
+		add(t, "%s knows that the connection has ended: nothing follows", name);
+		break;
+	case PKT_CM_MRA:
+		add(t, "%s needs longer to answer and asks for patience", name);
+		break;
+	}
+}
+
+/**
+ * explain_words() - a packet in plain words
+ * @p: packet
+ * @seen: what it is to its connection
+ * @buf: the words; empty if there is nothing to say beyond pkt_line()
+ * @size: bytes there
+ */
+void explain_words(const struct pkt *p, const struct flow_seen *seen, char *buf, size_t size)
+{
+	struct text t = { .buf = buf, .size = size };
+
+	buf[0] = '\0';
+	switch (seen->class) {
+	case FLOW_ALIEN:
+		return;
+	case FLOW_CORRUPT:
+		add(&t,
+		    "the checksum (ICRC) is wrong: the packet was changed on its way, and who gets it drops it");
+		return;
+	case FLOW_DUPLICATE:
+		add(&t, "a copy that the network made of a packet seen before: ");
+		break;
+	case FLOW_RETRANSMITTED:
+		add(&t, "sent again: ");
+		break;
+	case FLOW_BEYOND:
+		add(&t,
+		    "a packet in front of this one is missing, so this one counts for nothing and will be sent again: ");
+		break;
+	case FLOW_NEW:
+		break;
+	}
+	if (p->kind == PKT_ROCE_CM)
+		manage(&t, p, seen);
+	else if (seen->answer)
+		answer(&t, p, seen);
+	else if (seen->conn)
+		request(&t, p, seen);
+}

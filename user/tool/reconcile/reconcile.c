@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt reconcile: do client, target, devices and wire tell the same story?
+ *
+ * A directory holds what each of them said of one run, under fixed names.  Numbers that
+ * count the same thing are put side by side; a difference is a failure.  What nobody
+ * recorded is left out, and said.
+ *
+ * The capture is one of the target's end of the wire: what is lost on the way to it was
+ * sent by the client and is not in it, which is why only there a difference is allowed,
+ * and only where the client's device had to send again, or what is missing are messages of
+ * the connection manager.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "packet/capture.h"
+#include "packet/flow.h"
+#include "tool/out/json.h"
+#include "reconcile.h"
+
+static const char help[] =
+"Usage: rtgt reconcile DIR\n"
+"\n"
+"Compare what a client, its target, their devices and the wire say of one run of rtgt\n"
+"ping.  DIR holds, by these names:\n"
+"\n"
+"  wire.pcap             a capture at the target's end of the wire, from before the run\n"
+"  ping.json             rtgt -j ping ...\n"
+"  target-before.json, target-after.json    rtgt -j show PORT\n"
+"  client-rdma-before.json, client-rdma-after.json, server-rdma-before.json,\n"
+"  server-rdma-after.json    rdma -j statistic show link DEVICE/1\n"
+"\n"
+"The capture must be there; what else is missing is not compared.  -j gives JSON.\n"
+"\n"
+"Exit status: 0 all agree, 1 a difference, 2 a file cannot be read.\n";
+
+static void on_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
+{
+	struct wire *w = arg;
+	struct wire_op *op = &w->op[m->from][m->op][m->has_imm];
+
+	if (w->port && (c->service_id & 0xffff) != w->port)
+		return;
+	/* A client that has its reply may go before its acknowledge has arrived */
+	w->replies += m->from && m->op == FLOW_SEND && m->whole && m->status != FLOW_NAK;
+	if (m->status != FLOW_OK && m->status != FLOW_SENT)
+		return;
+	op->count++;
+	op->bytes += m->bytes;
+	/* what the client asks beside its pings, to verify, is no ping */
+	if (m->op == FLOW_SEND && !m->from && m->rtgt_op == RTGT_MSG_ECHO) {
+		w->echo[m->has_imm].count++;
+		w->echo[m->has_imm].bytes += m->bytes - sizeof(struct rtgt_msg);
+	}
+}
+
+static void on_connection(void *arg, const struct flow_conn *c)
+{
+	struct wire *w = arg;
+
+	for (int i = 0; i < 2; i++) {
+		w->rnr[i] += c->half[i].rnr;
+		w->again[i] += c->half[i].stale;
+	}
+	if (c->rep && (!w->port || (c->service_id & 0xffff) == w->port))
+		w->connections++;
+}
+
+/* A packet counts at the end that sent it; the client is who sends the first REQ */
+static void count(struct wire *w, const struct pkt *p, const struct flow_seen *seen)
+{
+	int from;
+
+	if (p->kind != PKT_ROCE && p->kind != PKT_ROCE_CM)
+		return;
+	if (!w->has_client && p->kind == PKT_ROCE_CM && p->attr == PKT_CM_REQ) {
+		memcpy(w->client, p->src, sizeof(w->client));
+		w->has_client = true;
+	}
+	from = !w->has_client || memcmp(p->src, w->client, sizeof(w->client));
+	w->packets[from]++;
+	w->mads[from] += p->kind == PKT_ROCE_CM && seen->class != FLOW_CORRUPT;
+	w->mad_copies[from] += p->kind == PKT_ROCE_CM && seen->class == FLOW_DUPLICATE;
+	w->copies[from] += seen->class == FLOW_DUPLICATE;
+	w->corrupt[from] += seen->class == FLOW_CORRUPT;
+}
+
+static int read_wire(struct wire *w, const char *path)
+{
+	static const struct flow_ops ops = { .message = on_message, .connection = on_connection };
+	struct rtgt_err err = {};
+	struct flow_seen seen;
+	struct capture *c;
+	struct flow *f;
+	struct pkt p;
+	int ret;
+
+	if (capture_open_file(&c, path, &err)) {
+		failed("reconcile: %s", err.text);
+		return EXIT_USAGE;
+	}
+	f = flow_new(&ops, w, 0, 0);
+	ret = f ? 1 : -1;
+	while (ret == 1) {
+		ret = capture_next(c, &p, &err);
+		if (ret != 1)
+			break;
+		flow_packet(f, &p, &seen);
+		count(w, &p, &seen);
+	}
+	if (f) {
+		flow_end(f);
+		w->totals = *flow_totals(f);
+	}
+	flow_free(f);
+	capture_close(c);
+	if (ret < 0) {
+		failed("reconcile: %s", f ? err.text : "no memory");
+		return EXIT_USAGE;
+	}
+	return EXIT_OK;
+}
+
+/* One of the files; NULL if there is none, and @broken if it cannot be read */
+static struct json_object *read_json(const char *dir, const char *name, bool *broken)
+{
+	struct json_object *doc;
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	doc = json_object_from_file(path);
+	if (doc)
+		return doc;
+	f = fopen(path, "r");
+	if (f) {
+		fclose(f);
+		failed("reconcile: %s is no JSON", path);
+		*broken = true;
+	} else {
+		fprintf(stderr, "rtgt: reconcile: no %s: not compared\n", path);
+	}
+	return NULL;
+}
+
+static void read_all(struct reconcile *r, const char *dir, bool *broken)
+{
+	static const char *const names[] = {
+		[TARGET_BEFORE] = "target-before.json", [TARGET_AFTER] = "target-after.json",
+		[CLIENT_BEFORE] = "client-rdma-before.json", [CLIENT_AFTER] =
+			"client-rdma-after.json",
+		[SERVER_BEFORE] = "server-rdma-before.json", [SERVER_AFTER] =
+			"server-rdma-after.json",
+		[PING] = "ping.json",
+	};
+
+	for (unsigned int i = 0; i < FILES; i++)
+		r->file[i] = read_json(dir, names[i], broken);
+}
+
+static void print_row(const struct row *row)
+{
+	printf("%-4s %-52s %12" PRIu64 " %12" PRIu64 "%s%s\n", row->ok ? "ok" : "NOT", row->what,
+	       row->a, row->b,
+	       row->why[0] ? "  " : "", row->why);
+}
+
+static void print_json(const struct reconcile *r)
+{
+	struct json_object *doc = json_object_new_object(), *rows = json_object_new_array();
+
+	rtgt_json_str(doc, "schema", "rtgt-reconcile-1");
+	rtgt_json_bool(doc, "ok", !r->wrong);
+	for (unsigned int i = 0; i < r->rows; i++) {
+		struct json_object *o = json_object_new_object();
+
+		rtgt_json_str(o, "what", r->row[i].what);
+		rtgt_json_int(o, "told", (int64_t)r->row[i].a);
+		rtgt_json_int(o, "wire", (int64_t)r->row[i].b);
+		rtgt_json_bool(o, "ok", r->row[i].ok);
+		if (r->row[i].why[0])
+			rtgt_json_str(o, "why", r->row[i].why);
+		json_object_array_add(rows, o);
+	}
+	json_object_object_add(doc, "rows", rows);
+	rtgt_json_print(doc, r->tool->pretty, stdout);
+	json_object_put(doc);
+}
+
+static int report(const struct reconcile *r)
+{
+	if (r->tool->json) {
+		print_json(r);
+	} else {
+		printf("     %-52s %12s %12s\n", "", "told", "on the wire");
+		for (unsigned int i = 0; i < r->rows; i++)
+			print_row(&r->row[i]);
+		if (r->wrong)
+			printf("%u of %u numbers do not agree\n", r->wrong, r->rows);
+		else
+			printf("%u numbers agree\n", r->rows);
+	}
+	if (!r->rows)
+		return failed("reconcile: there is nothing to compare the capture with"),
+			EXIT_USAGE;
+	return r->wrong || fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+}
+
+static int reconcile(struct reconcile *r, const char *dir)
+{
+	char path[4096];
+	bool broken = false;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/wire.pcap", dir);
+	read_all(r, dir, &broken);
+	if (broken)
+		return EXIT_USAGE;
+	r->wire.port = reconcile_port(r);
+	rc = read_wire(&r->wire, path);
+	if (rc)
+		return rc;
+	reconcile_client(r);
+	reconcile_target(r);
+	reconcile_devices(r);
+	return report(r);
+}
+
+int cmd_reconcile(const struct tool *tool, int argc, char **argv)
+{
+	struct reconcile *r;
+	int rc;
+
+	if (argc >= 1 && is_help(argv[0]))
+		return print_help(help);
+	if (argc != 1 || argv[0][0] == '-')
+		return misused("reconcile: give one DIR (rtgt reconcile --help)");
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return failed("no memory");
+	r->tool = tool;
+	rc = reconcile(r, argv[0]);
+	for (unsigned int i = 0; i < FILES; i++)
+		json_object_put(r->file[i]);
+	free(r);
+	return rc;
+}

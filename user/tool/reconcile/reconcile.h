@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * rtgt reconcile: numbers that count the same thing, side by side.  See reconcile.c.
+ */
+#ifndef RTGT_RECONCILE_H
+#define RTGT_RECONCILE_H
+
+#include <json-c/json.h>
+
+#include "../../../kmod/include/uapi/rtgt.h"
+#include "packet/flow.h"
+#include "tool/cli/cli.h"
+
+#define ROWS_MAX	64
+
+enum {
+	TARGET_BEFORE, TARGET_AFTER, CLIENT_BEFORE, CLIENT_AFTER, SERVER_BEFORE, SERVER_AFTER,
+	PING, FILES
+};
+
+struct wire_op {
+	uint64_t count, bytes;
+};
+
+/**
+ * struct wire - what the capture came to; [0] is the client's, [1] the server's
+ * @port: only messages to this port of the target; 0: all
+ * @op: messages that were answered, by who sent them, operation, with an immediate
+ * @echo: of the client's SENDs the pings, without and with an immediate
+ * @replies: the server's SENDs that were all sent, answered or not
+ * @packets: RoCE, the CM's (@mads) among them
+ * @mad_copies: those of them the network copied
+ * @copies: packets the network made a copy of
+ * @again: requests that came twice, from their sender or from the network
+ */
+struct wire {
+	uint16_t port;
+	bool has_client;
+	uint8_t client[16];
+	struct wire_op op[2][FLOW_OPS][2], echo[2];
+	uint64_t packets[2], mads[2], mad_copies[2], copies[2], corrupt[2], rnr[2], again[2],
+		connections;
+	uint64_t replies;
+	struct flow_totals totals;
+};
+
+/**
+ * struct row - two numbers that ought to be one
+ * @a: what was told
+ * @b: what was on the wire
+ * @why: why they may differ, if they do
+ */
+struct row {
+	char what[80], why[96];
+	uint64_t a, b;
+	bool ok;
+};
+
+struct reconcile {
+	const struct tool *tool;
+	struct wire wire;
+	struct json_object *file[FILES];
+	struct row row[ROWS_MAX];
+	unsigned int rows, wrong;
+};
+
+/* reconcile_rows.c */
+uint16_t reconcile_port(const struct reconcile *r);
+void reconcile_client(struct reconcile *r);
+void reconcile_target(struct reconcile *r);
+void reconcile_devices(struct reconcile *r);
+
+#endif /* RTGT_RECONCILE_H */

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt report: what a run left in a directory, as one HTML page that needs nothing else.
+ *
+ * The page is user/tool/report/page/report.html with style sheet, script and data put in where it says
+ * @report.css@, @report.js@ and @data@; the three files are linked into the program as
+ * they are.  The data is one JSON document: what the other report_*.c files gather.  The
+ * script draws all of it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tool/out/json.h"
+#include "report.h"
+#include "tool/cli/cli.h"
+
+static const char help[] =
+"Usage: rtgt report [OPTIONS] DIR\n"
+"\n"
+"Write DIR/report.html: one page, complete in itself, that shows what lies in DIR: the packets\n"
+"to step through, the wire as a whole, latencies, counters.  What is not there is left out.\n"
+"\n"
+"  -c, --capture FILE  the packets to step through; DIR/steps.pcap, or else DIR/wire.pcap\n"
+"  -o, --output FILE   write the page there\n"
+"  -h, --help          this text\n"
+"\n"
+"Read from DIR: wire.pcap (the whole wire), *.json of rtgt -j ping and rtgt -j lat, pairs\n"
+"NAME-before.json and NAME-after.json of counters, timeline.json, transcript.txt.\n"
+"\n"
+"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-report(1).\n";
+
+static const struct option options[] = {
+	{ "capture", required_argument, NULL, 'c' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+/* From ld -r -b binary: where a file of tool/report/page begins and ends */
+extern const char _binary_report_html_start[], _binary_report_html_end[];
+extern const char _binary_report_css_start[], _binary_report_css_end[];
+extern const char _binary_report_js_start[], _binary_report_js_end[];
+
+/* What stands in the template for the text from @start to @end */
+struct part {
+	const char *mark, *start, *end;
+};
+
+/* The first of the marks in the template, from @at on; its end if there is none */
+static const char *next_mark(const char *at, const struct part *parts, const struct part **found)
+{
+	const char *first = _binary_report_html_end;
+
+	*found = NULL;
+	for (const struct part *p = parts; p->mark; p++) {
+		const char *here = memmem(at, (size_t)(_binary_report_html_end - at), p->mark,
+					  strlen(p->mark));
+
+		if (here && here < first) {
+			first = here;
+			*found = p;
+		}
+	}
+	return first;
+}
+
+static void put(FILE *to, const char *start, const char *end)
+{
+	fwrite(start, 1, (size_t)(end - start), to);
+}
+
+/* Within the script element a "<" could end it: JSON knows another way to write one */
+static char *escaped(const char *json)
+{
+	size_t size = 0;
+	FILE *to;
+	char *text = NULL;
+
+	to = open_memstream(&text, &size);
+	if (!to)
+		return NULL;
+	for (const char *c = json; *c; c++) {
+		if (*c == '<')
+			fputs("\\u003c", to);
+		else
+			putc(*c, to);
+	}
+	return fclose(to) ? NULL : text;
+}
+
+static int write_page(FILE *to, struct json_object *data)
+{
+	char *json = escaped(json_object_to_json_string_ext(data, JSON_C_TO_STRING_PLAIN |
+							    JSON_C_TO_STRING_NOSLASHESCAPE));
+	const struct part parts[] = {
+		{ "@report.css@", _binary_report_css_start, _binary_report_css_end },
+		{ "@data@", json, json ? json + strlen(json) : NULL },
+		{ "@report.js@", _binary_report_js_start, _binary_report_js_end },
+		{ }
+	};
+	const char *at = _binary_report_html_start;
+	const struct part *p;
+
+	if (!json)
+		return -ENOMEM;
+	for (;;) {
+		const char *mark = next_mark(at, parts, &p);
+
+		put(to, at, mark);
+		if (!p)
+			break;
+		put(to, p->start, p->end);
+		at = mark + strlen(p->mark);
+	}
+	free(json);
+	return ferror(to) ? -EIO : 0;
+}
+
+/* The page appears whole or not at all */
+static int write_file(const char *path, struct json_object *data)
+{
+	char new[PATH_MAX + 8];
+	struct stat st;
+	FILE *to;
+	int ret;
+
+	snprintf(new, sizeof(new), "%s.new", path);
+	to = fopen(new, "w");
+	if (!to)
+		return failed("%s: cannot be written: %s", new, strerror(errno));
+	ret = write_page(to, data);
+	if (fclose(to) || ret || rename(new, path)) {
+		ret = failed("%s: %s", path, strerror(ret ? -ret : errno));
+		unlink(new);
+		return ret;
+	}
+	if (!stat(path, &st) && st.st_size > REPORT_MAX)
+		return failed("%s: has %lld bytes, more than %d: leave documents out of the directory",
+			      path, (long long)st.st_size, REPORT_MAX);
+	return EXIT_OK;
+}
+
+static bool in_dir(char *path, const char *dir, const char *name)
+{
+	snprintf(path, PATH_MAX, "%s/%s", dir, name);
+	return !access(path, R_OK);
+}
+
+/* An array or object, if there is one */
+static void add(struct json_object *to, const char *key, struct json_object *value)
+{
+	if (value)
+		json_object_object_add(to, key, value);
+}
+
+static void add_origin(struct json_object *to, const char *dir)
+{
+	char full[PATH_MAX], made[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	const char *base;
+
+	/* dir may be "." */
+	base = realpath(dir, full) ? strrchr(full, '/') : NULL;
+	strftime(made, sizeof(made), "%F %R", localtime_r(&now, &tm));
+	rtgt_json_str(to, "schema", "rtgt-report-1");
+	rtgt_json_str(to, "version", RTGT_TOOL_VERSION);
+	rtgt_json_str(to, "made", made);
+	rtgt_json_str(to, "directory", base && base[1] ? base + 1 : dir);
+}
+
+static int report(const char *dir, const char *capture, const char *output)
+{
+	struct json_object *data, *steps = NULL, *wire = NULL;
+	char path[PATH_MAX];
+	int ret;
+
+	if (!capture && (in_dir(path, dir, "steps.pcap") || in_dir(path, dir, "wire.pcap")))
+		capture = path;
+	if (capture) {
+		steps = report_steps(capture);
+		if (!steps)
+			return EXIT_FAILED;
+	}
+	if (!in_dir(path, dir, "wire.pcap"))
+		snprintf(path, sizeof(path), "%s", capture ? capture : "");
+	if (*path) {
+		wire = report_wire(path);
+		if (!wire) {
+			json_object_put(steps);
+			return EXIT_FAILED;
+		}
+	}
+	data = json_object_new_object();
+	add_origin(data, dir);
+	add(data, "docs", report_docs(dir));
+	add(data, "commands", report_commands(dir));
+	add(data, "steps", steps);
+	add(data, "wire", wire);
+	in_dir(path, dir, "report.html");
+	ret = write_file(output ? output : path, data);
+	json_object_put(data);
+	return ret;
+}
+
+int cmd_report(const struct tool *tool, int argc, char **argv)
+{
+	const char *capture = NULL, *output = NULL;
+	struct stat st;
+	int opt;
+
+	(void)tool;
+	/* 0: the words of the command in front of ours were parsed already */
+	optind = 0;
+	while ((opt = getopt_long(argc + 1, argv - 1, ":c:o:h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'c':
+			capture = optarg;
+			break;
+		case 'o':
+			output = optarg;
+			break;
+		case 'h':
+			return print_help(help);
+		case ':':
+			return misused("report %s: a file is missing", (argv - 1)[optind - 1]);
+		default:
+			return misused("report: unknown option %s (rtgt report --help)",
+				       (argv - 1)[optind - 1]);
+		}
+	}
+	argv += optind - 1;
+	argc -= optind - 1;
+	if (argc != 1)
+		return misused("report: one directory is wanted, here are %d (rtgt report --help)",
+			       argc);
+	if (stat(argv[0], &st) || !S_ISDIR(st.st_mode))
+		return failed("report: %s is no directory; make demo leaves one, build/demo",
+			      argv[0]);
+	return report(argv[0], capture, output);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The packets of a timeline: what ../packet/flow.c makes of a capture, kept whole, since
+ * a timeline is of a few connections and not of a day.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "packet/capture.h"
+#include "timeline.h"
+
+#define PACKETS_MAX	(1u << 20)
+
+/**
+ * tl_wire_us() - a packet's time on the trace's clock
+ * @t: with its trace read
+ * @ns: on the capture's
+ *
+ * Rounded as the kernel rounds what it prints, so that of two events the earlier one is
+ * never the later one here.
+ */
+int64_t tl_wire_us(const struct timeline *t, uint64_t ns)
+{
+	return ((int64_t)ns - t->trace.offset_ns + 500) / 1000;
+}
+
+static void on_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
+{
+	struct timeline *t = arg;
+	struct tl_msg *all = tl_grow(t->msg, t->msgs, &t->msg_room, sizeof(*all));
+
+	if (!all) {
+		t->no_memory = true;
+		return;
+	}
+	t->msg = all;
+	t->msg[t->msgs++] = (struct tl_msg) { .seen = *m, .conn = c->id };
+}
+
+static void name(const struct flow_conn *c, unsigned int end, char *buf)
+{
+	inet_ntop(c->end[end].ip_version == 6 ? AF_INET6 : AF_INET, c->end[end].addr, buf, TL_ADDR);
+}
+
+static void on_connection(void *arg, const struct flow_conn *c)
+{
+	struct timeline *t = arg;
+	struct tl_conn *all;
+
+	/* datagrams have no states to go through */
+	if (c->transport == PKT_UD || !c->steps)
+		return;
+	all = tl_grow(t->conn, t->conns, &t->conn_room, sizeof(*all));
+	if (!all) {
+		t->no_memory = true;
+		return;
+	}
+	t->conn = all;
+	all += t->conns++;
+	*all = (struct tl_conn) { .seen = *c, .from_us = tl_wire_us(t, c->first_ns),
+				   .to_us = tl_wire_us(t, c->last_ns) };
+	for (unsigned int end = 0; end < 2; end++) {
+		name(c, end, all->addr[end]);
+		all->seen.half[end].msg = NULL;
+		all->seen.half[end].cap = NULL;
+	}
+}
+
+static bool keep(struct timeline *t, const struct pkt *p, const struct flow_seen *seen)
+{
+	struct tl_packet *all = tl_grow(t->packet, t->packets, &t->packet_room, sizeof(*all));
+
+	if (!all)
+		return false;
+	t->packet = all;
+	t->packet[t->packets++] = (struct tl_packet) {
+		.number = p->number, .us = tl_wire_us(t, p->ns), .psn = p->psn,
+		.msg = seen->msg ? seen->msg->id : 0, .payload = seen->payload,
+		.opcode = p->opcode, .answer = seen->answer, .from_server = seen->from,
+		.again = seen->class != FLOW_NEW,
+	};
+	return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct tl_conn *x = a, *y = b;
+
+	return x->seen.id < y->seen.id ? -1 : x->seen.id > y->seen.id;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct tl_msg *x = a, *y = b;
+
+	if (x->conn != y->conn)
+		return x->conn < y->conn ? -1 : 1;
+	return x->seen.id < y->seen.id ? -1 : x->seen.id > y->seen.id;
+}
+
+static int read_all(struct timeline *t, struct capture *c, struct flow *f, struct rtgt_err *err)
+{
+	struct flow_seen seen;
+	struct pkt p;
+	int ret;
+
+	while ((ret = capture_next(c, &p, err)) == 1) {
+		t->first_ns = p.first_ns;
+		flow_packet(f, &p, &seen);
+		if (t->packets == PACKETS_MAX)
+			return rtgt_fail(err, EFBIG, "more than %u packets: record less",
+					 PACKETS_MAX);
+		if (seen.conn && !keep(t, &p, &seen))
+			t->no_memory = true;
+	}
+	if (ret)
+		return ret;
+	flow_end(f);
+	return t->no_memory ? rtgt_fail(err, ENOMEM, "no memory") : 0;
+}
+
+/**
+ * tl_wire_read() - read a capture
+ * @t: its trace is read; packets, connections and messages are filled in
+ * @path: of the file
+ * @err: filled in when not 0 is returned
+ *
+ * Return: 0 or a negative errno.
+ */
+int tl_wire_read(struct timeline *t, const char *path, struct rtgt_err *err)
+{
+	static const struct flow_ops ops = { .message = on_message, .connection = on_connection };
+	struct capture *c;
+	struct flow *f;
+	int ret = capture_open_file(&c, path, err);
+
+	if (ret)
+		return ret;
+	f = flow_new(&ops, t, 0, 0);
+	ret = f ? read_all(t, c, f, err) : rtgt_fail(err, ENOMEM, "no memory");
+	flow_free(f);
+	capture_close(c);
+	if (ret)
+		return ret;
+	qsort(t->conn, t->conns, sizeof(*t->conn), by_id);
+	qsort(t->msg, t->msgs, sizeof(*t->msg), by_first);
+	return 0;
+}
