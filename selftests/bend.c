@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fields.h"
+#include "libwire/fields.h"
 
 #define SIZE_MAX_FRAME	65536
 #define ACTIONS_MAX	32

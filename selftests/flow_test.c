@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * flow_test: user/packet/flow*.c and rules.c, under the address and the undefined
+ * flow_test: user/libwire/flow*.c and rules.c, under the address and the undefined
  * behaviour sanitizer: conversations that captures of ours seldom hold.
  *
  * Packets are made as structures, as pkt_parse() would leave them; payloads have a
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "packet/flow_priv.h"
+#include "libwire/flow_priv.h"
 
 #include "kselftest_harness.h"
 

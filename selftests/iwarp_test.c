@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * iwarp_test: user/packet/iwarp.c, which puts TCP streams together, under the address and
+ * iwarp_test: user/libwire/iwarp.c, which puts TCP streams together, under the address and
  * the undefined behaviour sanitizer.
  */
 #include "bytes.h"
 #include "streams.h"
-#include "packet/iwarp.h"
+#include "libwire/iwarp.h"
 
 #include "kselftest_harness.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * packet_fuzz: libFuzzer's way into user/packet, which takes captured packets apart.
+ * packet_fuzz: libFuzzer's way into user/libwire, which takes captured packets apart.
  *
  * The first byte says the link layer, and the rest is a packet, in an allocation that ends
  * with it; or that the rest is a whole capture file, or segments of a TCP stream.  Everything the
@@ -14,10 +14,10 @@
 
 #include "bytes.h"
 #include "frames.h"
-#include "packet/capture.h"
-#include "packet/fields.h"
-#include "packet/flow.h"
-#include "packet/iwarp.h"
+#include "libwire/capture.h"
+#include "libwire/fields.h"
+#include "libwire/flow.h"
+#include "libwire/iwarp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

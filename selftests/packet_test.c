@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * packet_test: user/packet, which takes captured packets apart, under the address and the
+ * packet_test: user/libwire, which takes captured packets apart, under the address and the
  * undefined behaviour sanitizer.
  *
  * The frames come from frames.h, where they are written byte by byte with a CRC of its
@@ -8,7 +8,7 @@
  */
 #include "bytes.h"
 #include "frames.h"
-#include "packet/fields.h"
+#include "libwire/fields.h"
 
 #include "kselftest_harness.h"
 

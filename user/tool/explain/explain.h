@@ -5,10 +5,10 @@
 #ifndef RTGT_EXPLAIN_H
 #define RTGT_EXPLAIN_H
 
-#include "packet/capture.h"
-#include "packet/fields.h"
-#include "packet/flow.h"
-#include "packet/iwarp.h"
+#include "libwire/capture.h"
+#include "libwire/fields.h"
+#include "libwire/flow.h"
+#include "libwire/iwarp.h"
 #include "tool/cli/cli.h"
 
 struct json_object;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * rtgt explain, where it takes more than one packet: --json, --verbose, --ladder and
- * --check.  What follows connections is ../packet/flow.c; here is who prints.
+ * --check.  What follows connections is libwire/flow.c; here is who prints.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "packet/rules.h"
+#include "libwire/rules.h"
 #include "explain.h"
 
 static void message(void *arg, const struct flow_conn *c, const struct flow_msg *m)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "../../../kmod/include/uapi/rtgt.h"
-#include "packet/flow.h"
+#include "libwire/flow.h"
 #include "explain.h"
 
 /* A text that grows; what does not fit is left out */

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "packet/capture.h"
-#include "packet/flow.h"
+#include "libwire/capture.h"
+#include "libwire/flow.h"
 #include "tool/out/json.h"
 #include "reconcile.h"
 

@@ -8,7 +8,7 @@
 #include <json-c/json.h>
 
 #include "../../../kmod/include/uapi/rtgt.h"
-#include "packet/flow.h"
+#include "libwire/flow.h"
 #include "tool/cli/cli.h"
 
 #define ROWS_MAX	64

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tool/out/json.h"
-#include "packet/capture.h"
+#include "libwire/capture.h"
 #include "report.h"
 #include "tool/cli/cli.h"
 

@@ -9,7 +9,7 @@
 #include <json-c/json.h>
 
 #include "lib/log.h"
-#include "packet/flow.h"
+#include "libwire/flow.h"
 #include "tool/cli/cli.h"
 
 /* What a directory holds */

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "packet/capture.h"
+#include "libwire/capture.h"
 #include "timeline.h"
 
 #define FILTER		"udp port 4791"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The packets of a timeline: what ../packet/flow.c makes of a capture, kept whole, since
+ * The packets of a timeline: what libwire/flow.c makes of a capture, kept whole, since
  * a timeline is of a few connections and not of a day.
  */
 #include <arpa/inet.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "packet/capture.h"
+#include "libwire/capture.h"
 #include "timeline.h"
 
 #define PACKETS_MAX	(1u << 20)
