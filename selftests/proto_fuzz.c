@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * proto_fuzz: libFuzzer's way into kmod/proto/proto.c and user/lib/wire.c, the decoders
+ * proto_fuzz: libFuzzer's way into kmod/proto/proto.c and user/librtgt/wire.c, the decoders
  * of what a peer, or a target, sends.
  *
  * The first byte chooses the decoder, the rest is what arrived, in an allocation
@@ -14,8 +14,9 @@
 #include <stdio.h>
 
 #include "bytes.h"
-#include "proto.h"
-#include "wire.h"
+#include "types.h"
+#include <rtgt/proto.h>
+#include <rtgt/wire.h>
 
 #define HEAD	sizeof(struct rtgt_msg)
 

@@ -6,7 +6,8 @@
 #include <endian.h>
 
 #include "bytes.h"
-#include "proto.h"
+#include "types.h"
+#include <rtgt/proto.h>
 
 #include "kselftest_harness.h"
 

@@ -10,7 +10,8 @@
  * its description in run.sh --list.
  */
 #include "bytes.h"
-#include "proto.h"
+#include "types.h"
+#include <rtgt/proto.h>
 
 #include "kselftest_harness.h"
 

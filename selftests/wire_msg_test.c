@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * wire_msg_test: user/lib/wire.c, as wire_test: the requests an initiator writes,
+ * wire_msg_test: user/librtgt/wire.c, as wire_test: the requests an initiator writes,
  * the replies it reads, and the words it has for them.
  */
 #include <errno.h>
 
 #include "bytes.h"
-#include "proto.h"
-#include "wire.h"
+#include "types.h"
+#include <rtgt/proto.h>
+#include <rtgt/wire.h>
 
 #include "kselftest_harness.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * wire_test: user/lib/wire.c, with which an initiator reads what a target says,
+ * wire_test: user/librtgt/wire.c, with which an initiator reads what a target says,
  * under the address and the undefined behaviour sanitizer: what travels with a
  * connection's making.  A target is not trusted either.
  *
@@ -11,8 +11,9 @@
 #include <errno.h>
 
 #include "bytes.h"
-#include "proto.h"
-#include "wire.h"
+#include "types.h"
+#include <rtgt/proto.h>
+#include <rtgt/wire.h>
 
 #include "kselftest_harness.h"
 

@@ -79,7 +79,7 @@ build/bin/.built: build/user/.built
 	done
 	touch $@
 
-build/selftests/.built: $(call files,selftests) $(call files,user/lib) $(call files,user/libwire) \
+build/selftests/.built: $(call files,selftests) $(call files,user/librtgt) $(call files,user/libwire) \
 		$(call files,user/schema) $(call files,kmod/include) \
 		$(call files,kmod/proto) $(programs-root)
 	rm -rf $(@D)

@@ -6,7 +6,11 @@
 #ifndef _RTGT_COUNTERS_H
 #define _RTGT_COUNTERS_H
 
+#ifdef __KERNEL__
 #include "../include/uapi/rtgt.h"
+#else
+#include <rtgt/uapi.h>
+#endif
 
 /* counters.c has the names */
 enum rtgt_counter {

@@ -23,6 +23,7 @@
 #include <asm/byteorder.h>
 
 #include "proto.h"
+#include "types.h"
 
 /* The private data of RoCE has these sizes; a longer structure would be truncated */
 static_assert(sizeof(struct rtgt_cap) == 20);

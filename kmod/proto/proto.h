@@ -2,23 +2,22 @@
 /*
  * The protocol, decoded.  This code builds in the kernel and in user space, and uses no
  * allocation, no lock and no verbs.
+ *
+ * This is also the header <rtgt/proto.h> of librtgt, hence uint32_t and not u32, which would be
+ * a name of the program that includes it.
  */
 #ifndef _RTGT_PROTO_H
 #define _RTGT_PROTO_H
 
 #ifdef __KERNEL__
 #include <linux/types.h>
+#include "../include/uapi/rtgt.h"
 #else
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-typedef __UINT8_TYPE__ u8;
-typedef __UINT16_TYPE__ u16;
-typedef __UINT32_TYPE__ u32;
-typedef __UINT64_TYPE__ u64;
+#include <rtgt/uapi.h>
 #endif
-
-#include "../include/uapi/rtgt.h"
 
 /**
  * struct rtgt_req_info - the private data of a REQ, decoded
@@ -27,7 +26,7 @@ typedef __UINT64_TYPE__ u64;
  */
 struct rtgt_req_info {
 	bool plain;
-	u32 features;
+	uint32_t features;
 };
 
 /**
@@ -39,10 +38,10 @@ struct rtgt_req_info {
  *	    With RTGT_ACCESS_MORE this is the first extent of a region
  */
 struct rtgt_region_info {
-	u64 addr;
-	u64 len;
-	u32 rkey;
-	u32 access;
+	uint64_t addr;
+	uint64_t len;
+	uint32_t rkey;
+	uint32_t access;
 };
 
 /**
@@ -59,12 +58,12 @@ struct rtgt_region_info {
  */
 struct rtgt_rep_info {
 	bool rtgt;
-	u16 version;
-	u16 recv_depth;
-	u16 nr;
-	u32 features;
-	u32 recv_size;
-	u32 conn_id;
+	uint16_t version;
+	uint16_t recv_depth;
+	uint16_t nr;
+	uint32_t features;
+	uint32_t recv_size;
+	uint32_t conn_id;
 	struct rtgt_region_info region[RTGT_MAX_REGIONS];
 };
 
@@ -81,15 +80,15 @@ struct rtgt_rep_info {
  * @ms: milliseconds; WITHHOLD
  */
 struct rtgt_request {
-	u8 op;
-	u32 tag;
-	u32 len;
-	u32 region;
-	u64 offset;
-	u64 count;
-	u64 addr;
-	u32 rkey;
-	u32 ms;
+	uint8_t op;
+	uint32_t tag;
+	uint32_t len;
+	uint32_t region;
+	uint64_t offset;
+	uint64_t count;
+	uint64_t addr;
+	uint32_t rkey;
+	uint32_t ms;
 };
 
 /**
@@ -108,18 +107,18 @@ struct rtgt_request {
  * @nr: extents in the body, for rtgt_decode_extent(); EXTENTS
  */
 struct rtgt_reply {
-	u8 op;
-	u16 status;
-	u32 tag;
-	u32 arg;
+	uint8_t op;
+	uint16_t status;
+	uint32_t tag;
+	uint32_t arg;
 	const void *body;
-	u32 len;
-	u32 crc;
-	u64 covered;
+	uint32_t len;
+	uint32_t crc;
+	uint64_t covered;
 	struct rtgt_region_info region;
-	u64 size;
-	u32 total;
-	u32 nr;
+	uint64_t size;
+	uint32_t total;
+	uint32_t nr;
 };
 
 /**
@@ -141,28 +140,28 @@ enum rtgt_misfit {
 };
 
 /* proto.c: the target's half, and what both halves need */
-int rtgt_decode_req(const void *buf, size_t len, struct rtgt_req_info *info, u32 *arg);
-int rtgt_decode_rej(const void *buf, size_t len, u32 *reason, u32 *arg);
-size_t rtgt_encode_rej(void *buf, size_t size, u32 reason, u32 arg);
+int rtgt_decode_req(const void *buf, size_t len, struct rtgt_req_info *info, uint32_t *arg);
+int rtgt_decode_rej(const void *buf, size_t len, uint32_t *reason, uint32_t *arg);
+size_t rtgt_encode_rej(void *buf, size_t size, uint32_t reason, uint32_t arg);
 size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_rep_info *info);
-void rtgt_encode_region(void *buf, u64 addr, u32 rkey, u64 len, u32 access);
-void rtgt_encode_extents(void *buf, u64 size, u32 total, u32 nr);
-void rtgt_encode_extent(void *buf, u32 i, u64 addr, u32 rkey, u64 len);
-u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq);
-void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, u32 status, u32 len, u32 arg);
-bool rtgt_range_ok(u64 offset, u64 len, u64 size);
-const char *rtgt_rej_name(u32 reason);
-const char *rtgt_status_name(u32 status);
+void rtgt_encode_region(void *buf, uint64_t addr, uint32_t rkey, uint64_t len, uint32_t access);
+void rtgt_encode_extents(void *buf, uint64_t size, uint32_t total, uint32_t nr);
+void rtgt_encode_extent(void *buf, uint32_t i, uint64_t addr, uint32_t rkey, uint64_t len);
+uint32_t rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq);
+void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, uint32_t status, uint32_t len, uint32_t arg);
+bool rtgt_range_ok(uint64_t offset, uint64_t len, uint64_t size);
+const char *rtgt_rej_name(uint32_t reason);
+const char *rtgt_status_name(uint32_t status);
 
 /* proto_client.c: the initiator's half */
 void rtgt_encode_req(struct rtgt_req *req);
 enum rtgt_misfit rtgt_decode_rep(const void *buf, size_t len, struct rtgt_rep_info *info);
-u64 rtgt_region_len(const struct rtgt_region_info *region, u64 want);
-void rtgt_encode_msg(void *buf, u32 op, u32 tag, u32 len);
-void rtgt_encode_range(void *buf, u32 region, u64 offset, u64 len);
-void rtgt_encode_xfer(void *buf, u32 region, u64 offset, u64 len, u64 addr, u32 rkey);
-void rtgt_encode_query(void *buf, u32 region, u32 first, u32 max);
+uint64_t rtgt_region_len(const struct rtgt_region_info *region, uint64_t want);
+void rtgt_encode_msg(void *buf, uint32_t op, uint32_t tag, uint32_t len);
+void rtgt_encode_range(void *buf, uint32_t region, uint64_t offset, uint64_t len);
+void rtgt_encode_xfer(void *buf, uint32_t region, uint64_t offset, uint64_t len, uint64_t addr, uint32_t rkey);
+void rtgt_encode_query(void *buf, uint32_t region, uint32_t first, uint32_t max);
 enum rtgt_misfit rtgt_decode_reply(const void *buf, size_t len, struct rtgt_reply *reply);
-struct rtgt_region_info rtgt_decode_extent(const struct rtgt_reply *reply, u32 i, u32 access);
+struct rtgt_region_info rtgt_decode_extent(const struct rtgt_reply *reply, uint32_t i, uint32_t access);
 
 #endif /* _RTGT_PROTO_H */

@@ -19,6 +19,7 @@
 #include <asm/byteorder.h>
 
 #include "proto.h"
+#include "types.h"
 
 /* Bytes that the server of the founding walkthrough sends: an address and an rkey */
 #define CAP_MIN		offsetof(struct rtgt_cap, len)

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "client.h"
+#include <rtgt/client.h>
 #include "probe.h"
 
 #define MAX_DEPTH	64

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cm.h"
-#include "mr.h"
-#include "pattern.h"
-#include "qp.h"
-#include "wire.h"
+#include <rtgt/cm.h>
+#include <rtgt/mr.h>
+#include <rtgt/pattern.h>
+#include <rtgt/qp.h>
+#include <rtgt/wire.h>
 
 #define SEND_ID		1
 #define RECV_ID		2

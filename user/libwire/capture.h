@@ -5,7 +5,7 @@
 #ifndef RTGT_PACKET_CAPTURE_H
 #define RTGT_PACKET_CAPTURE_H
 
-#include "lib/log.h"
+#include <rtgt/log.h>
 #include "packet.h"
 
 struct capture;

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kmod/proto/proto.h"
-#include "lib/wire.h"
+#include <rtgt/proto.h>
+#include <rtgt/wire.h>
 #include "flow_priv.h"
 
 #define ANY_REGION	0xffff

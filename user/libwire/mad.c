@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../../kmod/proto/proto.h"
+#include <rtgt/proto.h>
 #include "parse.h"
 
 #define MAD_LEN		256
@@ -129,7 +129,7 @@ void pkt_private_kind(struct pkt *p, unsigned int attr)
 	const uint8_t *b = pkt_bytes(p, PKT_PRIVATE);
 	uint32_t len = p->at[PKT_PRIVATE].len;
 	struct rtgt_req_info hello;
-	u32 reason, arg;
+	uint32_t reason, arg;
 
 	if (!b)
 		return;

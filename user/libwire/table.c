@@ -4,7 +4,7 @@
  * variants one for what they share and one for what each has beyond that.  Where tshark
  * has a field, name and format are its own: a test compares every value.
  */
-#include "../../kmod/include/uapi/rtgt.h"
+#include <rtgt/uapi.h>
 #include "fields.h"
 #include "words.h"
 

@@ -2,7 +2,7 @@
 /*
  * What numbers mean: names and a few plain words, constant strings all.
  */
-#include "../../kmod/proto/proto.h"
+#include <rtgt/proto.h>
 #include "packet.h"
 #include "words.h"
 
@@ -299,7 +299,7 @@ const char *words_sidr(uint64_t value)
 
 const char *words_rtgt_reason(uint64_t value)
 {
-	return rtgt_rej_name((u32)value);
+	return rtgt_rej_name((uint32_t)value);
 }
 
 const char *words_features(uint64_t value)

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "../../../kmod/include/uapi/rtgt.h"
+#include <rtgt/uapi.h>
 #include "libwire/flow.h"
 #include "explain.h"
 

@@ -10,7 +10,7 @@
 
 #include <json-c/json.h>
 
-#include "lib/client.h"
+#include <rtgt/client.h>
 #include "tool/out/facts.h"
 #include "tool/out/histogram.h"
 #include "tool/cli/cli.h"

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/client.h"
+#include <rtgt/client.h>
 #include "tool/out/facts.h"
 #include "tool/out/json.h"
 #include "tool/tcp/tcp.h"

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "lib/qp.h"
+#include <rtgt/qp.h>
 
 /**
  * struct rtgt_facts_tcp - of a TCP connection

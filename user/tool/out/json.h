@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <json-c/json.h>
 
-#include "lib/client.h"
+#include <rtgt/client.h>
 #include "facts.h"
 #include "histogram.h"
 

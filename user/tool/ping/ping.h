@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/client.h"
+#include <rtgt/client.h>
 #include "tool/out/facts.h"
 #include "tool/out/histogram.h"
 #include "tool/out/json.h"

@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "../../../kmod/include/uapi/rtgt.h"
+#include <rtgt/uapi.h>
 #include "libwire/flow.h"
 #include "tool/cli/cli.h"
 

@@ -27,9 +27,9 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#include "lib/log.h"
-#include "../../../kmod/proto/counters.h"
-#include "../../../kmod/proto/proto.h"
+#include <rtgt/log.h>
+#include <rtgt/counters.h>
+#include <rtgt/proto.h>
 
 #define SERVE_NAME	32
 #define SERVE_PATH	4096

@@ -12,7 +12,7 @@
  */
 #include <endian.h>
 
-#include "lib/pattern.h"
+#include <rtgt/pattern.h>
 #include "serve.h"
 
 /* One transfer's work request at most, as the module */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/log.h"
+#include <rtgt/log.h>
 
 #define RTGT_TCP_PORT		7472
 #define RTGT_TCP_MAGIC		0x52544350u	/* "RTCP" */

@@ -29,7 +29,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "lib/pattern.h"
+#include <rtgt/pattern.h>
 #include "tcp.h"
 #include "tool/cli/cli.h"
 #include "tcp_serve.h"

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "lib/log.h"
+#include <rtgt/log.h>
 
 /**
  * struct tcp_server - a listener and the memory behind it

@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-#include "lib/log.h"
+#include <rtgt/log.h>
 #include "libwire/flow.h"
 #include "tool/cli/cli.h"
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../kmod/include/uapi/rtgt.h"
+#include <rtgt/uapi.h>
 #include "timeline.h"
 
 /**

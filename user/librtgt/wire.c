@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire.h"
+#include <rtgt/wire.h>
 
 /**
  * rtgt_wire_rep() - understand the private data of a REP

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "qp.h"
+#include <rtgt/qp.h>
 
 /**
  * rtgt_wr_opcode_str() - what a work request does

@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cm.h"
-#include "log.h"
-#include "mr.h"
-#include "qp.h"
-#include "wire.h"
+#include <rtgt/cm.h>
+#include <rtgt/log.h>
+#include <rtgt/mr.h>
+#include <rtgt/qp.h>
+#include <rtgt/wire.h>
 
 /* Completions that may arrive while another is waited for */
 #define RTGT_KEPT	8

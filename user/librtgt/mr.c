@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "mr.h"
+#include <rtgt/mr.h>
 
 #define GUARD_BYTE	0x6b
 

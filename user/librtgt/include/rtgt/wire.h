@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "log.h"
-#include "../../kmod/proto/proto.h"
+#include <rtgt/log.h>
+#include <rtgt/proto.h>
 
 /**
  * struct rtgt_refusal - what the target said in its REJ

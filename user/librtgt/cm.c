@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cm.h"
+#include <rtgt/cm.h>
 
 /* "Reject Reason" of the InfiniBand specification, 12.6.7.2: the ones met in practice */
 enum {

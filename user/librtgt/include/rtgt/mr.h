@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <infiniband/verbs.h>
 
-#include "log.h"
-#include "pattern.h"
+#include <rtgt/log.h>
+#include <rtgt/pattern.h>
 
 /* Bytes before and behind the buffer that nothing may touch */
 #define RTGT_GUARD	64

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <infiniband/verbs.h>
 
-#include "cm.h"
-#include "log.h"
-#include "mr.h"
+#include <rtgt/cm.h>
+#include <rtgt/log.h>
+#include <rtgt/mr.h>
 
 /* Pieces a work request may have, if the device takes as many: more than any does */
 #define RTGT_SGES	128

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "pattern.h"
+#include <rtgt/pattern.h>
 
 /* The finaliser of splitmix64: every bit of the input reaches every bit of the output */
 static uint64_t word(uint64_t seed, uint64_t index)

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <rdma/rdma_cma.h>
 
-#include "log.h"
-#include "wire.h"
+#include <rtgt/log.h>
+#include <rtgt/wire.h>
 
 /**
  * enum rtgt_transport - what kind of queue pair

@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "client.h"
+#include <rtgt/client.h>
 
 /* The bodies of requests and replies other than an echo fit into this */
 #define SMALL_BODY	64

@@ -17,7 +17,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "qp.h"
+#include <rtgt/qp.h>
 
 /* Spins between two looks at the clock and the connection */
 #define SPINS	256

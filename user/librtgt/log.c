@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "log.h"
+#include <rtgt/log.h>
 
 /**
  * rtgt_now_ns() - the monotonic clock

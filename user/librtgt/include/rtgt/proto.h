@@ -1,0 +1,1 @@
+../../../../kmod/proto/proto.h

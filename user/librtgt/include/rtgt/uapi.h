@@ -1,0 +1,1 @@
+../../../../kmod/include/uapi/rtgt.h
