@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <rtgt/client.h>
+#include "internal.h"
 
 /* The bodies of requests and replies other than an echo fit into this */
 #define SMALL_BODY	64
@@ -94,7 +94,7 @@ static int make_messages(struct rtgt_client *c, uint32_t payload, bool odp, stru
 
 /**
  * rtgt_client_open() - connect to a target and read what it offers
- * @c: filled; to be closed when this succeeds
+ * @c: filled; closed already when this fails
  * @param: where to, and how
  * @err: says what is wrong
  *
@@ -141,7 +141,7 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 
 /**
  * rtgt_client_close() - disconnect and release everything
- * @c: opened; the caller's registrations are gone already
+ * @c: open, closed, or zero; the caller's registrations are gone already
  */
 void rtgt_client_close(struct rtgt_client *c)
 {

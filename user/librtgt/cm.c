@@ -329,9 +329,22 @@ static int resolve_addr(struct rtgt_cm *cm, struct rtgt_err *err)
 	return ret;
 }
 
+static int resolve_route(struct rtgt_cm *cm, struct rtgt_err *err)
+{
+	uint64_t start = rtgt_now_ns();
+	int ret;
+
+	if (rdma_resolve_route(cm->id, cm->param.timeout_ms))
+		return fail_resolve(cm, errno, err);
+	ret = step(cm, RTGT_CM_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, start, err);
+	if (!ret)
+		rtgt_log(cm->param.log, "cm", "route resolved");
+	return ret;
+}
+
 /**
  * rtgt_cm_resolve() - from a name to a device and a route
- * @cm: filled; to be closed whether or not this succeeds
+ * @cm: filled; closed already when this fails
  * @param: where to
  * @err: says what is wrong
  *
@@ -340,7 +353,6 @@ static int resolve_addr(struct rtgt_cm *cm, struct rtgt_err *err)
  */
 int rtgt_cm_resolve(struct rtgt_cm *cm, const struct rtgt_cm_param *param, struct rtgt_err *err)
 {
-	uint64_t start;
 	int ret;
 
 	memset(cm, 0, sizeof(*cm));
@@ -348,15 +360,10 @@ int rtgt_cm_resolve(struct rtgt_cm *cm, const struct rtgt_cm_param *param, struc
 	ret = open_channel(cm, err);
 	if (!ret)
 		ret = resolve_addr(cm, err);
-	if (ret || param->transport == RTGT_UC)
-		return ret;
-
-	start = rtgt_now_ns();
-	if (rdma_resolve_route(cm->id, param->timeout_ms))
-		return fail_resolve(cm, errno, err);
-	ret = step(cm, RTGT_CM_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, start, err);
-	if (!ret)
-		rtgt_log(param->log, "cm", "route resolved");
+	if (!ret && param->transport != RTGT_UC)
+		ret = resolve_route(cm, err);
+	if (ret)
+		rtgt_cm_close(cm);
 	return ret;
 }
 
@@ -490,7 +497,7 @@ void rtgt_cm_disconnect(struct rtgt_cm *cm)
 
 /**
  * rtgt_cm_close() - release the identifier and the channel
- * @cm: as rtgt_cm_resolve() left it, at any stage; its queue pair is destroyed
+ * @cm: resolved, at any stage; closed, or zero; its queue pair is destroyed
  */
 void rtgt_cm_close(struct rtgt_cm *cm)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rtgt/client.h>
+#include "internal.h"
 
 /**
  * rtgt_layout_init() - learn what the regions of a new connection are made of

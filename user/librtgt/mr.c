@@ -32,7 +32,7 @@ static void *map_pages(void *at, size_t len)
 
 /**
  * rtgt_mr_create() - allocate and register a buffer
- * @m: filled; to be destroyed when this succeeds
+ * @m: filled; zero when this fails
  * @pd: protection domain
  * @name: for the log
  * @len: bytes, may be 0
@@ -55,8 +55,8 @@ int rtgt_mr_create(struct rtgt_mr *m, struct ibv_pd *pd, const char *name, size_
 	m->mapped = page + len + RTGT_GUARD;
 	m->base = map_pages(NULL, m->mapped);
 	if (m->base == MAP_FAILED) {
-		m->base = NULL;
-		return rtgt_fail(err, errno, "no memory for a buffer of %zu bytes", m->mapped);
+		memset(m, 0, sizeof(*m));
+		return rtgt_fail(err, errno, "no memory for a buffer of %zu bytes", len);
 	}
 	m->buf = (uint8_t *)m->base + page;
 	m->mr = ibv_reg_mr(pd, m->buf - RTGT_GUARD, len + 2 * RTGT_GUARD, access);
@@ -127,7 +127,7 @@ int rtgt_mr_check(const struct rtgt_mr *m, size_t used, struct rtgt_diff *diff)
 
 /**
  * rtgt_window_create() - make a window, bound to nothing
- * @w: filled; to be destroyed when this succeeds
+ * @w: filled; zero when this fails
  * @pd: protection domain
  * @err: says what is wrong
  *

@@ -190,7 +190,7 @@ int rtgt_qp_address(struct rtgt_qp *q, struct rtgt_err *err)
 
 /**
  * rtgt_qp_create() - make a queue pair on a resolved connection
- * @q: filled; to be destroyed when this succeeds
+ * @q: filled; zero when this fails
  * @cm: resolved; must outlive @q
  * @param: sizes
  * @err: says what is wrong

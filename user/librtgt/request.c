@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rtgt/client.h>
+#include "internal.h"
 
 /* Ask and take the answer; the body is in place behind the header of c->tx */
 static int ask(struct rtgt_client *c, enum rtgt_op op, const struct rtgt_echo *as,

@@ -183,19 +183,8 @@ int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *
 int rtgt_client_extents(struct rtgt_client *c, uint32_t region, struct rtgt_err *err);
 int rtgt_client_checksum(struct rtgt_client *c, uint32_t region, uint64_t offset, uint64_t len,
 			 uint32_t *crc, struct rtgt_err *err);
-
-/* What client.c and request.c share: one completion, one receive, one reply */
 int rtgt_client_wait(struct rtgt_client *c, uint64_t id, const char *what, struct ibv_wc *wc,
 		     struct rtgt_err *err);
-int rtgt_client_expect(struct rtgt_client *c, uint64_t *id, struct rtgt_err *err);
-int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op,
-		      struct rtgt_reply *reply, struct rtgt_err *err);
-
-/* extents.c */
-int rtgt_layout_init(struct rtgt_client *c, struct rtgt_err *err);
-void rtgt_layout_free(struct rtgt_layout *layout);
-uint32_t rtgt_layout_piece(const struct rtgt_client *c, uint32_t region, uint64_t remote,
-			   uint32_t len, uint64_t *addr, uint32_t *rkey);
 
 /* Where an echo's bytes go out from, and where they come back to */
 static inline uint8_t *rtgt_client_tx(const struct rtgt_client *c)

@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * client_test: librtgt's ownership.  What open, resolve or create made, close or destroy releases,
+ * also after a failure, and also twice.
+ *
+ * The verbs and the connection manager are functions of this file.  They count what is open; one
+ * of the calls that can fail does, and each gets its turn.  No device is needed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rtgt/client.h>
+
+#include "kselftest_harness.h"
+
+/* What is open, by kind: a second close makes it negative */
+static int channels, ids, pds, comp_channels, cqs, qps, mrs, mws, events;
+/* Calls that can fail, counted; which of them does, 0 for none */
+static unsigned int calls, bad_call;
+
+static struct ibv_device device;
+static struct rdma_cm_event event;
+
+static bool fails(int code)
+{
+	if (++calls != bad_call)
+		return false;
+	errno = code;
+	return true;
+}
+
+static int nothing_open(void)
+{
+	return !channels && !ids && !pds && !comp_channels && !cqs && !qps && !mrs && !mws &&
+	       !events;
+}
+
+/* ------------------------------------------------------------ the connection manager */
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct rdma_event_channel *c;
+
+	if (fails(ENODEV))
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	/* a file descriptor that takes fcntl() */
+	c->fd = dup(STDERR_FILENO);
+	channels++;
+	return c;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	channels--;
+	close(channel->fd);
+	free(channel);
+}
+
+static int post_only(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)qp;
+	(void)wr;
+	(void)bad;
+	return 0;
+}
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw;
+
+	(void)pd;
+	(void)type;
+	if (fails(ENOMEM))
+		return NULL;
+	mw = calloc(1, sizeof(*mw));
+	mw->context = pd->context;
+	mws++;
+	return mw;
+}
+
+static int dealloc_mw(struct ibv_mw *mw)
+{
+	mws--;
+	free(mw);
+	return 0;
+}
+
+static struct ibv_context verbs = {
+	.device = &device,
+	.ops = { .post_recv = post_only, .alloc_mw = alloc_mw, .dealloc_mw = dealloc_mw },
+};
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space ps)
+{
+	(void)context;
+	(void)ps;
+	if (fails(ENOMEM))
+		return -1;
+	*id = calloc(1, sizeof(**id));
+	(*id)->channel = channel;
+	(*id)->verbs = &verbs;
+	(*id)->port_num = 1;
+	ids++;
+	return 0;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	ids--;
+	free(id);
+	return 0;
+}
+
+static int answer(enum rdma_cm_event_type type)
+{
+	if (fails(EHOSTUNREACH))
+		return -1;
+	event = (struct rdma_cm_event){ .event = type };
+	return 0;
+}
+
+int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src, struct sockaddr *dst, int ms)
+{
+	(void)id;
+	(void)src;
+	(void)dst;
+	(void)ms;
+	return answer(RDMA_CM_EVENT_ADDR_RESOLVED);
+}
+
+int rdma_resolve_route(struct rdma_cm_id *id, int ms)
+{
+	(void)id;
+	(void)ms;
+	return answer(RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	static const struct rtgt_rep_info rep = {
+		.nr = 1, .recv_depth = 4, .recv_size = 4096,
+		.region = { { .addr = 4096, .rkey = 1, .len = 4096 } },
+	};
+	static uint8_t data[RTGT_REP_MAX];
+
+	(void)id;
+	(void)param;
+	if (answer(RDMA_CM_EVENT_ESTABLISHED))
+		return -1;
+	event.param.conn.private_data = data;
+	event.param.conn.private_data_len = (uint8_t)rtgt_encode_rep(data, sizeof(data), &rep);
+	return 0;
+}
+
+int rdma_disconnect(struct rdma_cm_id *id)
+{
+	(void)id;
+	event = (struct rdma_cm_event){ .event = RDMA_CM_EVENT_DISCONNECTED };
+	return 0;
+}
+
+/* Each call above has one event, which may as well be bad */
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **ev)
+{
+	(void)channel;
+	if (event.event != RDMA_CM_EVENT_DISCONNECTED && fails(0))
+		event.status = -ETIMEDOUT;
+	*ev = &event;
+	events++;
+	return 0;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *ev)
+{
+	(void)ev;
+	events--;
+	return 0;
+}
+
+int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
+{
+	(void)attr;
+	if (fails(ENOMEM))
+		return -1;
+	id->qp = calloc(1, sizeof(*id->qp));
+	id->qp->context = &verbs;
+	qps++;
+	return 0;
+}
+
+void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	qps--;
+	free(id->qp);
+	id->qp = NULL;
+}
+
+const char *rdma_event_str(enum rdma_cm_event_type type)
+{
+	(void)type;
+	return "event";
+}
+
+/* Of UC, which is not opened here */
+int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		     struct rdma_addrinfo **res)
+{
+	(void)node;
+	(void)service;
+	(void)hints;
+	(void)res;
+	abort();
+}
+
+void rdma_freeaddrinfo(struct rdma_addrinfo *res)
+{
+	(void)res;
+	abort();
+}
+
+int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res, struct ibv_pd *pd,
+		   struct ibv_qp_init_attr *attr)
+{
+	(void)id;
+	(void)res;
+	(void)pd;
+	(void)attr;
+	abort();
+}
+
+int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
+{
+	(void)id;
+	(void)channel;
+	abort();
+}
+
+/* ------------------------------------------------------------------------- the verbs */
+
+struct ibv_device **ibv_get_device_list(int *nr)
+{
+	*nr = 1;
+	return NULL;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	(void)list;
+}
+
+const char *ibv_get_device_name(struct ibv_device *dev)
+{
+	(void)dev;
+	return "fake";
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	(void)context;
+	if (fails(EIO))
+		return EIO;
+	*attr = (struct ibv_device_attr){ .max_sge = 4, .max_sge_rd = 4, .max_mw = 1 };
+	return 0;
+}
+
+#undef ibv_query_port
+int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
+{
+	(void)context;
+	(void)port;
+	(void)attr;
+	return fails(EIO) ? EIO : 0;
+}
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	struct ibv_pd *pd;
+
+	if (fails(ENOMEM))
+		return NULL;
+	pd = calloc(1, sizeof(*pd));
+	pd->context = context;
+	pds++;
+	return pd;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	pds--;
+	free(pd);
+	return 0;
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct ibv_comp_channel *c;
+
+	if (fails(ENOMEM))
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	c->context = context;
+	c->fd = dup(STDERR_FILENO);
+	comp_channels++;
+	return c;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	comp_channels--;
+	close(channel->fd);
+	free(channel);
+	return 0;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq *cq;
+
+	(void)cqe;
+	(void)cq_context;
+	(void)channel;
+	(void)vector;
+	if (fails(ENOMEM))
+		return NULL;
+	cq = calloc(1, sizeof(*cq));
+	cq->context = context;
+	cqs++;
+	return cq;
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	cqs--;
+	free(cq);
+	return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nr)
+{
+	(void)cq;
+	(void)nr;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
+{
+	(void)channel;
+	(void)cq;
+	(void)context;
+	return -1;
+}
+
+static struct ibv_mr *make_mr(void)
+{
+	if (fails(ENOMEM))
+		return NULL;
+	mrs++;
+	return calloc(1, sizeof(struct ibv_mr));
+}
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
+{
+	(void)pd;
+	(void)addr;
+	(void)len;
+	(void)access;
+	return make_mr();
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
+				unsigned int access)
+{
+	(void)pd;
+	(void)addr;
+	(void)len;
+	(void)iova;
+	(void)access;
+	return make_mr();
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	mrs--;
+	free(mr);
+	return 0;
+}
+
+struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	(void)pd;
+	(void)attr;
+	return NULL;
+}
+
+int ibv_destroy_ah(struct ibv_ah *ah)
+{
+	(void)ah;
+	abort();
+}
+
+int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init)
+{
+	(void)qp;
+	(void)attr;
+	(void)mask;
+	(void)init;
+	return EIO;
+}
+
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+	(void)qp;
+	return NULL;
+}
+
+const char *ibv_wc_status_str(enum ibv_wc_status status)
+{
+	(void)status;
+	return "status";
+}
+
+/* ------------------------------------------------------------------------- the tests */
+
+/* More calls than any open makes */
+#define MANY	64
+
+static const struct rtgt_client_param param = {
+	.cm = { .host = "127.0.0.1", .service = "7471", .timeout_ms = 1 },
+};
+
+static void begin(unsigned int call)
+{
+	calls = 0;
+	bad_call = call;
+}
+
+TEST(client)
+{
+	unsigned int call = 0;
+	int ret;
+
+	do {
+		struct rtgt_client c;
+		struct rtgt_err err = { };
+
+		begin(++call);
+		ret = rtgt_client_open(&c, &param, &err);
+		ASSERT_LT(call, MANY);
+		if (ret) {
+			EXPECT_EQ(-err.code, ret);
+			EXPECT_TRUE(nothing_open()) TH_LOG("after a failed open, call %u", call);
+		}
+		rtgt_client_close(&c);
+		EXPECT_TRUE(nothing_open()) TH_LOG("after close, call %u", call);
+		rtgt_client_close(&c);
+		EXPECT_TRUE(nothing_open()) TH_LOG("after a second close, call %u", call);
+	} while (ret);
+	/* channel, id, address, route, queue pair, REQ, buffers, and the events between */
+	EXPECT_GE(call, 14);
+}
+
+TEST(connection)
+{
+	unsigned int call = 0;
+	int ret;
+
+	do {
+		struct rtgt_cm cm;
+		struct rtgt_err err;
+
+		begin(++call);
+		ret = rtgt_cm_resolve(&cm, &param.cm, &err);
+		ASSERT_LT(call, MANY);
+		if (ret)
+			EXPECT_TRUE(nothing_open()) TH_LOG("after a failed resolve, call %u", call);
+		rtgt_cm_close(&cm);
+		rtgt_cm_close(&cm);
+		EXPECT_TRUE(nothing_open()) TH_LOG("after close, call %u", call);
+	} while (ret);
+}
+
+TEST(queue_pair)
+{
+	const struct rtgt_qp_param qp = { .send_depth = 1, .recv_depth = 1 };
+	unsigned int call = 0;
+	struct rtgt_err err;
+	struct rtgt_cm cm;
+	int ret;
+
+	begin(0);
+	ASSERT_EQ(0, rtgt_cm_resolve(&cm, &param.cm, &err));
+	do {
+		struct rtgt_qp q;
+
+		begin(++call);
+		ret = rtgt_qp_create(&q, &cm, &qp, &err);
+		ASSERT_LT(call, MANY);
+		if (ret)
+			EXPECT_FALSE(pds || comp_channels || cqs || qps);
+		rtgt_qp_destroy(&q);
+		rtgt_qp_destroy(&q);
+		EXPECT_FALSE(pds || comp_channels || cqs || qps);
+	} while (ret);
+	rtgt_cm_close(&cm);
+	EXPECT_TRUE(nothing_open());
+}
+
+TEST(memory)
+{
+	struct ibv_pd pd = { .context = &verbs };
+	struct rtgt_window w;
+	struct rtgt_err err;
+	struct rtgt_mr m;
+
+	for (unsigned int call = 0; call <= 1; call++) {
+		begin(call);
+		EXPECT_EQ(call ? -ENOMEM : 0, rtgt_mr_create(&m, &pd, "m", 64, 0, NULL, &err));
+		EXPECT_EQ(!call, mrs);
+		rtgt_mr_destroy(&m);
+		rtgt_mr_destroy(&m);
+		begin(call);
+		EXPECT_EQ(call ? -ENOMEM : 0, rtgt_window_create(&w, &pd, &err));
+		EXPECT_EQ(!call, mws);
+		rtgt_window_destroy(&w);
+		rtgt_window_destroy(&w);
+		EXPECT_TRUE(nothing_open());
+	}
+	/* no memory at all */
+	begin(0);
+	EXPECT_GT(0, rtgt_mr_create(&m, &pd, "m", SIZE_MAX / 2, 0, NULL, &err));
+	EXPECT_EQ(NULL, m.base);
+	EXPECT_EQ(0, m.len);
+	rtgt_mr_destroy(&m);
+	EXPECT_TRUE(nothing_open());
+}
+
+TEST_HARNESS_MAIN
