@@ -163,6 +163,13 @@ example_client() {
 	expect_counters conns_established=1 conns_closed=1 qp_errors=0
 }
 
+example_library() {
+	target_port region mem size=4096
+	rtgt-example-library "$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1
+	grep -q "4096 bytes written and read back" "$WORK/text" || fail "$(<"$WORK/text")"
+	expect_counters conns_established=1 conns_closed=1 qp_errors=0 recv_msgs=1
+}
+
 examples() {
 	# shellcheck disable=SC2119 # the options are its own
 	example_server
@@ -175,6 +182,7 @@ examples() {
 tcase json "rtgt -j show tells ports, regions, connections and counters" shown_as_json
 tcase ping-all "rtgt ping does every operation and size, each byte verified" ping_all
 tcase example-client "the example client works against the kernel target" example_client
+tcase example-library "the smallest program with librtgt works against the kernel target" example_library
 
 tier fast wire
 tcase made-by-hand "rtgt port and rtgt region make, change and remove a target" made_by_hand
