@@ -172,6 +172,12 @@ page_of_little() {
 	fails_with "one directory is wanted" rtgt report
 	fails_with "unknown option --x" rtgt report --x "$WORK"
 	fails_with "cannot" rtgt report -o "$WORK/nothing/x.html" "$WORK/empty"
+	mkdir "$WORK/steps"
+	# a pcap file without a packet
+	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >"$WORK/steps/steps.pcap"
+	rtgt report "$WORK/steps"
+	same "captures of the steps and of the wire section" \
+		"$(page_data "$WORK/steps/report.html" | jq -c '[.steps.file, .wire.file]')" '["steps.pcap","steps.pcap"]'
 	echo "no capture" >"$WORK/empty/wire.pcap"
 	fails_with "wire.pcap" rtgt report "$WORK/empty"
 }
@@ -192,5 +198,5 @@ more tcase one-story-loss "the same with packets lost and copied" one_story_dist
 tcase one-story-rtu "the same with the RTU lost" no_rtu
 tcase lies "whoever counts wrong is found out" lies
 more tcase page "the report holds what explain says of every packet" page
-tcase page-of-little "the report of a directory with nothing, and what is no directory" page_of_little
+tcase page-of-little "the report of a directory with little or nothing, and what is no directory" page_of_little
 tmain "$@"

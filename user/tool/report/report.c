@@ -179,11 +179,11 @@ static void add_origin(struct json_object *to, const char *dir)
 static int report(const char *dir, const char *capture, const char *output)
 {
 	struct json_object *data, *steps = NULL, *wire = NULL;
-	char path[PATH_MAX];
+	char path[PATH_MAX], shown[PATH_MAX];
 	int ret;
 
-	if (!capture && (in_dir(path, dir, "steps.pcap") || in_dir(path, dir, "wire.pcap")))
-		capture = path;
+	if (!capture && (in_dir(shown, dir, "steps.pcap") || in_dir(shown, dir, "wire.pcap")))
+		capture = shown;
 	if (capture) {
 		steps = report_steps(capture);
 		if (!steps)
