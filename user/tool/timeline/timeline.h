@@ -6,8 +6,6 @@
 #ifndef RTGT_TIMELINE_H
 #define RTGT_TIMELINE_H
 
-#include <json-c/json.h>
-
 #include <rtgt/log.h>
 #include "libwire/flow.h"
 #include "tool/cli/cli.h"
@@ -23,6 +21,8 @@
 #define TL_ADDR		48	/* an address as text */
 #define TL_NAME		64	/* a device's name, and what cannot be one */
 #define TL_WHAT		96
+
+struct json_object;
 
 /**
  * struct tl_line - an event of the trace

@@ -8,6 +8,7 @@
  * number and time; the devices' addresses are in the trace.  rdma_cma's events name
  * addresses with ports, and two of them a queue pair as well, by which the others follow.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -195,6 +196,34 @@ static void add_states(const struct timeline *t, struct tl_conn *c, unsigned int
 	}
 }
 
+/* An address as 4 or 16 bytes; how many, or 0 if it is none */
+static size_t parse_addr(const char *text, uint8_t *addr)
+{
+	if (inet_pton(AF_INET, text, addr) == 1)
+		return 4;
+	return inet_pton(AF_INET6, text, addr) == 1 ? 16 : 0;
+}
+
+/* Does "ADDRESS:PORT" name @addr?  An IPv6 address has brackets, and may be spelt otherwise */
+static bool is_at(const char *name, const char *addr)
+{
+	const char *port = strrchr(name, ':');
+	size_t len = port ? (size_t)(port - name) : 0;
+	uint8_t a[16], b[16];
+	char text[TL_ADDR];
+
+	if (len > 2 && name[0] == '[' && name[len - 1] == ']') {
+		name++;
+		len -= 2;
+	}
+	if (!len || len >= sizeof(text))
+		return false;
+	memcpy(text, name, len);
+	text[len] = 0;
+	len = parse_addr(text, a);
+	return len && parse_addr(addr, b) == len && !memcmp(a, b, len);
+}
+
 /* REQ and REP are sent for a queue pair: so the addresses with ports get known */
 static void learn_name(struct timeline *t, const struct tl_line *l)
 {
@@ -209,7 +238,7 @@ static void learn_name(struct timeline *t, const struct tl_line *l)
 	for (unsigned int i = 0; i < t->conns; i++) {
 		struct tl_conn *c = &t->conn[i];
 
-		if (c->name[0][0] || c->seen.end[!req].qpn != qpn || !strstr(src, c->addr[!req]) ||
+		if (c->name[0][0] || c->seen.end[!req].qpn != qpn || !is_at(src, c->addr[!req]) ||
 		    l->us > c->to_us)
 			continue;
 		strcpy(c->name[!req], src);
