@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/cli/interrupt.h"
 #include "explain.h"
 
 static const char help[] =
@@ -78,9 +79,8 @@ struct source {
 /* For the signal handler */
 static struct capture *current;
 
-static void stop(int sig)
+static void stop(void)
 {
-	(void)sig;
 	capture_stop(current);
 }
 
@@ -275,16 +275,13 @@ static int explain(struct explain *x, struct source *s)
 	}
 	current = c;
 	if (x->live) {
-		signal(SIGINT, stop);
-		signal(SIGTERM, stop);
+		interrupt_catch(SA_RESTART, stop);
 		/* Nothing is missed from here on */
 		fprintf(stderr, "rtgt: listening on %s\n", s->interface);
 	}
 	rc = explain_all(x, c);
-	if (x->live) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-	}
+	if (x->live)
+		interrupt_release();
 	capture_close(c);
 	return rc;
 }

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/cli/interrupt.h"
 #include "bw.h"
 
 /* What a target is asked to read and sum up at a time: it does so in one go */
@@ -380,7 +381,7 @@ static int a_round(struct bw *b, struct bw_stream *s, unsigned int nr, uint64_t 
 		atomic_store(&s[i].w.idle, false);
 		w.list[i] = &s[i].w;
 	}
-	ret = watch_begin(&w, &b->m, err);
+	ret = watch_begin(&w, &b->m.progress, b->m.timeout, err);
 	if (!ret)
 		ret = watch_end(&w, move(s, nr, &w, err), err);
 	for (unsigned int i = 0; i < nr && !ret; i++) {
@@ -391,7 +392,7 @@ static int a_round(struct bw *b, struct bw_stream *s, unsigned int nr, uint64_t 
 	}
 	b->elapsed_ns += end - begin;
 	b->m.progress.before += (b->m.warmup + messages) * nr;
-	if (!ret && measure_interrupted)
+	if (!ret && interrupted)
 		ret = rtgt_fail(err, EINTR, "interrupted");
 	return ret;
 }
@@ -401,7 +402,7 @@ static int rounds(struct bw *b, struct bw_stream *s, unsigned int nr, struct rtg
 	uint64_t at_once = b->verify_all ? s->slots : b->m.count;
 	int ret = 0;
 
-	progress_begin(&b->m, b->seconds ? 0 : (b->m.warmup + b->m.count) * nr);
+	progress_begin(&b->m.progress, b->seconds ? 0 : (b->m.warmup + b->m.count) * nr);
 	for (uint64_t left = b->m.count; left && !ret; left -= at_once) {
 		if (at_once > left)
 			at_once = left;

@@ -16,7 +16,7 @@
 /* What the kernel's initiator takes */
 #define BW_SEGMENT_MAX	(16u << 20)
 
-#define BW_QPS_MAX	(MEASURE_CONNECTIONS / 2)
+#define BW_QPS_MAX	(WATCH_MAX / 2)
 
 /**
  * struct bw - rtgt bw

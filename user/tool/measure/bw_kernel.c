@@ -17,23 +17,23 @@ static int prepare(struct bw *b, unsigned int i, uint64_t share, struct rtgt_err
 {
 	const struct measure *m = &b->m;
 	const struct measure_op *op = bw_stream_op(b, i);
-	int ret = kernel_set(m, i, "op", op->name, err);
+	int ret = kernel_set(&m->kernel, i, "op", op->name, err);
 
 	if (!ret)
-		ret = kernel_set_number(m, i, "size", m->at.size, err);
+		ret = kernel_set_number(&m->kernel, i, "size", m->at.size, err);
 	/* its time would begin with messages under way: see bw.c */
 	if (!ret)
-		ret = kernel_set_number(m, i, "warmup", 0, err);
+		ret = kernel_set_number(&m->kernel, i, "warmup", 0, err);
 	if (!ret && b->segment)
-		ret = kernel_set_number(m, i, "segment", b->segment, err);
+		ret = kernel_set_number(&m->kernel, i, "segment", b->segment, err);
 	if (!ret)
-		ret = kernel_set_number(m, i, "offset", i * share, err);
+		ret = kernel_set_number(&m->kernel, i, "offset", i * share, err);
 	if (!ret)
-		ret = kernel_set_number(m, i, "span", share, err);
+		ret = kernel_set_number(&m->kernel, i, "span", share, err);
 	if (!ret)
-		ret = kernel_set_number(m, i, "duration_ms", b->seconds * 1000ull, err);
+		ret = kernel_set_number(&m->kernel, i, "duration_ms", b->seconds * 1000ull, err);
 	if (!ret)
-		ret = kernel_set(m, i, "verify", b->verify_all ? "all" : "end", err);
+		ret = kernel_set(&m->kernel, i, "verify", b->verify_all ? "all" : "end", err);
 	return ret;
 }
 
@@ -47,16 +47,16 @@ static int run(struct bw *b, unsigned int nr, uint64_t iters, unsigned int depth
 	int ret = 0;
 
 	for (unsigned int i = 0; i < nr && !ret; i++) {
-		ret = kernel_set_number(&b->m, i, "iters", iters, err);
+		ret = kernel_set_number(&b->m.kernel, i, "iters", iters, err);
 		if (!ret)
-			ret = kernel_set_number(&b->m, i, "depth", depth, err);
+			ret = kernel_set_number(&b->m.kernel, i, "depth", depth, err);
 		if (!ret)
-			ret = kernel_set_number(&b->m, i, "signal", signal, err);
+			ret = kernel_set_number(&b->m.kernel, i, "signal", signal, err);
 	}
 	if (!ret)
-		ret = kernel_run(&b->m, nr, err);
+		ret = kernel_run(&b->m.kernel, nr, err);
 	for (unsigned int i = 0; i < nr && !ret; i++) {
-		ret = kernel_result(&b->m, i, &r, err);
+		ret = kernel_result(&b->m.kernel, i, &r, err);
 		if (ret)
 			break;
 		begin = r.begin_ns < begin ? r.begin_ns : begin;
@@ -103,7 +103,7 @@ int bw_kernel_run(struct bw *b, struct rtgt_err *err)
 		ret = prepare(b, i, share, err);
 	if (ret)
 		return ret;
-	progress_begin(&b->m, 0);
+	progress_begin(&b->m.progress, 0);
 	if (b->verify_all)
 		return rounds(b, nr, share, err);
 	return run(b, nr, b->m.count, b->depth, err);

@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "measure.h"
-#include "watch.h"
+#include "tool/cli/interrupt.h"
+#include "kernel.h"
 
 /**
  * kernel_set() - write an attribute
- * @m: with kernel initiators
+ * @k: opened
  * @i: which of them
  * @attr: name
  * @value: text
@@ -23,13 +23,13 @@
  *
  * Return: 0, or a negative errno.
  */
-int kernel_set(const struct measure *m, unsigned int i, const char *attr, const char *value,
+int kernel_set(const struct kernel *k, unsigned int i, const char *attr, const char *value,
 	       struct rtgt_err *err)
 {
 	char path[TREE_PATH + TREE_NAME];
 	int ret;
 
-	snprintf(path, sizeof(path), "%s/%s", m->kernel.dir[i], attr);
+	snprintf(path, sizeof(path), "%s/%s", k->dir[i], attr);
 	ret = tree_write(path, value);
 	if (!ret)
 		return 0;
@@ -38,7 +38,7 @@ int kernel_set(const struct measure *m, unsigned int i, const char *attr, const 
 
 /**
  * kernel_set_number() - write an attribute that is a number
- * @m: with kernel initiators
+ * @k: opened
  * @i: which of them
  * @attr: name
  * @value: the number
@@ -46,78 +46,82 @@ int kernel_set(const struct measure *m, unsigned int i, const char *attr, const 
  *
  * Return: 0, or a negative errno.
  */
-int kernel_set_number(const struct measure *m, unsigned int i, const char *attr, uint64_t value,
+int kernel_set_number(const struct kernel *k, unsigned int i, const char *attr, uint64_t value,
 		      struct rtgt_err *err)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	return kernel_set(m, i, attr, text, err);
+	return kernel_set(k, i, attr, text, err);
 }
 
-static int make(struct measure *m, unsigned int i, struct rtgt_err *err)
+static int make(struct kernel *k, unsigned int i, struct rtgt_err *err)
 {
-	char *dir = m->kernel.dir[i];
+	char *dir = k->dir[i];
 	char name[TREE_NAME];
 	int ret;
 
-	snprintf(name, sizeof(name), "%s.%d.%u", m->command, getpid(), i);
+	snprintf(name, sizeof(name), "%s.%d.%u", k->param.name, getpid(), i);
 	if (tree_path(dir, tree_config(), "initiators/%s", name) || mkdir(dir, 0700)) {
 		ret = errno;
 		if (ret == ENOENT)
 			return rtgt_fail(err, ret, "no kernel initiator: module rtgt is not loaded here (insmod rtgt.ko, as root)");
 		return rtgt_fail(err, ret, "no kernel initiator: %s: %s", name, strerror(ret));
 	}
-	m->kernel.nr++;
-	ret = kernel_set(m, i, "addr", m->host, err);
+	k->nr++;
+	ret = kernel_set(k, i, "addr", k->param.host, err);
 	if (!ret)
-		ret = kernel_set(m, i, "port", m->service, err);
-	if (!ret && m->source)
-		ret = kernel_set(m, i, "source", m->source, err);
+		ret = kernel_set(k, i, "port", k->param.service, err);
+	if (!ret && k->param.source)
+		ret = kernel_set(k, i, "source", k->param.source, err);
 	if (!ret)
-		ret = kernel_set(m, i, "poll", m->completion, err);
+		ret = kernel_set(k, i, "poll", k->param.completion, err);
 	if (!ret)
-		ret = kernel_set_number(m, i, "iters", m->count, err);
+		ret = kernel_set_number(k, i, "iters", k->param.count, err);
 	if (!ret)
-		ret = kernel_set_number(m, i, "warmup", m->warmup, err);
+		ret = kernel_set_number(k, i, "warmup", k->param.warmup, err);
 	if (!ret)
-		ret = kernel_set_number(m, i, "region", m->region, err);
+		ret = kernel_set_number(k, i, "region", k->param.region, err);
 	if (!ret)
-		ret = kernel_set_number(m, i, "timeout_ms", m->timeout * 1000ull, err);
+		ret = kernel_set_number(k, i, "timeout_ms", k->param.timeout * 1000ull, err);
 	return ret;
 }
 
 /**
  * kernel_open() - make initiators, and tell them what the command line says
- * @m: parsed
- * @nr: how many, at most MEASURE_CONNECTIONS
+ * @k: filled
+ * @param: what all runs have in common; its strings must outlive @k
+ * @nr: how many, at most WATCH_MAX
  * @err: says what is wrong
  *
  * Return: 0, or a negative errno; kernel_close() in either case.
  */
-int kernel_open(struct measure *m, unsigned int nr, struct rtgt_err *err)
+int kernel_open(struct kernel *k, const struct kernel_param *param, unsigned int nr,
+		struct rtgt_err *err)
 {
 	int ret = 0;
 
+	k->param = *param;
+	k->nr = 0;
 	for (unsigned int i = 0; i < nr && !ret; i++)
-		ret = make(m, i, err);
+		ret = make(k, i, err);
 	return ret;
 }
 
 /**
  * kernel_close() - remove them
- * @m: opened, or not; runs that are under way are stopped by that
+ * @k: opened, or zero; runs that are under way are stopped by that
  */
-void kernel_close(struct measure *m)
+void kernel_close(struct kernel *k)
 {
-	while (m->kernel.nr)
-		rmdir(m->kernel.dir[--m->kernel.nr]);
+	while (k->nr)
+		rmdir(k->dir[--k->nr]);
 }
 
 /* What the module shows of an initiator in debugfs */
-static void debug_path(const struct measure *m, unsigned int i, const char *file, char *path)
+static void debug_path(const struct kernel *k, unsigned int i, const char *file, char *path)
 {
-	tree_path(path, tree_debug(), "initiators/%s/%s", strrchr(m->kernel.dir[i], '/') + 1,
+	tree_path(path, tree_debug(), "initiators/%s/%s", strrchr(k->dir[i], '/') + 1,
 		  file);
 }
 
@@ -127,41 +131,41 @@ static int fail_debug(struct rtgt_err *err, int ret, const char *path)
 			 strerror(ret));
 }
 
-static int wait_for(const struct measure *m, unsigned int i, struct rtgt_err *err)
+static int wait_for(const struct kernel *k, unsigned int i, struct rtgt_err *err)
 {
 	char path[TREE_PATH], state[16];
 	int ret;
 
-	debug_path(m, i, "wait", path);
+	debug_path(k, i, "wait", path);
 	ret = tree_read(path, state, sizeof(state));
 	return ret ? fail_debug(err, -ret, path) : 0;
 }
 
-static int run_all(struct measure *m, unsigned int nr, struct rtgt_err *err)
+static int run_all(const struct kernel *k, unsigned int nr, struct rtgt_err *err)
 {
 	int ret = 0;
 
 	for (unsigned int i = 0; i < nr && !ret; i++)
-		ret = kernel_set(m, i, "run", "1", err);
+		ret = kernel_set(k, i, "run", "1", err);
 	for (unsigned int i = 0; i < nr && !ret; i++)
-		ret = wait_for(m, i, err);
-	return measure_interrupted ? rtgt_fail(err, EINTR, "interrupted") : ret;
+		ret = wait_for(k, i, err);
+	return interrupted ? rtgt_fail(err, EINTR, "interrupted") : ret;
 }
 
 /**
  * kernel_run() - start runs, all at once, and wait for their end
- * @m: opened
+ * @k: opened
  * @nr: the first so many run
  * @err: says what is wrong
  *
  * Return: 0, or a negative errno.  How they ended, kernel_result() tells.
  */
-int kernel_run(struct measure *m, unsigned int nr, struct rtgt_err *err)
+int kernel_run(const struct kernel *k, unsigned int nr, struct rtgt_err *err)
 {
 	struct watch w = { };
-	int ret = watch_begin(&w, m, err);
+	int ret = watch_begin(&w, k->param.progress, k->param.timeout, err);
 
-	return ret ? ret : watch_end(&w, run_all(m, nr, err), err);
+	return ret ? ret : watch_end(&w, run_all(k, nr, err), err);
 }
 
 /* The value behind a key of "result" */
@@ -184,20 +188,20 @@ static uint64_t number_of(const char *text, const char *key)
 
 /**
  * kernel_result() - what a run came to
- * @m: opened
+ * @k: opened
  * @i: which of the initiators
  * @result: filled
  * @err: says what is wrong
  *
  * Return: 0, or a negative errno when the run failed.
  */
-int kernel_result(const struct measure *m, unsigned int i, struct kernel_result *result,
+int kernel_result(const struct kernel *k, unsigned int i, struct kernel_result *result,
 		  struct rtgt_err *err)
 {
 	char path[TREE_PATH + TREE_NAME], text[4096];
 	const char *why;
 
-	snprintf(path, sizeof(path), "%s/result", m->kernel.dir[i]);
+	snprintf(path, sizeof(path), "%s/result", k->dir[i]);
 	if (tree_read(path, text, sizeof(text)))
 		return rtgt_fail(err, EIO, "%s cannot be read", path);
 	if (strncmp(value_of(text, "state"), "done", 4)) {
@@ -214,7 +218,7 @@ int kernel_result(const struct measure *m, unsigned int i, struct kernel_result 
 
 /**
  * kernel_samples() - how long each operation took
- * @m: a run ended well
+ * @k: a run ended well
  * @i: which of the initiators
  * @ns: filled, in rising order
  * @nr: how many there must be
@@ -222,7 +226,7 @@ int kernel_result(const struct measure *m, unsigned int i, struct kernel_result 
  *
  * Return: 0, or a negative errno.
  */
-int kernel_samples(const struct measure *m, unsigned int i, uint64_t *ns, uint64_t nr,
+int kernel_samples(const struct kernel *k, unsigned int i, uint64_t *ns, uint64_t nr,
 		   struct rtgt_err *err)
 {
 	char path[TREE_PATH];
@@ -230,7 +234,7 @@ int kernel_samples(const struct measure *m, unsigned int i, uint64_t *ns, uint64
 	uint64_t got = 0;
 	FILE *f;
 
-	debug_path(m, i, "samples", path);
+	debug_path(k, i, "samples", path);
 	f = fopen(path, "r");
 	if (!f)
 		return fail_debug(err, errno, path);

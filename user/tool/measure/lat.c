@@ -78,16 +78,16 @@ static int kernel_cell(struct lat *l, struct rtgt_err *err)
 {
 	struct measure *m = &l->m;
 	struct kernel_result result;
-	int ret = kernel_set(m, 0, "op", m->at.op->name, err);
+	int ret = kernel_set(&m->kernel, 0, "op", m->at.op->name, err);
 
 	if (!ret)
-		ret = kernel_set_number(m, 0, "size", m->at.size, err);
+		ret = kernel_set_number(&m->kernel, 0, "size", m->at.size, err);
 	if (!ret)
-		ret = kernel_run(m, 1, err);
+		ret = kernel_run(&m->kernel, 1, err);
 	if (!ret)
-		ret = kernel_result(m, 0, &result, err);
+		ret = kernel_result(&m->kernel, 0, &result, err);
 	if (!ret)
-		ret = kernel_samples(m, 0, l->ns, m->count, err);
+		ret = kernel_samples(&m->kernel, 0, l->ns, m->count, err);
 	if (ret)
 		return ret;
 	l->nr = m->count;

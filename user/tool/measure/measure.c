@@ -9,16 +9,14 @@
  * as skipped; one that fails ends the command.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/cli/interrupt.h"
 #include "measure.h"
 
 #define COUNT_MAX	(1u << 20)
-
-atomic_bool measure_interrupted;
 
 #define LETTERS	":a:p:I:o:S:s:C:n:W:r:eh"
 
@@ -358,7 +356,7 @@ int measure_open(struct measure *m, const struct rtgt_client_param *param, struc
 
 static void measure_close(struct measure *m)
 {
-	kernel_close(m);
+	kernel_close(&m->kernel);
 	if (m->open)
 		rtgt_client_close(&m->client);
 	if (m->tcp_open)
@@ -419,9 +417,12 @@ static int one(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err
 
 	if (m->at.from == FROM_KERNEL && m->at.over == OVER_TCP)
 		return 0;
-	progress_begin(m, m->warmup + m->count);
+	snprintf(m->progress.what, sizeof(m->progress.what), "%s %s of %u bytes over %s",
+		 measure_from_str(m->at.from), m->at.op->name, m->at.size,
+		 measure_over_str(m->at.over));
+	progress_begin(&m->progress, m->warmup + m->count);
 	ret = cell(m, err);
-	progress_end(m);
+	progress_end(&m->progress);
 	if (!measure_cannot_be(ret))
 		return ret;
 	measure_out_skip(m, err->text);
@@ -461,10 +462,16 @@ int measure_matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt
 	return ret;
 }
 
-static void on_signal(int sig)
+/* The runs of the kernel's initiators have as much in common as those from here */
+static int open_kernel(struct measure *m, unsigned int nr, struct rtgt_err *err)
 {
-	(void)sig;
-	measure_interrupted = 1;
+	const struct kernel_param param = {
+		.name = m->command, .host = m->host, .service = m->service, .source = m->source,
+		.completion = m->completion, .count = m->count, .warmup = m->warmup,
+		.region = m->region, .timeout = m->timeout, .progress = &m->progress,
+	};
+
+	return kernel_open(&m->kernel, &param, nr, err);
 }
 
 /**
@@ -479,16 +486,14 @@ static void on_signal(int sig)
 int measure_run(struct measure *m, const struct rtgt_client_param *param,
 		int (*cell)(struct measure *m, struct rtgt_err *err), unsigned int kernels)
 {
-	struct sigaction act = { .sa_handler = on_signal };
 	struct rtgt_err err = { };
 	int ret;
 
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
+	interrupt_catch(0, NULL);
 	m->results = json_object_new_array();
 	ret = measure_open(m, param, &err);
 	if (!ret && m->from & 1u << FROM_KERNEL)
-		ret = kernel_open(m, kernels, &err);
+		ret = open_kernel(m, kernels, &err);
 	if (!ret)
 		ret = measure_matrix(m, cell, &err);
 	measure_close(m);

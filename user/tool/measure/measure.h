@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What rtgt lat and rtgt bw share: the options they have in common, the matrix of
- * what is measured, how the user initiator waits, the kernel's initiators, progress
- * and the frame of the JSON document.
+ * what is measured, and the frame of the JSON document.  From the lowest to the highest:
  *
- *   measure.c      options, targets, the matrix
- *   measure_out.c  the JSON document and its facts
- *   watch.c        waiting with as few system calls as can be; progress
+ *   progress.c     how far it is
+ *   watch.c        waiting with as few system calls as can be
  *   kernel.c       the kernel's initiators, through configfs
+ *   measure_out.c  the JSON document and its facts
+ *   measure.c      options, targets, the matrix
+ *   lat, bw, cost  the commands
  */
 #ifndef RTGT_MEASURE_H
 #define RTGT_MEASURE_H
 
 #include <getopt.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,11 +23,10 @@
 #include "tool/out/json.h"
 #include "tool/tcp/tcp.h"
 #include "tool/cli/cli.h"
-#include "tool/config/tree.h"
+#include "kernel.h"
+#include "progress.h"
 
 #define MEASURE_SIZES	32
-/* connections measured at a time */
-#define MEASURE_CONNECTIONS	32
 
 enum measure_from {
 	FROM_USER,
@@ -72,46 +70,6 @@ struct cell {
 	enum measure_from from;
 	enum measure_over over;
 	uint32_t size;
-};
-
-/**
- * struct kernel - this machine's initiators in the kernel
- * @nr: how many there are
- * @dir: their directories in configfs
- */
-struct kernel {
-	unsigned int nr;
-	char dir[MEASURE_CONNECTIONS][TREE_PATH];
-};
-
-/**
- * struct kernel_result - what one of them says about a run
- * @ops: operations timed
- * @begin_ns: when the time began, on the monotonic clock
- * @elapsed_ns: until the end of the last
- * @verified: bytes of which it was made sure that both ends hold the same
- */
-struct kernel_result {
-	uint64_t ops;
-	uint64_t begin_ns;
-	uint64_t elapsed_ns;
-	uint64_t verified;
-};
-
-/**
- * struct progress - what a person who waits is told
- * @on: there is one who wants to know
- * @start: rtgt_now_ns() of the beginning of the cell
- * @told: when the last line was written; 0 before the first
- * @total: operations to do; 0 when that is not known
- * @before: operations done before those that are watched
- */
-struct progress {
-	bool on;
-	uint64_t start;
-	uint64_t told;
-	uint64_t total;
-	uint64_t before;
 };
 
 /**
@@ -201,8 +159,6 @@ struct measure {
 "      --progress       tell on stderr how far it is, also where that is no terminal\n"	\
 "  -h, --help           this text\n"
 
-extern atomic_bool measure_interrupted;
-
 /* measure.c */
 int measure_parse(struct measure *m, int argc, char **argv, const char *letters,
 		  const struct option *own_options, const char *help,
@@ -230,23 +186,5 @@ void measure_out_skip(struct measure *m, const char *why);
 int measure_out_json(struct measure *m);
 int out_document(const struct tool *tool, const char *schema, const struct rtgt_facts *facts,
 		 struct json_object *results);
-
-/* progress.c */
-void progress_begin(struct measure *m, uint64_t total);
-void progress_tell(struct measure *m, uint64_t done);
-void progress_end(struct measure *m);
-
-/* kernel.c */
-int kernel_open(struct measure *m, unsigned int nr, struct rtgt_err *err);
-void kernel_close(struct measure *m);
-int kernel_set(const struct measure *m, unsigned int i, const char *attr, const char *value,
-	       struct rtgt_err *err);
-int kernel_set_number(const struct measure *m, unsigned int i, const char *attr, uint64_t value,
-		      struct rtgt_err *err);
-int kernel_run(struct measure *m, unsigned int nr, struct rtgt_err *err);
-int kernel_result(const struct measure *m, unsigned int i, struct kernel_result *result,
-		  struct rtgt_err *err);
-int kernel_samples(const struct measure *m, unsigned int i, uint64_t *ns, uint64_t nr,
-		   struct rtgt_err *err);
 
 #endif /* RTGT_MEASURE_H */

@@ -6,34 +6,34 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "measure.h"
+#include <rtgt/log.h>
+
+#include "progress.h"
 
 /* Before the first line, and between two */
 #define FIRST_NS	2000000000ull
 #define NEXT_NS		1000000000ull
 
 /**
- * progress_begin() - a cell begins
- * @m: its cell is set
+ * progress_begin() - something begins
+ * @p: says what
  * @total: operations to do; 0 when that is not known
  */
-void progress_begin(struct measure *m, uint64_t total)
+void progress_begin(struct progress *p, uint64_t total)
 {
-	m->progress.start = rtgt_now_ns();
-	m->progress.told = 0;
-	m->progress.total = total;
-	m->progress.before = 0;
+	p->start = rtgt_now_ns();
+	p->told = 0;
+	p->total = total;
+	p->before = 0;
 }
 
 /**
  * progress_tell() - tell how far it is, if it is time to
- * @m: begun
- * @done: operations that have ended since progress.before
+ * @p: begun
+ * @done: operations that have ended since @p->before
  */
-void progress_tell(struct measure *m, uint64_t done)
+void progress_tell(struct progress *p, uint64_t done)
 {
-	struct progress *p = &m->progress;
-	const struct cell *at = &m->at;
 	uint64_t now;
 	char far[64] = "";
 
@@ -50,21 +50,20 @@ void progress_tell(struct measure *m, uint64_t done)
 			 (unsigned long long)p->total);
 	else if (done)
 		snprintf(far, sizeof(far), ", %llu done", (unsigned long long)done);
-	fprintf(stderr, "%srtgt: %s %s of %u bytes over %s: %llu s%s%s",
-		isatty(STDERR_FILENO) ? "\r\033[K" : "", measure_from_str(at->from), at->op->name,
-		at->size, measure_over_str(at->over),
+	fprintf(stderr, "%srtgt: %s: %llu s%s%s",
+		isatty(STDERR_FILENO) ? "\r\033[K" : "", p->what,
 		(unsigned long long)((now - p->start) / 1000000000u), far,
 		isatty(STDERR_FILENO) ? "" : "\n");
 	fflush(stderr);
 }
 
 /**
- * progress_end() - a cell is done: its line goes
- * @m: begun
+ * progress_end() - it is done: its line goes
+ * @p: begun
  */
-void progress_end(struct measure *m)
+void progress_end(struct progress *p)
 {
-	if (m->progress.told && isatty(STDERR_FILENO))
+	if (p->told && isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
-	m->progress.told = 0;
+	p->told = 0;
 }

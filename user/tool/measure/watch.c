@@ -26,6 +26,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "tool/cli/interrupt.h"
 #include "watch.h"
 
 /* How often the watcher looks, in milliseconds */
@@ -60,10 +61,10 @@ static int look(struct watch *w, struct watched *one)
 	else
 		one->idle_ms += TICK;
 	one->seen = now;
-	if (one->idle_ms >= w->m->timeout * 1000)
+	if (one->idle_ms >= w->timeout * 1000)
 		return rtgt_fail(&w->why, ETIMEDOUT,
 				 "no completion within %u s: is the link still up? (--timeout waits longer)",
-				 w->m->timeout);
+				 w->timeout);
 	return one->client ? rtgt_cm_check(&one->client->cm, &w->why) : 0;
 }
 
@@ -94,7 +95,7 @@ static void *watcher(void *arg)
 		unsigned long long done = 0;
 
 		poll(&pfd, 1, TICK);
-		if (measure_interrupted)
+		if (interrupted)
 			w->code = rtgt_fail(&w->why, EINTR, "interrupted");
 		for (unsigned int i = 0; i < w->nr && !w->code; i++) {
 			w->code = look(w, w->list[i]);
@@ -104,7 +105,7 @@ static void *watcher(void *arg)
 			abort_all(w);
 			break;
 		}
-		progress_tell(w->m, done);
+		progress_tell(w->progress, done);
 	}
 	return NULL;
 }
@@ -118,16 +119,19 @@ static void set_blocking(struct rtgt_client *c, bool blocking)
 /**
  * watch_begin() - look after connections from now on
  * @w: its list is filled; nothing is under way
- * @m: whose
+ * @progress: who wants to know how far they are
+ * @timeout: so many seconds nothing may move
  * @err: says what is wrong
  *
  * Return: 0, or a negative errno.
  */
-int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err)
+int watch_begin(struct watch *w, struct progress *progress, unsigned int timeout,
+		struct rtgt_err *err)
 {
 	int ret;
 
-	w->m = m;
+	w->progress = progress;
+	w->timeout = timeout;
 	w->code = 0;
 	atomic_store(&w->stop, false);
 	atomic_store(&w->broken, false);
@@ -200,13 +204,13 @@ int watch_tick(struct watched *w, int ret, struct rtgt_err *err)
 	if (!all || (ret != -EINTR && (ret || !due)))
 		return ret;
 	atomic_store_explicit(&ticked, false, memory_order_relaxed);
-	if (measure_interrupted)
+	if (interrupted)
 		return rtgt_fail(err, EINTR, "interrupted");
 	ret = look(all, w);
 	if (ret)
 		*err = all->why;
 	else
-		progress_tell(all->m, w->seen);
+		progress_tell(all->progress, w->seen);
 	return ret;
 }
 

@@ -10,7 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "measure.h"
+#include <rtgt/client.h>
+#include "tool/tcp/tcp.h"
+#include "progress.h"
+
+/* Connections watched at a time */
+#define WATCH_MAX	32
 
 /**
  * struct watched - a connection somebody waits on
@@ -36,7 +41,8 @@ struct watched {
 
 /**
  * struct watch - connections that are waited on, and who looks after them
- * @m: whose
+ * @progress: who wants to know how far they are
+ * @timeout: so many seconds nothing may move
  * @nr: connections
  * @list: them
  * @thread: the watcher, unless there is one connection only
@@ -47,9 +53,10 @@ struct watched {
  * @why: in words
  */
 struct watch {
-	struct measure *m;
+	struct progress *progress;
+	unsigned int timeout;
 	unsigned int nr;
-	struct watched *list[MEASURE_CONNECTIONS];
+	struct watched *list[WATCH_MAX];
 	pthread_t thread;
 	int wake;
 	atomic_bool stop;
@@ -58,7 +65,8 @@ struct watch {
 	struct rtgt_err why;
 };
 
-int watch_begin(struct watch *w, struct measure *m, struct rtgt_err *err);
+int watch_begin(struct watch *w, struct progress *progress, unsigned int timeout,
+		struct rtgt_err *err);
 int watch_end(struct watch *w, int ret, struct rtgt_err *err);
 int watch_tick(struct watched *w, int ret, struct rtgt_err *err);
 int watch_arm(struct watched *w, struct rtgt_err *err);

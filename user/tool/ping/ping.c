@@ -8,26 +8,18 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/cli/interrupt.h"
 #include "ping.h"
 
 /* Sizes up to here get MANY iterations, larger ones FEW, unless -C says otherwise */
 #define SMALL		(64u << 10)
 #define MANY		100
 #define FEW		10
-
-static atomic_bool interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = true;
-}
 
 uint32_t ping_largest(const struct ping *p)
 {
@@ -272,7 +264,6 @@ static int run(struct ping *p)
 
 int cmd_ping(const struct tool *tool, int argc, char **argv)
 {
-	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
 	struct ping *p;
 	int ret;
 
@@ -285,8 +276,7 @@ int cmd_ping(const struct tool *tool, int argc, char **argv)
 	/* argv[-1] is the word "ping": what getopt() takes for the program's name */
 	ret = ping_parse(p, argc + 1, argv - 1);
 	if (!ret) {
-		sigaction(SIGINT, &sa, NULL);
-		sigaction(SIGTERM, &sa, NULL);
+		interrupt_catch((int)SA_RESETHAND, NULL);
 		ret = run(p);
 	} else if (ret < 0) {
 		ret = EXIT_OK;

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "tool/cli/cli.h"
+#include "tool/cli/interrupt.h"
 #include "serve.h"
 
 #define BACKLOG	128	/* ignored by RoCE, where max_conns does the work */
@@ -196,16 +197,10 @@ static int fail(struct server *s, int code, const char *what)
 
 static int open_loop(struct server *s)
 {
-	sigset_t set;
 	int ret;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	s->signals = interrupt_fd(SIGUSR1, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (s->epoll < 0 || s->signals < 0)
 		return fail(s, errno, "cannot wait for events");
 	s->on_signal.run = on_signal;

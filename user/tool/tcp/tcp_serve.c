@@ -18,7 +18,6 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +31,7 @@
 #include <rtgt/pattern.h>
 #include "tcp.h"
 #include "tool/cli/cli.h"
+#include "tool/cli/interrupt.h"
 #include "tcp_serve.h"
 
 #define SIZE_DEFAULT	(64ull << 20)
@@ -295,15 +295,8 @@ static int serve_all(const char *address, const char *service, uint64_t size)
 {
 	struct tcp_server s;
 	struct rtgt_err err;
-	sigset_t set;
-	int stop;
+	int stop = interrupt_fd(0, SFD_CLOEXEC);
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	/* of this thread and of those it starts */
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	stop = signalfd(-1, &set, SFD_CLOEXEC);
 	if (stop < 0)
 		return failed("tcp-serve: no signalfd: %s", strerror(errno));
 	if (tcp_server_open(&s, address, service, size, &err))
