@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <json-c/json.h>
 
 #include "tool/cli/interrupt.h"
 #include "explain.h"
@@ -286,20 +287,71 @@ static int explain(struct explain *x, struct source *s)
 	return rc;
 }
 
-int cmd_explain(const struct tool *tool, int argc, char **argv)
+static struct explain *explain_new(void (*out)(void *arg, struct json_object *o), void *arg)
 {
 	struct explain *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->out = out;
+	x->arg = arg;
+	x->iwarp = iwarp_new();
+	if (x->iwarp)
+		return x;
+	free(x);
+	return NULL;
+}
+
+static void explain_free(struct explain *x)
+{
+	iwarp_free(x->iwarp);
+	flow_free(x->flow);
+	free(x);
+}
+
+/**
+ * explain_file() - a capture as objects: what --json --headers prints
+ * @path: of the capture
+ * @limit: packets to look at; 0: all
+ * @out: gets each object, which it may keep with json_object_get()
+ * @arg: for @out
+ *
+ * Return: an exit status; an error has been told.  Of a damaged capture @out has got what comes
+ * before the damage.
+ */
+int explain_file(const char *path, uint64_t limit, void (*out)(void *arg, struct json_object *o),
+		 void *arg)
+{
+	struct explain *x = explain_new(out, arg);
+	struct source s = { .file = path };
+	int rc;
+
+	if (!x)
+		return failed("no memory");
+	x->json = true;
+	x->headers = true;
+	x->limit = limit;
+	rc = explain(x, &s);
+	explain_free(x);
+	return rc;
+}
+
+/* A line for each */
+static void print(void *arg, struct json_object *o)
+{
+	(void)arg;
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+int cmd_explain(const struct tool *tool, int argc, char **argv)
+{
+	struct explain *x = explain_new(print, NULL);
 	struct source s = {};
 	int rc;
 
 	if (!x)
 		return failed("no memory");
-	x->iwarp = iwarp_new();
-	if (!x->iwarp) {
-		free(x);
-		return failed("no memory");
-	}
-	x->tool = tool;
 	x->json = tool->json;
 	/* getopt_long() wants a word in front */
 	rc = parse(x, &s, argc + 1, argv - 1);
@@ -313,8 +365,6 @@ int cmd_explain(const struct tool *tool, int argc, char **argv)
 		else
 			rc = explain(x, &s);
 	}
-	iwarp_free(x->iwarp);
-	flow_free(x->flow);
-	free(x);
+	explain_free(x);
 	return rc;
 }

@@ -30,8 +30,9 @@ struct column {
 
 /**
  * struct explain - what is asked for, and what has been seen
- * @tool: the options in front of the command
- * @json: a JSON object a line
+ * @out: with @json, gets each object, which it may keep with json_object_get()
+ * @arg: for @out
+ * @json: objects instead of lines
  * @headers: with every field of every header
  * @check: judge by the rules; nothing else is printed
  * @verbose: explain causes, in plain words
@@ -50,7 +51,8 @@ struct column {
  * @fault: packets by what was wrong with them
  */
 struct explain {
-	const struct tool *tool;
+	void (*out)(void *arg, struct json_object *o);
+	void *arg;
 	bool json, headers, live, check, verbose, ladder;
 	struct flow *flow;
 	uint64_t limit;
@@ -76,21 +78,27 @@ struct unit {
 int explain_add_column(struct explain *x, const char *name);
 int explain_list_fields(void);
 void explain_columns(const struct explain *x, const struct unit *u);
-void explain_json(const struct explain *x, const struct unit *u, const struct flow_seen *seen);
-void explain_json_summary(const struct explain *x);
+
+/* explain.c, for whoever wants the objects */
+int explain_file(const char *path, uint64_t limit, void (*out)(void *arg, struct json_object *o),
+		 void *arg);
+
+/* explain_json.c: objects, the caller's */
+struct json_object *explain_json(const struct explain *x, const struct unit *u,
+				 const struct flow_seen *seen);
+struct json_object *explain_json_summary(const struct explain *x);
 struct json_object *explain_object(const char *type);
-void explain_print(struct json_object *o);
 
 /* explain_flow.c: what needs more than one packet */
 int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_ignored);
 void explain_flow_one(struct explain *x, const struct unit *u);
 int explain_flow_close(struct explain *x);
 int explain_list_rules(void);
-/* explain_flow_json.c */
-void explain_json_message(const struct explain *x, const struct flow_conn *c,
-			  const struct flow_msg *m);
-void explain_json_connection(const struct explain *x, const struct flow_conn *c);
-void explain_json_broken(const char *rule, uint64_t packet, const char *words);
+/* explain_flow_json.c: likewise */
+struct json_object *explain_json_message(const struct explain *x, const struct flow_conn *c,
+					 const struct flow_msg *m);
+struct json_object *explain_json_connection(const struct explain *x, const struct flow_conn *c);
+struct json_object *explain_json_broken(const char *rule, uint64_t packet, const char *words);
 void explain_json_totals(struct json_object *to, const struct flow_totals *t);
 /* explain_ladder.c, explain_words.c */
 void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_seen *seen);

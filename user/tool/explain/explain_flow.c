@@ -5,16 +5,23 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <json-c/json.h>
 
 #include "libwire/rules.h"
 #include "explain.h"
+
+static void put(const struct explain *x, struct json_object *o)
+{
+	x->out(x->arg, o);
+	json_object_put(o);
+}
 
 static void message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
 {
 	const struct explain *x = arg;
 
 	if (x->json && !x->check)
-		explain_json_message(x, c, m);
+		put(x, explain_json_message(x, c, m));
 }
 
 static void connection(void *arg, const struct flow_conn *c)
@@ -22,7 +29,7 @@ static void connection(void *arg, const struct flow_conn *c)
 	const struct explain *x = arg;
 
 	if (x->json && !x->check)
-		explain_json_connection(x, c);
+		put(x, explain_json_connection(x, c));
 }
 
 static void broken(void *arg, const char *rule, uint64_t packet, const char *words)
@@ -30,7 +37,7 @@ static void broken(void *arg, const char *rule, uint64_t packet, const char *wor
 	const struct explain *x = arg;
 
 	if (x->json)
-		explain_json_broken(rule, packet, words);
+		put(x, explain_json_broken(rule, packet, words));
 	else
 		printf("packet %" PRIu64 ": %s: %s\n", packet, rule, words);
 }
@@ -89,7 +96,7 @@ void explain_flow_one(struct explain *x, const struct unit *u)
 	if (x->check)
 		return;
 	if (x->json)
-		explain_json(x, u, &seen);
+		put(x, explain_json(x, u, &seen));
 	else if (x->ladder)
 		explain_ladder(x, p, &seen);
 	else
@@ -135,14 +142,18 @@ static void print_verdict(const struct explain *x, const struct flow_totals *t)
 int explain_flow_close(struct explain *x)
 {
 	const struct flow_totals *t = flow_totals(x->flow);
+	struct json_object *summary;
 
 	flow_end(x->flow);
-	if (x->json)
-		explain_json_summary(x);
-	else if (x->check)
+	if (x->json) {
+		summary = explain_json_summary(x);
+		explain_json_totals(summary, t);
+		put(x, summary);
+	} else if (x->check) {
 		print_verdict(x, t);
-	else
+	} else {
 		print_limits(t);
+	}
 	return x->check && t->broken ? EXIT_FAILED : EXIT_OK;
 }
 

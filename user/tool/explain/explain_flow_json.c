@@ -24,13 +24,15 @@ static void add_time(struct json_object *to, const char *key, uint64_t ns, uint6
 }
 
 /**
- * explain_json_message() - a message's line
+ * explain_json_message() - a message
  * @x: knows when the capture began
  * @c: its connection
  * @m: message
+ *
+ * Return: an object, the caller's.
  */
-void explain_json_message(const struct explain *x, const struct flow_conn *c,
-			  const struct flow_msg *m)
+struct json_object *explain_json_message(const struct explain *x, const struct flow_conn *c,
+					 const struct flow_msg *m)
 {
 	struct json_object *o = explain_object("message");
 	char text[96];
@@ -66,7 +68,7 @@ void explain_json_message(const struct explain *x, const struct flow_conn *c,
 	add_time(o, "time", m->first_ns, x->first_ns);
 	if (m->status == FLOW_OK || m->status == FLOW_NAK)
 		add_us(o, "rtt_us", m->end_ns - m->sent_ns);
-	explain_print(o);
+	return o;
 }
 
 static struct json_object *json_end(const struct flow_conn *c, int end)
@@ -108,11 +110,13 @@ static const char *transport(const struct flow_conn *c)
 }
 
 /**
- * explain_json_connection() - a connection's line
+ * explain_json_connection() - a connection
  * @x: knows when the capture began
  * @c: connection
+ *
+ * Return: an object, the caller's.
  */
-void explain_json_connection(const struct explain *x, const struct flow_conn *c)
+struct json_object *explain_json_connection(const struct explain *x, const struct flow_conn *c)
 {
 	struct json_object *o = explain_object("connection"), *private = json_object_new_object();
 
@@ -142,17 +146,17 @@ void explain_json_connection(const struct explain *x, const struct flow_conn *c)
 	add_sum(o, "gaps", c->half[0].gaps, c->half[1].gaps);
 	add_sum(o, "rnr", c->half[0].rnr, c->half[1].rnr);
 	add_sum(o, "naks", c->half[0].naks, c->half[1].naks);
-	explain_print(o);
+	return o;
 }
 
-void explain_json_broken(const char *rule, uint64_t packet, const char *words)
+struct json_object *explain_json_broken(const char *rule, uint64_t packet, const char *words)
 {
 	struct json_object *o = explain_object("broken");
 
 	rtgt_json_str(o, "rule", rule);
 	rtgt_json_int(o, "packet", (int64_t)packet);
 	rtgt_json_str(o, "words", words);
-	explain_print(o);
+	return o;
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rtgt explain --json: an object a line, of a "type" that says what it is about; the
- * schema is rtgt-explain-1.
+ * rtgt explain --json: objects of a "type" that says what each is about; the schema is
+ * rtgt-explain-1.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +9,7 @@
 #include "tool/out/json.h"
 #include "explain.h"
 
-/* Prints a line, and lets go of the object */
-void explain_print(struct json_object *o)
-{
-	fputs(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-					     JSON_C_TO_STRING_NOSLASHESCAPE),
-	      stdout);
-	putchar('\n');
-	json_object_put(o);
-}
-
-/* The object of a line */
+/* What every object begins with */
 struct json_object *explain_object(const char *type)
 {
 	struct json_object *o = json_object_new_object();
@@ -123,12 +113,15 @@ static struct json_object *json_inner(const struct explain *x, const struct unit
 }
 
 /**
- * explain_json() - a packet's line
+ * explain_json() - a packet
  * @x: what is asked for
  * @u: the packet
  * @seen: what it is to its connection
+ *
+ * Return: an object, the caller's.
  */
-void explain_json(const struct explain *x, const struct unit *u, const struct flow_seen *seen)
+struct json_object *explain_json(const struct explain *x, const struct unit *u,
+				 const struct flow_seen *seen)
 {
 	struct json_object *o = explain_object("packet");
 	const struct pkt *p = u->p;
@@ -165,14 +158,16 @@ void explain_json(const struct explain *x, const struct unit *u, const struct fl
 		add_headers(o, p);
 	if (u->nr)
 		json_object_object_add(o, "iwarp", json_inner(x, u));
-	explain_print(o);
+	return o;
 }
 
 /**
- * explain_json_summary() - the last line
+ * explain_json_summary() - what all packets came to
  * @x: at the end
+ *
+ * Return: an object, the caller's.
  */
-void explain_json_summary(const struct explain *x)
+struct json_object *explain_json_summary(const struct explain *x)
 {
 	struct json_object *o = explain_object("summary"), *by = json_object_new_object();
 	struct json_object *icrc = json_object_new_object(), *fault = json_object_new_object();
@@ -194,7 +189,5 @@ void explain_json_summary(const struct explain *x)
 			rtgt_json_int(fault, pkt_fault_name((enum pkt_fault)i),
 				      (int64_t)x->fault[i]);
 	json_object_object_add(o, "faults", fault);
-	if (x->flow)
-		explain_json_totals(o, flow_totals(x->flow));
-	explain_print(o);
+	return o;
 }

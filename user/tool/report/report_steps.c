@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The packets of a report's ladder: what rtgt explain --json --headers says of them, run as
- * a program of its own, in a form that takes a fifth of the room.  Fields come by the
- * thousand but are of a few dozen kinds: name, label and place are written once.  A packet is
+ * The packets of a report's ladder: what rtgt explain --json --headers says of them, in a form
+ * that takes a fifth of the room.  Fields come by the thousand but are of a few dozen kinds: name,
+ * label and place are written once.  A packet is
  *
  *	{ n number, t time, s source, d destination, l length, k kind, o opcode, q QP, p PSN,
  *	  i ICRC, x line, w words, c connection, m message, r whether it is new,
@@ -11,13 +11,11 @@
  * Of a header or payload only the first bytes are kept.  When the room is used up, the
  * rest is counted and not shown.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "tool/explain/explain.h"
 #include "tool/out/json.h"
 #include "report.h"
 #include "tool/cli/cli.h"
@@ -155,8 +153,9 @@ static void keep(struct json_object *list, struct json_object *line)
 		json_object_array_add(list, json_object_get(line));
 }
 
-static void add_line(struct steps *s, struct json_object *line)
+static void add_line(void *arg, struct json_object *line)
 {
+	struct steps *s = arg;
 	const char *type = text(line, "type");
 
 	if (!strcmp(type, "packet")) {
@@ -173,48 +172,6 @@ static void add_line(struct steps *s, struct json_object *line)
 		json_object_put(s->summary);
 		s->summary = json_object_get(line);
 	}
-}
-
-static int read_lines(struct steps *s, FILE *from)
-{
-	struct json_object *line;
-	char *buf = NULL;
-	size_t size = 0;
-	int ret = EXIT_OK;
-
-	while (!ret && getline(&buf, &size, from) > 0) {
-		line = json_tokener_parse(buf);
-		if (line)
-			add_line(s, line);
-		else
-			ret = failed("report: explain printed what is no JSON: %.60s", buf);
-		json_object_put(line);
-	}
-	free(buf);
-	return ret;
-}
-
-/* rtgt explain of @path, this very program, into a pipe */
-static FILE *explain(const char *path, pid_t *pid)
-{
-	int ends[2];
-
-	if (pipe(ends))
-		return NULL;
-	*pid = fork();
-	if (!*pid) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		execl("/proc/self/exe", "rtgt", "explain", "--json", "--headers", "--count",
-		      STRING(STEPS_LIMIT), path, NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	if (*pid > 0)
-		return fdopen(ends[0], "r");
-	close(ends[0]);
-	return NULL;
 }
 
 static struct json_object *to_json(struct steps *s, const char *path)
@@ -248,25 +205,12 @@ struct json_object *report_steps(const char *path)
 		.messages = json_object_new_array(), .broken = json_object_new_array(),
 		.room = REPORT_STEPS_MAX,
 	};
-	struct json_object *o;
-	int status = 0, ret;
-	pid_t pid;
-	FILE *from = explain(path, &pid);
+	int rc = explain_file(path, STEPS_LIMIT, add_line, &s);
+	struct json_object *o = to_json(&s, path);
 
-	if (!from) {
-		failed("report: rtgt explain cannot be run: %s", strerror(errno));
-		return NULL;
-	}
-	ret = read_lines(&s, from);
-	fclose(from);
-	waitpid(pid, &status, 0);
-	o = to_json(&s, path);
-	/* of a damaged capture it has said so itself, and what comes before the damage is shown */
-	if (!ret && (!WIFEXITED(status) || WEXITSTATUS(status) > 1))
-		ret = failed("report: rtgt explain %s ended with status %d", path, status);
-	if (ret || (WEXITSTATUS(status) && !json_object_array_length(s.list))) {
-		json_object_put(o);
-		return NULL;
-	}
-	return o;
+	/* of a damaged capture explain has said so, and what comes before the damage is shown */
+	if (!rc || json_object_array_length(s.list))
+		return o;
+	json_object_put(o);
+	return NULL;
 }
