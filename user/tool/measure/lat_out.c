@@ -6,12 +6,9 @@
 
 #include "lat.h"
 
-/* Nearest rank; the samples are sorted */
 static uint64_t percentile(const struct lat *l, unsigned int per_mille)
 {
-	uint64_t rank = (l->nr * per_mille + 999) / 1000;
-
-	return l->ns[rank ? rank - 1 : 0];
+	return rtgt_samples_percentile(l->ns, l->nr, per_mille);
 }
 
 static bool is_half(const struct lat *l)

@@ -60,21 +60,39 @@ void rtgt_hist_add(struct rtgt_hist *h, uint64_t ns)
 	h->bucket[index_of(ns)]++;
 }
 
+/* Nearest rank, counted from 1 */
+static uint64_t rank_of(uint64_t nr, unsigned int per_mille)
+{
+	uint64_t rank = (nr * per_mille + 999) / 1000;
+
+	return rank ? rank : 1;
+}
+
+/**
+ * rtgt_samples_percentile() - nearest-rank percentile of all samples
+ * @sorted: the samples, in rising order
+ * @nr: how many, at least one
+ * @per_mille: 0 to 1000
+ *
+ * Return: the sample.
+ */
+uint64_t rtgt_samples_percentile(const uint64_t *sorted, uint64_t nr, unsigned int per_mille)
+{
+	return sorted[rank_of(nr, per_mille) - 1];
+}
+
 /**
  * rtgt_hist_percentile() - nearest-rank percentile
  * @h: the histogram
- * @percent: 0 to 100
+ * @per_mille: 0 to 1000
  *
  * Return: nanoseconds; the upper end of the bucket, never outside what was
  * measured; 0 without samples.
  */
-uint64_t rtgt_hist_percentile(const struct rtgt_hist *h, double percent)
+uint64_t rtgt_hist_percentile(const struct rtgt_hist *h, unsigned int per_mille)
 {
-	double exact = percent / 100.0 * (double)h->count;
-	uint64_t rank = (uint64_t)exact, seen = 0, v;
+	uint64_t rank = rank_of(h->count, per_mille), seen = 0, v;
 
-	if ((double)rank < exact)
-		rank++;
 	if (rank <= 1)
 		return h->min;
 	for (unsigned int i = 0; i < RTGT_HIST_BUCKETS; i++) {

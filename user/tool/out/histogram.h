@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Latencies in fixed memory.  See histogram.c.
+ * Percentiles of latencies: in fixed memory, or of all samples.  See histogram.c.
  */
 #ifndef RTGT_HISTOGRAM_H
 #define RTGT_HISTOGRAM_H
@@ -30,6 +30,7 @@ struct rtgt_hist {
 
 void rtgt_hist_reset(struct rtgt_hist *h);
 void rtgt_hist_add(struct rtgt_hist *h, uint64_t ns);
-uint64_t rtgt_hist_percentile(const struct rtgt_hist *h, double percent);
+uint64_t rtgt_hist_percentile(const struct rtgt_hist *h, unsigned int per_mille);
+uint64_t rtgt_samples_percentile(const uint64_t *sorted, uint64_t nr, unsigned int per_mille);
 
 #endif /* RTGT_HISTOGRAM_H */
