@@ -92,6 +92,19 @@ static int make_messages(struct rtgt_client *c, uint32_t payload, bool odp, stru
 			      access | IBV_ACCESS_LOCAL_WRITE, log, err);
 }
 
+/* Learn what the regions of a new connection are made of */
+static int learn_layout(struct rtgt_client *c, struct rtgt_err *err)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < c->peer.nr && !ret; i++) {
+		c->layout[i] = (struct rtgt_layout) { .size = c->peer.region[i].len, .nr = 1 };
+		if (c->peer.rtgt && c->peer.region[i].access & RTGT_ACCESS_MORE)
+			ret = rtgt_client_extents(c, i, err);
+	}
+	return ret;
+}
+
 /**
  * rtgt_client_open() - connect to a target and read what it offers
  * @c: filled; closed already when this fails
@@ -133,7 +146,7 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 		ret = make_messages(c, param->payload, param->odp, err);
 	}
 	if (!ret)
-		ret = rtgt_layout_init(c, err);
+		ret = learn_layout(c, err);
 	if (ret)
 		rtgt_client_close(c);
 	return ret;
@@ -154,118 +167,12 @@ void rtgt_client_close(struct rtgt_client *c)
 	rtgt_cm_close(&c->cm);
 }
 
-static int take_kept(struct rtgt_client *c, uint64_t id, struct ibv_wc *wc)
-{
-	for (unsigned int i = 0; i < c->nr_kept; i++) {
-		if (c->kept[i].wr_id != id)
-			continue;
-		*wc = c->kept[i];
-		c->kept[i] = c->kept[--c->nr_kept];
-		return 1;
-	}
-	return 0;
-}
-
-/**
- * rtgt_client_wait() - wait for a completion
- * @c: open
- * @id: of the work request
- * @what: its name in the sentence about a failure
- * @wc: filled
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno; -EIO with @err->wc_status for a failed
- * completion.
- */
-int rtgt_client_wait(struct rtgt_client *c, uint64_t id, const char *what, struct ibv_wc *wc,
-		     struct rtgt_err *err)
-{
-	while (!take_kept(c, id, wc)) {
-		int ret;
-
-		if (c->nr_kept == RTGT_KEPT)
-			return rtgt_fail(err, EPROTO, "completions nobody waits for arrive");
-		ret = rtgt_qp_wait(&c->qp, &c->kept[c->nr_kept], err);
-		if (ret)
-			return ret;
-		c->nr_kept++;
-	}
-	if (wc->status == IBV_WC_SUCCESS)
-		return 0;
-	rtgt_fail(err, EIO, "%s failed: %s (status %d, vendor error 0x%x): %s", what,
-		  ibv_wc_status_str(wc->status), wc->status, wc->vendor_err,
-		  rtgt_wc_meaning(wc->status));
-	err->wc_status = wc->status;
-	err->vendor_err = wc->vendor_err;
-	return -EIO;
-}
-
-/**
- * rtgt_client_expect() - post a receive for a reply
- * @c: open
- * @id: for rtgt_client_reply()
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno.
- */
-int rtgt_client_expect(struct rtgt_client *c, uint64_t *id, struct rtgt_err *err)
-{
-	*id = ++c->wr_id;
-	return rtgt_qp_post_recv(&c->qp, *id, &c->rx, (uint32_t)c->rx.len, err);
-}
-
-/**
- * rtgt_client_reply() - wait for a reply and understand it
- * @c: open
- * @id: from rtgt_client_expect()
- * @op: what was asked for
- * @reply: filled
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno; -EPROTO for another op or a status other than
- * RTGT_OK.
- */
-int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op,
-		      struct rtgt_reply *reply, struct rtgt_err *err)
-{
-	struct ibv_wc wc;
-	int ret = rtgt_client_wait(c, id, "the receive of the reply", &wc, err);
-
-	if (!ret && wc.byte_len < c->head)
-		ret = rtgt_fail(err, EPROTO, "a datagram of %u bytes has no address header",
-				wc.byte_len);
-	if (!ret)
-		ret = rtgt_wire_reply(reply, c->rx.buf + c->head, wc.byte_len - c->head, err);
-	if (ret)
-		return ret;
-	rtgt_log(c->cm.param.log, "msg", "reply to op %u: %s, tag %u, %u bytes", reply->op,
-		 rtgt_status_str(reply->status), reply->tag, reply->len);
-	if (reply->status != RTGT_OK)
-		return rtgt_fail(err, EPROTO, "the target refused request %u: %s (status %u)",
-				 op, rtgt_status_str(reply->status), reply->status);
-	if (reply->op != op)
-		return rtgt_fail(err, EPROTO, "the target answered op %u, not %u", reply->op, op);
-	return 0;
-}
-
+/* What a person calls it */
 static const char *rdma_name(enum ibv_wr_opcode opcode)
 {
-	switch ((int)opcode) {
-	case IBV_WR_RDMA_READ:
-		return "READ";
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return "WRITE_WITH_IMM";
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-		return "COMPARE_AND_SWAP";
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return "FETCH_AND_ADD";
-	case RTGT_WR_FLUSH:
-		return "FLUSH";
-	case RTGT_WR_ATOMIC_WRITE:
-		return "ATOMIC_WRITE";
-	default:
-		return "WRITE";
-	}
+	const char *name = rtgt_wr_opcode_str(opcode);
+
+	return strncmp(name, "RDMA_", 5) ? name : name + 5;
 }
 
 /* @len: bytes of the work request that carried the immediate */

@@ -508,16 +508,3 @@ void rtgt_cm_close(struct rtgt_cm *cm)
 	cm->id = NULL;
 	cm->channel = NULL;
 }
-
-/**
- * rtgt_transport_str() - a transport's name
- * @transport: which
- *
- * Return: a static string, in small letters.
- */
-const char *rtgt_transport_str(enum rtgt_transport transport)
-{
-	static const char *const name[] = { "rc", "uc", "ud" };
-
-	return name[transport];
-}

@@ -11,25 +11,6 @@
 #include "internal.h"
 
 /**
- * rtgt_layout_init() - learn what the regions of a new connection are made of
- * @c: the REP is understood, messages can be exchanged
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno; what was learnt until then is to be freed.
- */
-int rtgt_layout_init(struct rtgt_client *c, struct rtgt_err *err)
-{
-	int ret = 0;
-
-	for (uint32_t i = 0; i < c->peer.nr && !ret; i++) {
-		c->layout[i] = (struct rtgt_layout) { .size = c->peer.region[i].len, .nr = 1 };
-		if (c->peer.rtgt && c->peer.region[i].access & RTGT_ACCESS_MORE)
-			ret = rtgt_client_extents(c, i, err);
-	}
-	return ret;
-}
-
-/**
  * rtgt_layout_free() - forget it
  * @layout: learnt, or zero
  */

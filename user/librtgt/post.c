@@ -12,44 +12,6 @@
 
 #include <rtgt/qp.h>
 
-/**
- * rtgt_wr_opcode_str() - what a work request does
- * @opcode: as in struct rtgt_wr
- *
- * Return: a constant string.
- */
-const char *rtgt_wr_opcode_str(enum ibv_wr_opcode opcode)
-{
-	switch ((int)opcode) {
-	case IBV_WR_RDMA_WRITE:
-		return "RDMA_WRITE";
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return "RDMA_WRITE_WITH_IMM";
-	case IBV_WR_RDMA_READ:
-		return "RDMA_READ";
-	case IBV_WR_SEND:
-		return "SEND";
-	case IBV_WR_SEND_WITH_IMM:
-		return "SEND_WITH_IMM";
-	case IBV_WR_SEND_WITH_INV:
-		return "SEND_WITH_INV";
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-		return "COMPARE_AND_SWAP";
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return "FETCH_AND_ADD";
-	case RTGT_WR_FLUSH:
-		return "FLUSH";
-	case RTGT_WR_ATOMIC_WRITE:
-		return "ATOMIC_WRITE";
-	case IBV_WR_BIND_MW:
-		return "BIND_MW";
-	case IBV_WR_LOCAL_INV:
-		return "LOCAL_INV";
-	default:
-		return "other";
-	}
-}
-
 static bool is_send(enum ibv_wr_opcode opcode)
 {
 	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||

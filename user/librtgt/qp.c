@@ -236,38 +236,6 @@ void rtgt_qp_destroy(struct rtgt_qp *q)
 	memset(q, 0, sizeof(*q));
 }
 
-static const char *wc_opcode_str(enum ibv_wc_opcode opcode)
-{
-	switch (opcode) {
-	case IBV_WC_SEND:
-		return "SEND";
-	case IBV_WC_RDMA_WRITE:
-		return "RDMA_WRITE";
-	case IBV_WC_RDMA_READ:
-		return "RDMA_READ";
-	case IBV_WC_COMP_SWAP:
-		return "COMPARE_AND_SWAP";
-	case IBV_WC_FETCH_ADD:
-		return "FETCH_AND_ADD";
-#ifdef RTGT_VERBS_FLUSH
-	case IBV_WC_FLUSH:
-		return "FLUSH";
-	case IBV_WC_ATOMIC_WRITE:
-		return "ATOMIC_WRITE";
-#endif
-	case IBV_WC_RECV:
-		return "RECV";
-	case IBV_WC_RECV_RDMA_WITH_IMM:
-		return "RECV_RDMA_WITH_IMM";
-	case IBV_WC_BIND_MW:
-		return "BIND_MW";
-	case IBV_WC_LOCAL_INV:
-		return "LOCAL_INV";
-	default:
-		return "other";
-	}
-}
-
 /* 1 with a completion, 0 without, or a negative errno */
 static int poll_cq(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 {
@@ -371,33 +339,9 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 		return n;
 	rtgt_log(q->cm->param.log, "wc", "id %llu %s %s bytes %u qp %u",
 		 (unsigned long long)wc->wr_id,
-		 wc->status == IBV_WC_SUCCESS ? wc_opcode_str(wc->opcode) : "-",
+		 wc->status == IBV_WC_SUCCESS ? rtgt_wc_opcode_str(wc->opcode) : "-",
 		 ibv_wc_status_str(wc->status), wc->byte_len, wc->qp_num);
 	return 0;
-}
-
-static const char *qp_state_str(enum ibv_qp_state state)
-{
-	static const char *const name[] = {
-		[IBV_QPS_RESET] = "RESET", [IBV_QPS_INIT] = "INIT", [IBV_QPS_RTR] = "RTR",
-		[IBV_QPS_RTS] = "RTS", [IBV_QPS_SQD] = "SQD", [IBV_QPS_SQE] = "SQE",
-		[IBV_QPS_ERR] = "ERR",
-	};
-
-	return state <= IBV_QPS_ERR ? name[state] : "unknown";
-}
-
-/**
- * rtgt_mtu_str() - a path MTU in bytes
- * @mtu: as verbs encode it
- *
- * Return: a static string; "none" for a value that is not an MTU.
- */
-const char *rtgt_mtu_str(enum ibv_mtu mtu)
-{
-	static const char *const name[] = { "none", "256", "512", "1024", "2048", "4096" };
-
-	return mtu <= IBV_MTU_4096 ? name[mtu] : "none";
 }
 
 /**
@@ -419,63 +363,11 @@ void rtgt_qp_log(const struct rtgt_qp *q)
 	}
 	rtgt_log(log, "qp",
 		 "number %u state %s path mtu %s sq_psn 0x%06x rq_psn 0x%06x dest qp %u",
-		 q->qp->qp_num, qp_state_str(attr.qp_state), rtgt_mtu_str(attr.path_mtu),
+		 q->qp->qp_num, rtgt_qp_state_str(attr.qp_state), rtgt_mtu_str(attr.path_mtu),
 		 attr.sq_psn, attr.rq_psn, attr.dest_qp_num);
 	rtgt_log(log, "qp",
 		 "number %u caps: send_wr %u recv_wr %u send_sge %u recv_sge %u inline %u; retry %u rnr_retry %u timeout %u reads out %u in %u",
 		 q->qp->qp_num, init.cap.max_send_wr, init.cap.max_recv_wr, init.cap.max_send_sge,
 		 init.cap.max_recv_sge, init.cap.max_inline_data, attr.retry_cnt, attr.rnr_retry,
 		 attr.timeout, attr.max_rd_atomic, attr.max_dest_rd_atomic);
-}
-
-static const struct meaning {
-	enum ibv_wc_status status;
-	const char *text;
-} meanings[] = {
-	{
-		IBV_WC_REM_ACCESS_ERR,
-		"the target's device refused the access: wrong rkey, out of range, or not granted by the region"
-	}, {
-		IBV_WC_REM_INV_REQ_ERR,
-		"the target's device found the request invalid: longer than its receive, a misaligned atomic, or not allowed on its queue pair"
-	}, {
-		IBV_WC_REM_OP_ERR,
-		"the target's device could not complete the request: see its dmesg"
-	}, {
-		IBV_WC_RETRY_EXC_ERR,
-		"no acknowledgment after all retries: the target or the link is gone"
-	}, {
-		IBV_WC_RNR_RETRY_EXC_ERR,
-		"the target had no receive posted for longer than the retries lasted"
-	}, {
-		IBV_WC_WR_FLUSH_ERR,
-		"the queue pair had failed or been disconnected before: an earlier completion or the target's dmesg has the cause"
-	}, {
-		IBV_WC_LOC_PROT_ERR,
-		"the local buffer is not registered for this access"
-	}, {
-		IBV_WC_LOC_LEN_ERR,
-		"the message is longer than the local receive or the device's limit"
-	}, {
-		IBV_WC_LOC_QP_OP_ERR,
-		"the local queue pair could not process the request"
-	}, {
-		IBV_WC_MW_BIND_ERR,
-		"the local device did not bind the memory window: what it covers, or grants, is more than its registration allows"
-	},
-	{ }
-};
-
-/**
- * rtgt_wc_meaning() - what a failed completion means
- * @status: its status
- *
- * Return: a static string, what happened and where to look.
- */
-const char *rtgt_wc_meaning(enum ibv_wc_status status)
-{
-	for (const struct meaning *m = meanings; m->text; m++)
-		if (m->status == status)
-			return m->text;
-	return "see ibv_poll_cq(3)";
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rtgt/qp.h>
 #include "tool/config/model.h"
 #include "reconcile.h"
 
@@ -74,32 +75,36 @@ static struct wire_op on_wire(const struct wire *w, const char *op)
 /* All that the client posted, the pings and what it does to prepare and to verify them */
 static void posted(struct reconcile *r)
 {
-	static const struct { const char *name; enum flow_op op; bool imm; } ops[] = {
-		{ "RDMA_WRITE", FLOW_WRITE, false }, { "RDMA_WRITE_WITH_IMM", FLOW_WRITE, true },
-		{ "RDMA_READ", FLOW_READ, false }, { "SEND", FLOW_SEND, false },
-		{ "SEND_WITH_IMM", FLOW_SEND, true },
-		{ "COMPARE_AND_SWAP", FLOW_CAS, false }, { "FETCH_AND_ADD", FLOW_FAA, false },
-		{ "FLUSH", FLOW_FLUSH, false }, { "ATOMIC_WRITE", FLOW_ATOMIC_WRITE, false },
+	static const struct { enum ibv_wr_opcode wr; enum flow_op op; bool imm; } ops[] = {
+		{ IBV_WR_RDMA_WRITE, FLOW_WRITE, false },
+		{ IBV_WR_RDMA_WRITE_WITH_IMM, FLOW_WRITE, true },
+		{ IBV_WR_RDMA_READ, FLOW_READ, false }, { IBV_WR_SEND, FLOW_SEND, false },
+		{ IBV_WR_SEND_WITH_IMM, FLOW_SEND, true },
+		{ IBV_WR_ATOMIC_CMP_AND_SWP, FLOW_CAS, false },
+		{ IBV_WR_ATOMIC_FETCH_AND_ADD, FLOW_FAA, false },
+		{ RTGT_WR_FLUSH, FLOW_FLUSH, false },
+		{ RTGT_WR_ATOMIC_WRITE, FLOW_ATOMIC_WRITE, false },
 	};
 	struct json_object *client = r->file[PING] ? model_get(r->file[PING], "connection") : NULL;
 	struct json_object *all = client ? model_get(client, "posted") : NULL;
 
 	for (size_t i = 0; all && i < sizeof(ops) / sizeof(ops[0]); i++) {
 		const struct wire_op *wire = &r->wire.op[0][ops[i].op][ops[i].imm];
+		const char *name = rtgt_wr_opcode_str(ops[i].wr);
 		uint64_t count = 0, bytes = 0;
 
 		for (size_t k = 0; k < json_object_array_length(all); k++) {
 			struct json_object *o = json_object_array_get_idx(all, k);
 
-			if (strcmp(model_str(o, "op"), ops[i].name))
+			if (strcmp(model_str(o, "op"), name))
 				continue;
 			count = number(o, "count");
 			bytes = number(o, "bytes");
 		}
 		if (!count && !wire->count)
 			continue;
-		compare(r, count, wire->count, "client: posted %s", ops[i].name);
-		compare(r, bytes, wire->bytes, "client: posted %s, bytes", ops[i].name);
+		compare(r, count, wire->count, "client: posted %s", name);
+		compare(r, bytes, wire->bytes, "client: posted %s, bytes", name);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rtgt/qp.h>
 #include "timeline.h"
 
 #define QP_STATE_BIT	1	/* IB_QP_STATE of a mask */
@@ -56,13 +57,6 @@ void tl_sort(struct tl_events *e)
 {
 	if (e->nr)
 		qsort(e->event, e->nr, sizeof(*e->event), by_time);
-}
-
-static const char *state_name(int64_t state)
-{
-	static const char *const name[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
-
-	return state >= 0 && state <= 6 ? name[state] : "?";
 }
 
 /**
@@ -185,8 +179,8 @@ static void add_states(const struct timeline *t, struct tl_conn *c, unsigned int
 			    !tl_number(l->rest, "ret", &ret) || !(mask & QP_STATE_BIT))
 				continue;
 			e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
-			snprintf(e->what, sizeof(e->what), "QP %s->%s%s", state_name(old),
-				 state_name(state), ret ? " fails" : "");
+			snprintf(e->what, sizeof(e->what), "QP %s->%s%s", rtgt_qp_state_str((enum ibv_qp_state)old),
+				 rtgt_qp_state_str((enum ibv_qp_state)state), ret ? " fails" : "");
 			old = ret ? old : state;
 		} else {
 			e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rtgt/uapi.h>
+#include <rtgt/qp.h>
 #include "timeline.h"
 
 /**
@@ -44,15 +44,15 @@ const struct tl_span tl_spans[] = {
 /* What a log calls the operation of a message */
 static bool same_op(const struct flow_msg *m, const char *op, size_t len)
 {
-	static const char *const name[FLOW_OPS] = {
-		[FLOW_SEND] = "SEND", [FLOW_WRITE] = "RDMA_WRITE", [FLOW_READ] = "RDMA_READ",
-		[FLOW_CAS] = "COMPARE_AND_SWAP", [FLOW_FAA] = "FETCH_AND_ADD",
-		[FLOW_FLUSH] = "FLUSH",
-		[FLOW_ATOMIC_WRITE] = "ATOMIC_WRITE",
+	static const enum ibv_wr_opcode opcode[FLOW_OPS] = {
+		[FLOW_SEND] = IBV_WR_SEND, [FLOW_WRITE] = IBV_WR_RDMA_WRITE,
+		[FLOW_READ] = IBV_WR_RDMA_READ, [FLOW_CAS] = IBV_WR_ATOMIC_CMP_AND_SWP,
+		[FLOW_FAA] = IBV_WR_ATOMIC_FETCH_AND_ADD, [FLOW_FLUSH] = RTGT_WR_FLUSH,
+		[FLOW_ATOMIC_WRITE] = RTGT_WR_ATOMIC_WRITE,
 	};
 	char want[32];
 
-	snprintf(want, sizeof(want), "%s%s", name[m->op],
+	snprintf(want, sizeof(want), "%s%s", rtgt_wr_opcode_str(opcode[m->op]),
 		 m->has_imm ? "_WITH_IMM" : m->has_inv ? "_WITH_INV" : "");
 	return strlen(want) == len && !strncmp(want, op, len);
 }

@@ -25,6 +25,8 @@
  */
 #define RTGT_WR_FLUSH		((enum ibv_wr_opcode)14)
 #define RTGT_WR_ATOMIC_WRITE	((enum ibv_wr_opcode)15)
+#define RTGT_WC_FLUSH		((enum ibv_wc_opcode)8)
+#define RTGT_WC_ATOMIC_WRITE	((enum ibv_wc_opcode)9)
 
 /* rtgt_qp.can: what not every device can */
 #define RTGT_CAN_ATOMIC		0x1U
@@ -158,13 +160,16 @@ void rtgt_qp_destroy(struct rtgt_qp *q);
 int rtgt_qp_address(struct rtgt_qp *q, struct rtgt_err *err);
 void rtgt_wr_prepare(const struct rtgt_qp *q, const struct rtgt_wr *wr, struct ibv_sge *sge,
 		     struct ibv_send_wr *send);
-const char *rtgt_wr_opcode_str(enum ibv_wr_opcode opcode);
 int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *err);
 int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, uint32_t len,
 		      struct rtgt_err *err);
 int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err);
 void rtgt_qp_log(const struct rtgt_qp *q);
 
+/* names.c */
+const char *rtgt_wr_opcode_str(enum ibv_wr_opcode opcode);
+const char *rtgt_wc_opcode_str(enum ibv_wc_opcode opcode);
+const char *rtgt_qp_state_str(enum ibv_qp_state state);
 const char *rtgt_wc_meaning(enum ibv_wc_status status);
 const char *rtgt_mtu_str(enum ibv_mtu mtu);
 
