@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * rtgt bw: what its files share.  bw.c is the command and the rounds, bw_rdma.c and
- * bw_tcp.c a stream of messages over either, bw_kernel.c the kernel's initiators,
- * bw_out.c what is printed.
+ * bw_tcp.c a stream of messages over either, bw_stream.c what the two share, bw_kernel.c the
+ * kernel's initiators, bw_out.c what is printed.
  */
 #ifndef RTGT_BW_H
 #define RTGT_BW_H
@@ -43,6 +43,16 @@ struct bw {
 	uint64_t messages;
 	uint64_t elapsed_ns;
 	uint64_t verified;
+};
+
+/* The operations there are: indices in measure.op */
+enum {
+	OP_WRITE,
+	OP_READ,
+	OP_SEND,
+	OP_WRITE_IMM,
+	OP_BOTH,
+	NR_OPS,
 };
 
 struct bw_stream;
@@ -131,7 +141,7 @@ struct bw_stream {
 extern const struct bw_transport bw_rdma;
 extern const struct bw_transport bw_tcp;
 
-/* bw.c */
+/* bw_stream.c */
 bool bw_may_post(const struct bw_stream *s);
 bool bw_signaled(const struct bw_stream *s);
 void bw_done(struct bw_stream *s, uint64_t done);
