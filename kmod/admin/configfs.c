@@ -34,12 +34,6 @@
 #include "target/port.h"
 #include "target/services.h"
 
-#define RTGT_RECV_SIZE_MIN	64
-#define RTGT_RECV_SIZE_MAX	(2 * 1024 * 1024)
-#define RTGT_RECV_DEPTH_MAX	4096
-#define RTGT_CONNS_MAX		65536
-#define RTGT_IDLE_MAX_MS	(24 * 3600 * 1000)
-
 /* The constant part of the file "features" */
 #define RTGT_FEATURES \
 	"op-write\nop-read\nop-write-imm\nop-send\nop-send-imm\nop-send-inv\nop-atomic\n" \

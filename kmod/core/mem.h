@@ -10,12 +10,14 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 
+#include "include/uapi/rtgt.h"
+
 struct dentry;
 
 /* Bytes of the name of a port, a region or an initiator, the final NUL included */
 #define RTGT_NAME_LEN		32
 
-#define RTGT_REGION_MAX		(16ULL * SZ_1G)
+#define RTGT_REGION_MAX		(1ULL * RTGT_REGION_MAX_GIB * SZ_1G)
 
 /* rtgt_spec.fill is a byte value, or this: the 32-bit words 0, 1, 2, ... in little endian */
 #define RTGT_FILL_COUNTER	256

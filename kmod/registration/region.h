@@ -23,7 +23,7 @@ struct rtgt_reg;
  * The largest MR: rxe keeps 16 bytes for each page of one, in one piece, and for
  * 1 GiB that is as much as the allocator gives.
  */
-#define RTGT_EXTENT_MAX		SZ_1G
+#define RTGT_EXTENT_MAX		(RTGT_EXTENT_MAX_GIB * SZ_1G)
 
 /* of a region */
 #define RTGT_MAX_EXTENTS	16384

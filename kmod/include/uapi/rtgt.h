@@ -36,6 +36,18 @@
 
 #define RTGT_PACKED		__attribute__((packed))
 
+/*
+ * Limits of the attributes of a port and a region, for the target in the kernel, for rtgt serve and
+ * for the words of the tool.  They are plain numbers because the tool makes text of them.
+ */
+#define RTGT_CONNS_MAX		65536
+#define RTGT_RECV_SIZE_MIN	64		/* bytes */
+#define RTGT_RECV_SIZE_MAX	2097152
+#define RTGT_RECV_DEPTH_MAX	4096
+#define RTGT_IDLE_MAX_MS	86400000	/* a day */
+#define RTGT_EXTENT_MAX_GIB	1		/* the largest MR */
+#define RTGT_REGION_MAX_GIB	16
+
 /**
  * struct rtgt_cap - capability: what an initiator needs to access a region
  * @addr: address for a work request; the target chooses this iova at random, so it reveals

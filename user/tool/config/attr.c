@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rtgt/uapi.h>
 #include "attr.h"
 #include "tool/cli/cli.h"
 #include "tree.h"
@@ -24,21 +25,24 @@ const struct attr port_attrs[] = {
 	{ "transport", false, "rc, uc or ud" },
 	{ "scope", false, "shared or private" },
 	{ "srq", true, "0 or 1" },
-	{ "max_conns", true, "1 to 65536" },
-	{ "backlog", true, "1 to 65536" },
-	{ "peer_conns_max", true, "0 to 65536, 0 for max_conns" },
+	{ "max_conns", true, "1 to " STRING(RTGT_CONNS_MAX) },
+	{ "backlog", true, "1 to " STRING(RTGT_CONNS_MAX) },
+	{ "peer_conns_max", true, "0 to " STRING(RTGT_CONNS_MAX) ", 0 for max_conns" },
 	{ "conn_memory_max", true, "bytes, K, M and G taken, 0 for what the machine has" },
-	{ "handshake_ms", true, "1 to 86400000 milliseconds" },
-	{ "recv_size", true, "64 to 2097152 bytes, K and M taken" },
-	{ "recv_depth", true, "1 to 4096" },
-	{ "withhold_max", true, "0 to 4096, 0 for half of shared receives and all of others" },
-	{ "idle_ms", true, "0 to 86400000 milliseconds, 0 for never" },
-	{ "mr_max", true, "whole pages up to 1G bytes, K, M and G taken, 0 for no limit" },
+	{ "handshake_ms", true, "1 to " STRING(RTGT_IDLE_MAX_MS) " milliseconds" },
+	{ "recv_size", true, STRING(RTGT_RECV_SIZE_MIN) " to " STRING(RTGT_RECV_SIZE_MAX)
+	  " bytes, K and M taken" },
+	{ "recv_depth", true, "1 to " STRING(RTGT_RECV_DEPTH_MAX) },
+	{ "withhold_max", true, "0 to " STRING(RTGT_RECV_DEPTH_MAX)
+	  ", 0 for half of shared receives and all of others" },
+	{ "idle_ms", true, "0 to " STRING(RTGT_IDLE_MAX_MS) " milliseconds, 0 for never" },
+	{ "mr_max", true, "whole pages up to " STRING(RTGT_EXTENT_MAX_GIB)
+	  "G bytes, K, M and G taken, 0 for no limit" },
 	{ }
 };
 
 const struct attr region_attrs[] = {
-	{ "size", true, "1 to 16G bytes, K, M and G taken" },
+	{ "size", true, "1 to " STRING(RTGT_REGION_MAX_GIB) "G bytes, K, M and G taken" },
 	{ "access", false, "one or more of read,write,atomic,flush with commas between" },
 	{ "fill", false, "zero, counter, or a byte as 0xNN" },
 	{ }

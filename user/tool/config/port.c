@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rtgt/uapi.h>
 #include "attr.h"
 #include "model.h"
 #include "tool/cli/cli.h"
@@ -30,9 +31,10 @@ static const char help[] =
 "  transport rc        rc, uc or ud\n"
 "  scope shared        shared: one memory for all connections; private: each has its own\n"
 "  srq 0               1: the connections of a shared port share their receives\n"
-"  max_conns 1024      connections at a time, 1 to 65536\n"
-"  recv_size 4096      bytes of the largest SEND taken, 64 to 2M (K, M)\n"
-"  recv_depth 16       SENDs held at a time, 1 to 4096\n"
+"  max_conns 1024      connections at a time, 1 to " STRING(RTGT_CONNS_MAX) "\n"
+"  recv_size 4096      bytes of the largest SEND taken, " STRING(RTGT_RECV_SIZE_MIN)
+" to 2M (K, M)\n"
+"  recv_depth 16       SENDs held at a time, 1 to " STRING(RTGT_RECV_DEPTH_MAX) "\n"
 "  withhold_max 0      receives that WITHHOLD may hold back at a time; 0: half of those\n"
 "                      that clients share (srq, ud), all of others\n"
 "  backlog 512         half-open connections at a time, one peer address half of them\n"

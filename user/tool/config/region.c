@@ -2,6 +2,7 @@
 /*
  * rtgt region: the memory a port exposes.
  */
+#include <rtgt/uapi.h>
 #include "attr.h"
 #include "tool/cli/cli.h"
 #include "show.h"
@@ -16,7 +17,7 @@ static const char help[] =
 "  rtgt region show [PORT]                     list regions\n"
 "\n"
 "Keys, with the module's defaults:\n"
-"  size 4096           bytes, 1 to 16G (K, M, G)\n"
+"  size 4096           bytes, 1 to " STRING(RTGT_REGION_MAX_GIB) "G (K, M, G)\n"
 "  access read,write   what a peer may do: read, write, atomic, and flush where the device\n"
 "                      can, with commas between\n"
 "  fill zero           what it holds at first: zero, counter (32-bit words holding\n"

@@ -16,6 +16,8 @@
 #include "tool/cli/cli.h"
 #include "serve.h"
 
+#define GIB	(1ull << 30)
+
 static const char help[] =
 "Usage: rtgt serve [OPTIONS] [KEY VALUE]... [region NAME [KEY VALUE]...]...\n"
 "\n"
@@ -31,17 +33,19 @@ static const char help[] =
 "  scope shared        shared: one memory for all connections; private: each has its own\n"
 "  srq 0               1: the connections of a shared port use one shared receive queue, of\n"
 "                      recv_depth receives, for each device\n"
-"  max_conns 1024      connections at a time, 1 to 65536\n"
-"  recv_size 4096      bytes of the largest SEND taken, 64 to 2M (K, M)\n"
-"  recv_depth 16       SENDs held at a time, 1 to 4096\n"
-"  withhold_max 0      receives that WITHHOLD may hold back at a time, up to 4096; 0: half of\n"
+"  max_conns 1024      connections at a time, 1 to " STRING(RTGT_CONNS_MAX) "\n"
+"  recv_size 4096      bytes of the largest SEND taken, " STRING(RTGT_RECV_SIZE_MIN)
+" to 2M (K, M)\n"
+"  recv_depth 16       SENDs held at a time, 1 to " STRING(RTGT_RECV_DEPTH_MAX) "\n"
+"  withhold_max 0      receives that WITHHOLD may hold back at a time, up to " STRING(RTGT_RECV_DEPTH_MAX)
+"; 0: half of\n"
 "                      those that clients share (srq, ud), all of others\n"
 "  idle_ms 0           a connection that sent no message and no immediate for so many milliseconds\n"
-"                      is closed, up to 86400000; 0: never\n"
+"                      is closed, up to " STRING(RTGT_IDLE_MAX_MS) "; 0: never\n"
 "  mr_max 0            bytes of the largest memory registration, whole pages; 0: no limit\n"
 "\n"
 "Keys of a region, as of rtgt region add; without any there is one, \"data\", of 1M:\n"
-"  size 4096           bytes, 1 to 16G (K, M, G)\n"
+"  size 4096           bytes, 1 to " STRING(RTGT_REGION_MAX_GIB) "G (K, M, G)\n"
 "  access read,write   what a peer may do: read, write, atomic, flush, with commas between\n"
 "  fill zero           what it holds at first: zero, counter or a byte as 0xNN\n"
 "\n"
@@ -194,16 +198,16 @@ static int port_value(struct serve_cfg *cfg, const char *key, const char *text)
 		return which < 0 ? which : 0;
 	}
 	if (!strcmp(key, "max_conns"))
-		return number(text, 1, 65536, &cfg->max_conns);
+		return number(text, 1, RTGT_CONNS_MAX, &cfg->max_conns);
 	if (!strcmp(key, "recv_size"))
-		return number(text, 64, 2u << 20, &cfg->recv_size);
+		return number(text, RTGT_RECV_SIZE_MIN, RTGT_RECV_SIZE_MAX, &cfg->recv_size);
 	if (!strcmp(key, "recv_depth"))
-		return number(text, 1, 4096, &cfg->recv_depth);
+		return number(text, 1, RTGT_RECV_DEPTH_MAX, &cfg->recv_depth);
 	if (!strcmp(key, "withhold_max"))
-		return number(text, 0, 4096, &cfg->withhold_max);
+		return number(text, 0, RTGT_RECV_DEPTH_MAX, &cfg->withhold_max);
 	if (!strcmp(key, "idle_ms"))
-		return number(text, 0, 86400000, &cfg->idle_ms);
-	if (bytes(text, 0, 1u << 30, &cfg->mr_max) ||
+		return number(text, 0, RTGT_IDLE_MAX_MS, &cfg->idle_ms);
+	if (bytes(text, 0, RTGT_EXTENT_MAX_GIB * GIB, &cfg->mr_max) ||
 	    cfg->mr_max & ((uint64_t)sysconf(_SC_PAGESIZE) - 1))
 		return -EINVAL;
 	return 0;
@@ -212,7 +216,7 @@ static int port_value(struct serve_cfg *cfg, const char *key, const char *text)
 static int region_value(struct serve_spec *spec, const char *key, const char *text)
 {
 	if (!strcmp(key, "size"))
-		return bytes(text, 1, 16ull << 30, &spec->size);
+		return bytes(text, 1, RTGT_REGION_MAX_GIB * GIB, &spec->size);
 	if (!strcmp(key, "access"))
 		return access_value(text, &spec->access);
 	return fill_value(text, &spec->fill);
