@@ -148,7 +148,8 @@ void rtgt_encode_region(void *buf, uint64_t addr, uint32_t rkey, uint64_t len, u
 void rtgt_encode_extents(void *buf, uint64_t size, uint32_t total, uint32_t nr);
 void rtgt_encode_extent(void *buf, uint32_t i, uint64_t addr, uint32_t rkey, uint64_t len);
 uint32_t rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq);
-void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, uint32_t status, uint32_t len, uint32_t arg);
+void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, uint32_t status, uint32_t len,
+		       uint32_t arg);
 bool rtgt_range_ok(uint64_t offset, uint64_t len, uint64_t size);
 const char *rtgt_rej_name(uint32_t reason);
 const char *rtgt_status_name(uint32_t status);
@@ -159,9 +160,11 @@ enum rtgt_misfit rtgt_decode_rep(const void *buf, size_t len, struct rtgt_rep_in
 uint64_t rtgt_region_len(const struct rtgt_region_info *region, uint64_t want);
 void rtgt_encode_msg(void *buf, uint32_t op, uint32_t tag, uint32_t len);
 void rtgt_encode_range(void *buf, uint32_t region, uint64_t offset, uint64_t len);
-void rtgt_encode_xfer(void *buf, uint32_t region, uint64_t offset, uint64_t len, uint64_t addr, uint32_t rkey);
+void rtgt_encode_xfer(void *buf, uint32_t region, uint64_t offset, uint64_t len, uint64_t addr,
+		      uint32_t rkey);
 void rtgt_encode_query(void *buf, uint32_t region, uint32_t first, uint32_t max);
 enum rtgt_misfit rtgt_decode_reply(const void *buf, size_t len, struct rtgt_reply *reply);
-struct rtgt_region_info rtgt_decode_extent(const struct rtgt_reply *reply, uint32_t i, uint32_t access);
+struct rtgt_region_info rtgt_decode_extent(const struct rtgt_reply *reply, uint32_t i,
+					   uint32_t access);
 
 #endif /* _RTGT_PROTO_H */

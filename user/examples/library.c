@@ -25,7 +25,8 @@ int main(int argc, char **argv)
 	param.cm.source = argc > 3 ? argv[3] : NULL;
 	ret = rtgt_client_open(&client, &param, &err);
 	if (!ret)
-		ret = rtgt_mr_create(&mr, client.qp.pd, "data", LEN, IBV_ACCESS_LOCAL_WRITE, NULL, &err);
+		ret = rtgt_mr_create(&mr, client.qp.pd, "data", LEN, IBV_ACCESS_LOCAL_WRITE, NULL,
+				     &err);
 	if (!ret) {
 		rtgt_pattern_fill(mr.buf, LEN, 1);
 		op.mr = &mr;

@@ -21,7 +21,6 @@
 #include "tool/cli/interrupt.h"
 #include "bw.h"
 
-
 static const char help[] =
 "Usage: rtgt [-j] [-p] bw [OPTIONS] HOST\n"
 "\n"

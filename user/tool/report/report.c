@@ -2,7 +2,7 @@
 /*
  * rtgt report: what a run left in a directory, as one HTML page that needs nothing else.
  *
- * The page is user/tool/report/page/report.html with style sheet, script and data put in where it says
+ * The page is page/report.html with style sheet, script and data put in where it says
  * @report.css@, @report.js@ and @data@; the three files are linked into the program as
  * they are.  The data is one JSON document: what the other report_*.c files gather.  The
  * script draws all of it.

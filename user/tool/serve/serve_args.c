@@ -37,8 +37,8 @@ static const char help[] =
 "  recv_size 4096      bytes of the largest SEND taken, " STRING(RTGT_RECV_SIZE_MIN)
 " to 2M (K, M)\n"
 "  recv_depth 16       SENDs held at a time, 1 to " STRING(RTGT_RECV_DEPTH_MAX) "\n"
-"  withhold_max 0      receives that WITHHOLD may hold back at a time, up to " STRING(RTGT_RECV_DEPTH_MAX)
-"; 0: half of\n"
+"  withhold_max 0      receives that WITHHOLD may hold back at a time, up to "
+STRING(RTGT_RECV_DEPTH_MAX) "; 0: half of\n"
 "                      those that clients share (srq, ud), all of others\n"
 "  idle_ms 0           a connection that sent no message and no immediate for so many milliseconds\n"
 "                      is closed, up to " STRING(RTGT_IDLE_MAX_MS) "; 0: never\n"

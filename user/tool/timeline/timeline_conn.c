@@ -59,6 +59,11 @@ void tl_sort(struct tl_events *e)
 		qsort(e->event, e->nr, sizeof(*e->event), by_time);
 }
 
+static const char *state_name(int64_t state)
+{
+	return rtgt_qp_state_str((enum ibv_qp_state)state);
+}
+
 /**
  * tl_conn_at() - whose queue pair was this?
  * @t: with its capture read
@@ -179,8 +184,8 @@ static void add_states(const struct timeline *t, struct tl_conn *c, unsigned int
 			    !tl_number(l->rest, "ret", &ret) || !(mask & QP_STATE_BIT))
 				continue;
 			e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
-			snprintf(e->what, sizeof(e->what), "QP %s->%s%s", rtgt_qp_state_str((enum ibv_qp_state)old),
-				 rtgt_qp_state_str((enum ibv_qp_state)state), ret ? " fails" : "");
+			snprintf(e->what, sizeof(e->what), "QP %s->%s%s", state_name(old),
+				 state_name(state), ret ? " fails" : "");
 			old = ret ? old : state;
 		} else {
 			e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
