@@ -3,6 +3,7 @@
  * timeline_test: user/tool/timeline/timeline_conn.c, which finds the connection that an event of
  * the trace belongs to.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
