@@ -31,10 +31,21 @@ static bool fails(int code)
 	return true;
 }
 
-static int nothing_open(void)
+static void *zeros(size_t size)
 {
-	return !channels && !ids && !pds && !comp_channels && !cqs && !qps && !mrs && !mws &&
-	       !events;
+	void *p = calloc(1, size);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+/* 0 if nothing is open, otherwise @call, so that a failure tells it */
+static unsigned int left_by(unsigned int call)
+{
+	bool open = channels || ids || pds || comp_channels || cqs || qps || mrs || mws || events;
+
+	return open ? call : 0;
 }
 
 /* ------------------------------------------------------------ the connection manager */
@@ -45,7 +56,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 
 	if (fails(ENODEV))
 		return NULL;
-	c = calloc(1, sizeof(*c));
+	c = zeros(sizeof(*c));
 	/* a file descriptor that takes fcntl() */
 	c->fd = dup(STDERR_FILENO);
 	channels++;
@@ -75,7 +86,7 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	(void)type;
 	if (fails(ENOMEM))
 		return NULL;
-	mw = calloc(1, sizeof(*mw));
+	mw = zeros(sizeof(*mw));
 	mw->context = pd->context;
 	mws++;
 	return mw;
@@ -100,7 +111,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 	(void)ps;
 	if (fails(ENOMEM))
 		return -1;
-	*id = calloc(1, sizeof(**id));
+	*id = zeros(sizeof(**id));
 	(*id)->channel = channel;
 	(*id)->verbs = &verbs;
 	(*id)->port_num = 1;
@@ -186,7 +197,7 @@ int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 	(void)attr;
 	if (fails(ENOMEM))
 		return -1;
-	id->qp = calloc(1, sizeof(*id->qp));
+	id->qp = zeros(sizeof(*id->qp));
 	id->qp->context = &verbs;
 	qps++;
 	return 0;
@@ -282,7 +293,7 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 
 	if (fails(ENOMEM))
 		return NULL;
-	pd = calloc(1, sizeof(*pd));
+	pd = zeros(sizeof(*pd));
 	pd->context = context;
 	pds++;
 	return pd;
@@ -301,7 +312,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 
 	if (fails(ENOMEM))
 		return NULL;
-	c = calloc(1, sizeof(*c));
+	c = zeros(sizeof(*c));
 	c->context = context;
 	c->fd = dup(STDERR_FILENO);
 	comp_channels++;
@@ -327,7 +338,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	(void)vector;
 	if (fails(ENOMEM))
 		return NULL;
-	cq = calloc(1, sizeof(*cq));
+	cq = zeros(sizeof(*cq));
 	cq->context = context;
 	cqs++;
 	return cq;
@@ -359,7 +370,7 @@ static struct ibv_mr *make_mr(void)
 	if (fails(ENOMEM))
 		return NULL;
 	mrs++;
-	return calloc(1, sizeof(struct ibv_mr));
+	return zeros(sizeof(struct ibv_mr));
 }
 
 #undef ibv_reg_mr
@@ -454,12 +465,12 @@ TEST(client)
 		ASSERT_LT(call, MANY);
 		if (ret) {
 			EXPECT_EQ(-err.code, ret);
-			EXPECT_TRUE(nothing_open()) TH_LOG("after a failed open, call %u", call);
+			EXPECT_EQ(0, left_by(call));
 		}
 		rtgt_client_close(&c);
-		EXPECT_TRUE(nothing_open()) TH_LOG("after close, call %u", call);
+		EXPECT_EQ(0, left_by(call));
 		rtgt_client_close(&c);
-		EXPECT_TRUE(nothing_open()) TH_LOG("after a second close, call %u", call);
+		EXPECT_EQ(0, left_by(call));
 	} while (ret);
 	/* channel, id, address, route, queue pair, REQ, buffers, and the events between */
 	EXPECT_GE(call, 14);
@@ -478,10 +489,10 @@ TEST(connection)
 		ret = rtgt_cm_resolve(&cm, &param.cm, &err);
 		ASSERT_LT(call, MANY);
 		if (ret)
-			EXPECT_TRUE(nothing_open()) TH_LOG("after a failed resolve, call %u", call);
+			EXPECT_EQ(0, left_by(call));
 		rtgt_cm_close(&cm);
 		rtgt_cm_close(&cm);
-		EXPECT_TRUE(nothing_open()) TH_LOG("after close, call %u", call);
+		EXPECT_EQ(0, left_by(call));
 	} while (ret);
 }
 
@@ -508,7 +519,7 @@ TEST(queue_pair)
 		EXPECT_FALSE(pds || comp_channels || cqs || qps);
 	} while (ret);
 	rtgt_cm_close(&cm);
-	EXPECT_TRUE(nothing_open());
+	EXPECT_EQ(0, left_by(MANY));
 }
 
 TEST(memory)
@@ -529,7 +540,7 @@ TEST(memory)
 		EXPECT_EQ(!call, mws);
 		rtgt_window_destroy(&w);
 		rtgt_window_destroy(&w);
-		EXPECT_TRUE(nothing_open());
+		EXPECT_EQ(0, left_by(MANY));
 	}
 	/* no memory at all */
 	begin(0);
@@ -537,7 +548,7 @@ TEST(memory)
 	EXPECT_EQ(NULL, m.base);
 	EXPECT_EQ(0, m.len);
 	rtgt_mr_destroy(&m);
-	EXPECT_TRUE(nothing_open());
+	EXPECT_EQ(0, left_by(MANY));
 }
 
 TEST_HARNESS_MAIN
