@@ -81,14 +81,14 @@ outlived() {
 }
 
 tier fast
-tcase srq-lost "the SRQ's receive of a message that is cut short is flushed with its queue pair" srq_lost
-tcase uc-send "UC: a SEND that is cut short costs none of those behind it" uc_cut_short send
-tcase uc-write "UC: a WRITE that is cut short costs none of those behind it" uc_cut_short write
-tcase nak "the consumer that is told of a bad WRITE_WITH_IMM cannot keep the NAK back" nak_late nak
-tcase nak-event "nor the one that an event tells of a bad WRITE" nak_late nak-event
+more tcase srq-lost "the SRQ's receive of a message that is cut short is flushed with its queue pair" srq_lost
+more tcase uc-send "UC: a SEND that is cut short costs none of those behind it" uc_cut_short send
+more tcase uc-write "UC: a WRITE that is cut short costs none of those behind it" uc_cut_short write
+more tcase nak "the consumer that is told of a bad WRITE_WITH_IMM cannot keep the NAK back" nak_late nak
+more tcase nak-event "nor the one that an event tells of a bad WRITE" nak_late nak-event
 tcase flush-init "a queue pair that goes from INIT to error flushes its receives" flushed_init
 limit 60
-tcase flush-rtr "so does one whose transition to RTR failed, whichever allocation that was" flushed_rtr
+more tcase flush-rtr "so does one whose transition to RTR failed, whichever allocation that was" flushed_rtr
 
 # On rxe without the patch these take the kernel down
 long
