@@ -94,7 +94,11 @@ look_at() { # WHAT...
 }
 
 look_begin() {
-	coproc LOOK { exec "$TESTDIR/look" serve "$TESTDIR/kernel-log"; }
+	coproc LOOK {
+		# or the target's machine never sees its end (leave_target)
+		[[ -z ${TO_TARGET:-} ]] || exec {TO_TARGET}>&- {FROM_TARGET}<&-
+		exec "$TESTDIR/look" serve "$TESTDIR/kernel-log"
+	}
 	# subshells do not get those of the coprocess
 	local to=${LOOK[1]} from=${LOOK[0]}
 	exec {LOOK_TO}>&"$to" {LOOK_FROM}<&"$from"
