@@ -56,5 +56,5 @@ more tcase unprivileged "a program that root has not started is skipped, with th
 more tcase netns "a program in a network namespace is skipped, with the reason" netns
 more tcase no-module "a program that finds no module is skipped, with the reason" no_module
 more tcase no-tool "a case that needs a command which is not installed is skipped, with its name" no_tool
-tcase passes "a program that is started by hand passes" passes
+more tcase passes "a program that is started by hand passes" passes
 tmain "$@"

@@ -86,7 +86,7 @@ more tcase uc-send "UC: a SEND that is cut short costs none of those behind it" 
 more tcase uc-write "UC: a WRITE that is cut short costs none of those behind it" uc_cut_short write
 more tcase nak "the consumer that is told of a bad WRITE_WITH_IMM cannot keep the NAK back" nak_late nak
 more tcase nak-event "nor the one that an event tells of a bad WRITE" nak_late nak-event
-tcase flush-init "a queue pair that goes from INIT to error flushes its receives" flushed_init
+more tcase flush-init "a queue pair that goes from INIT to error flushes its receives" flushed_init
 limit 60
 more tcase flush-rtr "so does one whose transition to RTR failed, whichever allocation that was" flushed_rtr
 

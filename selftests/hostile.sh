@@ -7,7 +7,7 @@
 # case other clients are served meanwhile, and the administrator can disable the port.
 # Each limit in time is one that a hang exceeds, not a measurement.
 #
-# weight 1.3
+# weight 2.5
 
 . "${0%/*}/lib.sh"
 

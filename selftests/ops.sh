@@ -10,7 +10,7 @@
 #
 # Sizes around the path MTU are where a message becomes two packets.
 #
-# weight 2
+# weight 3
 
 . "${0%/*}/lib.sh"
 
@@ -122,7 +122,7 @@ each mtu+1
 each 64K
 tier fast wire
 each 0
-each mtu-1
+more each mtu-1
 each mtu
 each 1M
 

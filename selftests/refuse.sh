@@ -180,8 +180,8 @@ last_byte() { # OP
 	expect_counters qp_errors=0
 }
 
-# What WRITE and READ show of where a region begins, and CAS of atomics, is a second look
-# with others.
+# What WRITE and READ show of where a region begins, CAS of atomics, WRITE of keys that are
+# nearly right, and SEND of receives that do not fit is a second look with others.
 # One case a line of the table; a line for kernels like this one wins.  A list is the same
 # on all of them.
 declare -A ROWS DEFECTS
@@ -207,8 +207,12 @@ for key in "${order[@]}"; do
 	[[ " ${WIRE//$'\n'/ } " != *" $op-$condition "* ]] || tier wire fast
 	second=()
 	case $op-$condition in
-	write-* | read-*) ;;
+	write-*) ;;
+	read-rkey-*) second=(more) ;;
+	read-*) ;;
 	faa-* | *-before | *-wrap | *-other) second=(more) ;;
+	imm-stale | atomic-write-stale | flush-stale | atomic-write-misaligned | atomic-write-depth | flush-depth) second=(more) ;;
+	imm-only | cas-only | atomic-write-only | flush-only | imm-zero | flush-zero | send-imm-*) second=(more) ;;
 	esac
 	"${second[@]}" tcase "$op-$condition" "${op^^} ${SAYS[$condition]}: ${expected[0]}, NAK ${expected[1]}" \
 		row "$op" "$condition" "${expected[@]}"

@@ -438,7 +438,7 @@ more tcase below-page "a region of 4095 bytes ends there" odd_size 4095
 more tcase six "six regions are six memories with six keys" six
 more tcase refilled "a port that is enabled again has new memory" refilled
 more tcase large "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
-tcase extent-borders "an extent's key reaches it to the byte, and no other" extent_borders
+more tcase extent-borders "an extent's key reaches it to the byte, and no other" extent_borders
 tcase extent-rest "the last extent ends with the region; extents are told one by one" extent_rest
 more tcase extents-ping "operations across extents are verified at both ends" extents_ping
 more tcase extents-private "private copies have extents of their own, gone with them" extents_private

@@ -10,7 +10,7 @@
 # has in debugfs lies in the server's state directory, the memory itself included.  That
 # nothing of it is left is looked at after each case, as ever.
 #
-# weight 2
+# weight 3
 
 . "${0%/*}/lib.sh"
 
@@ -257,12 +257,10 @@ cannot_serve() {
 }
 
 tier fast
-borrow messages bad-heads burst
+borrow messages bad-heads
 borrow connect rtgt-client plain
-borrow tools ping-all
-borrow transports uc ud-send
 borrow hostile withheld
-more borrow messages checksum echo-largest too-long bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
+more borrow messages burst checksum echo-largest too-long bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
 	bad-revokes-private bad-withholds notify plain
 more borrow connect killed rtu-lost bad-reqs plain-listed size-longer full iova-shared two-ports race-wire-private
 more borrow initiated push pull pull-large push-many no-depth push-right killed-pull
@@ -271,7 +269,8 @@ more borrow regions private extent-rest
 more borrow verbs send-imm flush
 more borrow ops write-imm-mtu+1 read-64K
 more borrow services idle-requests idle-writes rping-of-rtgt
-more borrow transports srq-many srq-rnr uc-too-long ud-many ud-too-long ud-full srq-broken srq-private uc-lost-send uc-lost-imm uc-rkey uc-no-such uc-pull mixed-uc-rc mixed-uc-ud \
+more borrow tools ping-all
+more borrow transports uc ud-send srq-many srq-rnr uc-too-long ud-many ud-too-long ud-full srq-broken srq-private uc-lost-send uc-lost-imm uc-rkey uc-no-such uc-pull mixed-uc-rc mixed-uc-ud \
 	mixed-rc-uc mixed-space srq-uc ipv6-uc ud-too-large ud-qkey ud-pull ud-short ud-version mixed-ud-rc srq-ud ipv6-ud
 more borrow refuse write-stale read-access faa-misaligned read-depth send-rnr
 limit 30

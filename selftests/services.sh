@@ -9,7 +9,7 @@
 # must, and the port's counters, exactly.  What such a client cannot do wrong,
 # probe does.
 #
-# weight 2.3
+# weight 3.4
 
 . "${0%/*}/lib.sh"
 

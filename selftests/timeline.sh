@@ -192,7 +192,7 @@ tcase connection "what rdma_cm does at both ends, between the packets it sends" 
 more tcase states "the states of both queue pairs, between REQ, REP, RTU, DREQ and DREP" states
 tcase write-imm "a WRITE_WITH_IMM from its post to both completions and the reply" write_imm
 more tcase every-operation "every operation has its post, its packets, its completions" every_operation
-tcase interrupted "a signal ends the command, the files are whole, nothing is left" interrupted
+more tcase interrupted "a signal ends the command, the files are whole, nothing is left" interrupted
 more tcase refused "what is no trace, and what makes no sense: a line that says so" refused
 more tcase lost "where events were lost nothing is made up" lost
 

@@ -400,8 +400,8 @@ tcase ud-send "UD: SENDs up to the largest packet come back" ud_send
 tcase ipv6 "every operation over IPv6" ipv6 rc write,read,write-imm,send 1 1024 4000
 
 tier fast wire
-tcase srq-many "24 connections share two receives" srq_many
-tcase ud-many "UD: 32 clients of one endpoint, all at once" ud_many
+more tcase srq-many "24 connections share two receives" srq_many
+more tcase ud-many "UD: 32 clients of one endpoint, all at once" ud_many
 
 tier fast
 tcase uc-write "UC: WRITEs of all classes of size, verified at both ends" uc_write
