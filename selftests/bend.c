@@ -11,8 +11,8 @@
  *
  * Numbers are those of IN.  After a "set" or a "grow" lengths and the ICRC are right
  * again, so that nothing is wrong but what was asked for; after a "flip" the ICRC is
- * wrong.  Takes what tcpdump and QEMU write: pcap of this machine's byte order,
- * Ethernet, IPv4.
+ * wrong.  Of a TCP segment the first FPDU counts that is all in it, and its CRC.
+ * Takes what tcpdump and QEMU write: pcap of this machine's byte order, Ethernet, IPv4.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "libwire/fields.h"
+#include "libwire/iwarp.h"
 
 #define SIZE_MAX_FRAME	65536
 #define ACTIONS_MAX	32
@@ -98,6 +99,36 @@ static void put(uint8_t *to, unsigned int bits, unsigned int bit, unsigned long 
 	}
 }
 
+/* The first FPDU that is all in this segment, in @u; where it is, or NULL */
+static uint8_t *first_fpdu(struct iwarp *streams, const struct pkt *p, uint8_t *data,
+			   struct pkt *u)
+{
+	const uint32_t off = p->at[PKT_PAYLOAD].off;
+	const struct pkt *all;
+	unsigned int nr;
+	uint8_t *at;
+
+	if (p->kind != PKT_TCP_SEGMENT)
+		return NULL;
+	all = iwarp_feed(streams, p, &nr);
+	for (unsigned int i = 0; i < nr; i++) {
+		at = memmem(data + off, p->at[PKT_PAYLOAD].len, all[i].data, all[i].len);
+		if (at && all[i].at[PKT_MPA].variant == PKT_MPA_FPDU) {
+			*u = all[i];
+			return at;
+		}
+	}
+	return NULL;
+}
+
+static void mend_fpdu(const struct pkt *u, uint8_t *fpdu)
+{
+	const uint32_t off = u->at[PKT_CRC].off, crc = mpa_crc(fpdu, off);
+
+	for (int i = 0; u->at[PKT_CRC].variant && i < 4; i++)
+		fpdu[off + (uint32_t)i] = (uint8_t)(crc >> 8 * i);
+}
+
 static int set(const struct action *a, const struct pkt *p, uint8_t *data)
 {
 	for (const struct pkt_layout *l = pkt_layouts; l->nr; l++) {
@@ -169,10 +200,15 @@ static void mend(uint8_t *data, const struct record *r)
 }
 
 /* One packet; returns how often it is to be written, negative for an error */
-static int bend(struct action *all, int nr, unsigned long number, uint8_t *data, struct record *r)
+static int bend(struct action *all, int nr, unsigned long number, uint8_t *data, struct record *r,
+		struct iwarp *streams)
 {
+	struct pkt u = {}, segment;
+	uint8_t *fpdu;
 	int times = 1;
 
+	take_apart(&segment, data, r);
+	fpdu = first_fpdu(streams, &segment, data, &u);
 	for (struct action *a = all; a < all + nr; a++) {
 		struct pkt p;
 		int ret = 0;
@@ -187,15 +223,21 @@ static int bend(struct action *all, int nr, unsigned long number, uint8_t *data,
 			return 0;
 		if (a->verb == DUP)
 			times = 2;
+		else if (a->verb == SET && fpdu)
+			ret = set(a, &u, fpdu);
 		else if (a->verb == SET)
 			ret = set(a, &p, data);
 		else if (a->verb == GROW)
 			ret = grow(a, &p, data, r);
+		else if (a->verb == FLIP && fpdu)
+			fpdu[u.at[PKT_CRC].off - 1] ^= 1;
 		else if (a->verb == FLIP && p.at[PKT_ICRC].len)
 			data[p.at[PKT_ICRC].off - 1] ^= 1;
 		if (ret)
 			return -1;
-		if (a->verb == SET || a->verb == GROW)
+		if (a->verb == SET && fpdu)
+			mend_fpdu(&u, fpdu);
+		else if (a->verb == SET || a->verb == GROW)
 			mend(data, r);
 	}
 	return times;
@@ -204,6 +246,7 @@ static int bend(struct action *all, int nr, unsigned long number, uint8_t *data,
 static int copy(FILE *in, FILE *out, struct action *all, int nr)
 {
 	static uint8_t data[2 * SIZE_MAX_FRAME];
+	struct iwarp *streams = iwarp_new();
 	struct file_header head;
 	struct record r;
 
@@ -217,7 +260,7 @@ static int copy(FILE *in, FILE *out, struct action *all, int nr)
 
 		if (r.caplen > SIZE_MAX_FRAME || fread(data, 1, r.caplen, in) != r.caplen)
 			return die("input", "cut short");
-		times = bend(all, nr, number, data, &r);
+		times = bend(all, nr, number, data, &r, streams);
 		if (times < 0)
 			return 1;
 		while (times--) {
@@ -225,6 +268,7 @@ static int copy(FILE *in, FILE *out, struct action *all, int nr)
 			fwrite(data, 1, r.caplen, out);
 		}
 	}
+	iwarp_free(streams);
 	for (int i = 0; i < nr; i++)
 		if (!all[i].done)
 			return die(verbs[all[i].verb], "there is no packet of that number");

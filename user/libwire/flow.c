@@ -8,8 +8,8 @@
  * it.  A connection that has ended lingers for late packets and is then freed; where
  * there are too many the one that was silent longest goes, and is counted.
  *
- * flow_cm.c follows the CM, flow_req.c and flow_ack.c the messages, flow_cap.c what
- * memory was advertised, rules.c judges.
+ * flow_cm.c follows the CM, flow_req.c and flow_ack.c the messages, flow_iwarp.c both for
+ * iWARP, flow_cap.c what memory was advertised; rules.c and rules_iwarp.c judge.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static struct flow_key **bucket(struct flow_key **table, const uint8_t *addr, ui
 	return &table[(h ^ h >> 15) % FLOW_BUCKETS];
 }
 
-static struct flow_conn *find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn, uint8_t *end)
+struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn,
+			       uint8_t *end)
 {
 	struct flow_key *k = *bucket(f->by_qp, addr, qpn);
 
@@ -83,7 +84,7 @@ void flow_bind(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t qpn)
 
 	key_remove(bucket(f->by_qp, e->addr, e->qpn), &c->qp[end]);
 	e->qpn = qpn;
-	while ((had = find_qp(f, e->addr, qpn, &had_end)) && had != c) {
+	while ((had = flow_find_qp(f, e->addr, qpn, &had_end)) && had != c) {
 		had->replaced = true;
 		flow_conn_end(f, had);
 	}
@@ -185,6 +186,7 @@ void flow_conn_end(struct flow *f, struct flow_conn *c)
 	}
 	unlink_age(f, c);
 	f->conns--;
+	free(c->iwarp);
 	free(c);
 }
 
@@ -271,10 +273,10 @@ static struct flow_conn *guess(struct flow *f, const struct pkt *p, uint8_t *to)
 static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	uint8_t to, from;
-	struct flow_conn *c = find_qp(f, p->dst, p->qpn, &to);
+	struct flow_conn *c = flow_find_qp(f, p->dst, p->qpn, &to);
 
 	if (c && (c->end[!to].qpn != p->src_qpn || !flow_same_addr(c->end[!to].addr, p->src)))
-		c = find_qp(f, p->src, p->src_qpn, &from);
+		c = flow_find_qp(f, p->src, p->src_qpn, &from);
 	if (c && c->transport != PKT_UD)
 		c = NULL;
 	if (!c) {
@@ -284,7 +286,7 @@ static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen
 		c->transport = PKT_UD;
 		c->has_qps = true;
 		flow_bind(f, c, 0, p->src_qpn);
-		if (!find_qp(f, p->dst, p->qpn, &to))
+		if (!flow_find_qp(f, p->dst, p->qpn, &to))
 			flow_bind(f, c, 1, p->qpn);
 		c->end[1].qpn = p->qpn;
 	}
@@ -297,7 +299,7 @@ static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen
 static void connected(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	uint8_t to;
-	struct flow_conn *c = find_qp(f, p->dst, p->qpn, &to);
+	struct flow_conn *c = flow_find_qp(f, p->dst, p->qpn, &to);
 
 	/* Another host that sends to this QP is not its peer */
 	if (c && !flow_same_addr(c->end[!to].addr, p->src))
@@ -329,7 +331,7 @@ static void corrupt(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 
 	f->totals.corrupt++;
 	seen->class = FLOW_CORRUPT;
-	seen->conn = p->kind == PKT_ROCE ? find_qp(f, p->dst, p->qpn, &to) : NULL;
+	seen->conn = p->kind == PKT_ROCE ? flow_find_qp(f, p->dst, p->qpn, &to) : NULL;
 	seen->from = !to;
 	if (seen->conn)
 		flow_touch(f, seen->conn, p);
@@ -348,6 +350,11 @@ void flow_packet(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	memset(seen, 0, sizeof(*seen));
 	if (!f->first_ns)
 		f->first_ns = p->ns;
+	if (p->kind == PKT_TCP_SEGMENT || p->kind == PKT_IWARP) {
+		let_go(f, p->ns);
+		flow_iwarp(f, p, seen);
+		return;
+	}
 	if (p->kind != PKT_ROCE && p->kind != PKT_ROCE_CM)
 		return;
 	let_go(f, p->ns);

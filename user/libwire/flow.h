@@ -22,6 +22,11 @@
 
 #define FLOW_PSN_MASK	0xffffffu
 
+/* flow_conn.transport beside enum pkt_transport's */
+#define FLOW_IWARP	0xff
+/* What an iWARP connection's end has in the place of a queue pair's number */
+#define FLOW_PORT(port)	(0x1000000u | (port))
+
 enum flow_op {
 	FLOW_SEND, FLOW_WRITE, FLOW_READ, FLOW_CAS, FLOW_FAA, FLOW_FLUSH, FLOW_ATOMIC_WRITE,
 	FLOW_OPS
@@ -33,8 +38,9 @@ enum flow_status {
 	FLOW_OK,		/* answered */
 	FLOW_NAK,		/* refused: syndrome says why */
 	FLOW_UNANSWERED,	/* its connection ended, or the capture did */
-	FLOW_SENT,		/* all of it was sent; on UC and UD nobody answers */
-	FLOW_INCOMPLETE		/* UC: a part of it was never seen */
+	FLOW_SENT,		/* all of it was sent; on UC, UD and iWARP nobody answers */
+	FLOW_INCOMPLETE,	/* UC: a part of it was never seen */
+	FLOW_TERMINATED		/* iWARP: refused, and the connection ended with it */
 };
 
 /* What a packet is beside those before it */
@@ -62,7 +68,8 @@ enum flow_grant {
 
 enum flow_step {
 	FLOW_STEP_REQ, FLOW_STEP_MRA, FLOW_STEP_REJ, FLOW_STEP_REP, FLOW_STEP_RTU, FLOW_STEP_DREQ,
-	FLOW_STEP_DREP, FLOW_STEP_SIDR_REQ, FLOW_STEP_SIDR_REP, FLOW_STEP_OTHER
+	FLOW_STEP_DREP, FLOW_STEP_SIDR_REQ, FLOW_STEP_SIDR_REP, FLOW_STEP_MPA_REQUEST,
+	FLOW_STEP_MPA_REPLY, FLOW_STEP_TERMINATE, FLOW_STEP_OTHER
 };
 
 /**
@@ -96,6 +103,11 @@ struct flow_cap {
  * @sent_ns: when its last packet was sent first
  * @end_packet: the one that answered it
  * @rtgt_op: of a SEND in the target's language, 0 if it is not; @rtgt_status of a reply
+ * @sink_va: iWARP's READ: where its requester wants the bytes; @sink_rkey: with this STag
+ * @unrefused: iWARP's READ: an access sent before it was not inside what was advertised, and
+ *	the packet of that one
+ *
+ * An iWARP message has no PSN.  @first_psn of one is its MSN, if it is untagged.
  */
 struct flow_msg {
 	uint64_t id;
@@ -111,6 +123,8 @@ struct flow_msg {
 	uint32_t needed, sent, retransmitted, duplicates, rnr;
 	uint32_t answer_psn;
 	uint64_t answer_gap, refused_packet;
+	uint64_t sink_va, unrefused;
+	uint32_t sink_rkey;
 	uint64_t first_packet, last_packet, end_packet;
 	uint64_t first_ns, sent_ns, end_ns;
 };
@@ -184,6 +198,8 @@ struct flow_key {
  * @rtgt: both ends speak rtgt (REQ), what the REP said is below
  * @ended: DREP or REJ was seen, at @last_ns
  * @forgotten: it was let go for another
+ * @iwarp: what flow_iwarp.c keeps of it; NULL: it is none of iWARP's
+ * @terminate: packet of the Terminate; what it refused: the message of packet @terminated
  */
 struct flow_conn {
 	uint64_t id;
@@ -204,6 +220,8 @@ struct flow_conn {
 	unsigned int pendings;
 	struct flow_key qp[2], comm[2];
 	struct flow_conn *newer, *older;		/* by their last packet */
+	struct flow_iwarp *iwarp;
+	uint64_t terminate, terminated;
 };
 
 /**

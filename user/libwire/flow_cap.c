@@ -257,7 +257,7 @@ void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m,
 	}
 	c->half[1].list.left = m->from == 1 ? 0 : c->half[1].list.left;
 	if (c->rep && !c->rtgt && !m->from && len == RPING_INFO &&
-	    (p->opcode & 0x1f) == PKT_SEND_ONLY)
+	    (p->kind == PKT_IWARP || (p->opcode & 0x1f) == PKT_SEND_ONLY))
 		rping(f, c, data);
 	/* A datagram's client says nothing before it asks */
 	if (len < sizeof(msg) || !(c->rtgt && c->hello))

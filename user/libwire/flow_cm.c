@@ -26,10 +26,9 @@ static enum flow_step step_of(uint16_t attr)
 }
 
 /* Notes a step; one that is repeated is counted only */
-static void note(struct flow_conn *c, const struct flow_seen *seen, const struct pkt *p)
+void flow_cm_note(struct flow_conn *c, const struct flow_seen *seen, const struct pkt *p,
+		  enum flow_step step)
 {
-	enum flow_step step = step_of(p->attr);
-
 	for (unsigned int i = 0; i < c->steps; i++) {
 		if (c->step[i].step == step && c->step[i].from == seen->from) {
 			c->repeated_steps++;
@@ -153,7 +152,7 @@ void flow_cm(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	flow_touch(f, c, p);
 	if (p->attr == PKT_CM_REP && !seen->from)
 		return;
-	note(c, seen, p);
+	flow_cm_note(c, seen, p, step_of(p->attr));
 	if (p->attr == PKT_CM_REP)
 		rep(f, c, p);
 	count(c, p);

@@ -50,7 +50,41 @@ struct flow {
 	struct flow_totals totals;
 };
 
+/*
+ * What an FPDU says, out of its headers: RFC 5041, 4 and RFC 5040, 4.
+ * @len: bytes that it carries, without headers
+ * @sink_stag: READ request: where the bytes go; @src_stag: where they are; @size: how many
+ */
+struct flow_fpdu {
+	bool tagged, last;
+	uint8_t op;		/* enum pkt_rdmap */
+	uint32_t stag, qn, msn, mo, len, inv_stag;
+	uint64_t to;
+	uint32_t sink_stag, src_stag, size;
+	uint64_t sink_to, src_to;
+};
+
+/*
+ * What one end has sent of FPDUs.
+ * @msn: of the last message that was begun, by queue
+ * @open: the last message lacks its last segment; @current is its latest one
+ * @next: what the next segment's place is, in @open
+ * @terminated: packet of the Terminate it sent
+ * @bad: the first access that was not inside what was advertised; 0: there is none
+ */
+struct flow_dir {
+	bool began, open;
+	uint32_t msn[3];
+	struct flow_fpdu current;
+	uint64_t next, packet, terminated, bad;
+};
+
+struct flow_iwarp {
+	struct flow_dir dir[2];
+};
+
 /* flow.c: the tables */
+struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn, uint8_t *end);
 struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id,
 				 uint8_t *end);
 struct flow_conn *flow_conn_new(struct flow *f, const struct pkt *p);
@@ -59,12 +93,18 @@ void flow_name(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t comm_i
 void flow_conn_end(struct flow *f, struct flow_conn *c);
 void flow_touch(struct flow *f, struct flow_conn *c, const struct pkt *p);
 
+/* flow_iwarp.c */
+void flow_iwarp(struct flow *f, const struct pkt *p, struct flow_seen *seen);
+
 /* flow_cm.c */
+void flow_cm_note(struct flow_conn *c, const struct flow_seen *seen, const struct pkt *p,
+		  enum flow_step step);
 void flow_cm(struct flow *f, const struct pkt *p, struct flow_seen *seen);
 
 /* flow_req.c, flow_ack.c: what is asked, what is answered */
 void flow_request(struct flow *f, const struct pkt *p, struct flow_seen *seen);
 void flow_answer(struct flow *f, const struct pkt *p, struct flow_seen *seen);
+struct flow_msg *flow_msg_push(struct flow *f, struct flow_conn *c, struct flow_half *h);
 struct flow_msg *flow_msg_of(struct flow_half *h, uint32_t psn);
 struct flow_msg *flow_msg_at(struct flow_half *h, uint32_t i);
 void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum flow_status status,

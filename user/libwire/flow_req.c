@@ -91,7 +91,15 @@ bool flow_is_copy(struct flow_half *h, const struct pkt *p)
 	return same;
 }
 
-static struct flow_msg *push(struct flow *f, struct flow_conn *c, struct flow_half *h)
+/**
+ * flow_msg_push() - room for a message behind all others
+ * @f: flow
+ * @c: its connection
+ * @h: the half of the end that sends it
+ *
+ * Return: the message, all zero; NULL without memory.
+ */
+struct flow_msg *flow_msg_push(struct flow *f, struct flow_conn *c, struct flow_half *h)
 {
 	if (h->nr == h->room && h->room < f->max_msgs) {
 		uint32_t room = h->room ? 2 * h->room : 8;
@@ -169,7 +177,7 @@ static struct flow_msg *begin(struct flow *f, struct flow_conn *c, struct flow_h
 			      const struct pkt *p,
 			      uint8_t from)
 {
-	struct flow_msg *m = push(f, c, h);
+	struct flow_msg *m = flow_msg_push(f, c, h);
 
 	if (!m)
 		return NULL;

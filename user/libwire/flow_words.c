@@ -36,7 +36,7 @@ const char *flow_status_name(const struct flow_msg *m, char *buf, size_t size)
 	static const char *const names[] = {
 		[FLOW_OPEN] = "open", [FLOW_OK] = "ok", [FLOW_UNANSWERED] = "unanswered",
 		[FLOW_SENT] = "sent",
-		[FLOW_INCOMPLETE] = "incomplete",
+		[FLOW_INCOMPLETE] = "incomplete", [FLOW_TERMINATED] = "terminated",
 	};
 
 	if (m->status != FLOW_NAK)
@@ -51,7 +51,9 @@ const char *flow_step_name(enum flow_step step)
 		[FLOW_STEP_REQ] = "REQ", [FLOW_STEP_MRA] = "MRA", [FLOW_STEP_REJ] = "REJ",
 		[FLOW_STEP_REP] = "REP", [FLOW_STEP_RTU] = "RTU", [FLOW_STEP_DREQ] = "DREQ",
 		[FLOW_STEP_DREP] = "DREP", [FLOW_STEP_SIDR_REQ] = "SIDR_REQ",
-		[FLOW_STEP_SIDR_REP] = "SIDR_REP", [FLOW_STEP_OTHER] = "other",
+		[FLOW_STEP_SIDR_REP] = "SIDR_REP", [FLOW_STEP_MPA_REQUEST] = "MPA request",
+		[FLOW_STEP_MPA_REPLY] = "MPA reply", [FLOW_STEP_TERMINATE] = "Terminate",
+		[FLOW_STEP_OTHER] = "other",
 	};
 
 	return names[step];

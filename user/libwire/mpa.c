@@ -17,7 +17,7 @@
 #define TERMINATE	4
 
 /* CRC-32C, the polynomial of iSCSI */
-static uint32_t crc32c(const uint8_t *b, size_t len)
+uint32_t mpa_crc(const uint8_t *b, size_t len)
 {
 	static uint32_t table[256];
 	uint32_t crc = ~0u;
@@ -38,7 +38,7 @@ static uint32_t crc32c(const uint8_t *b, size_t len)
 
 bool mpa_crc_ok(const uint8_t *b, size_t len)
 {
-	const uint32_t crc = crc32c(b, len - CRC_LEN);
+	const uint32_t crc = mpa_crc(b, len - CRC_LEN);
 
 	b += len - CRC_LEN;
 	return b[0] == (crc & 0xff) && b[1] == (crc >> 8 & 0xff) && b[2] == (crc >> 16 & 0xff) &&

@@ -187,6 +187,8 @@ const char *pkt_fault_name(enum pkt_fault fault);	/* "cut short by the capture" 
 /* "RC RDMA WRITE First"; "unknown opcode" */
 const char *pkt_opcode_name(uint8_t opcode);
 const char *pkt_rdmap_name(unsigned int opcode);	/* "SEND"; NULL if there is none */
+/* why, as a Terminate says it: "invalid STag"; NULL if there is no such code */
+const char *pkt_terminate_name(unsigned int layer, unsigned int type, unsigned int code);
 const char *pkt_cm_name(unsigned int attr);		/* "REQ"; NULL if there is none */
 const char *pkt_nak_name(uint8_t syndrome);		/* "remote access error" */
 /* what an RNR NAK asks to wait, in microseconds */

@@ -16,8 +16,8 @@
 
 #include "flow_priv.h"
 
-__attribute__((format(printf, 4, 5)))
-static uint64_t say(uint64_t packet, char *words, size_t size, const char *fmt, ...)
+/* What is wrong, in words; returns @packet */
+uint64_t rule_say(uint64_t packet, char *words, size_t size, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -33,7 +33,7 @@ static uint64_t icrc(const struct rule_case *c, char *words, size_t size)
 
 	if (c->p->icrc != PKT_ICRC_BAD || !has)
 		return 0;
-	return say(c->p->number, words, size,
+	return rule_say(c->p->number, words, size,
 		   "the ICRC is 0x%02x%02x%02x%02x, of these bytes it is 0x%08x: the packet was changed on its way",
 		   has[0], has[1], has[2], has[3], c->p->icrc_want);
 }
@@ -41,11 +41,11 @@ static uint64_t icrc(const struct rule_case *c, char *words, size_t size)
 static uint64_t continuity(const struct rule_case *c, char *words, size_t size)
 {
 	if (c->half->gap)
-		return say(c->half->gap_packet, words, size,
+		return rule_say(c->half->gap_packet, words, size,
 			   "PSN %u is missing before this and was never sent again, but packet %"
 			   PRIu64 " answers PSN %u",
 			   c->missing, c->p->number, c->p->psn);
-	return say(c->p->number, words, size,
+	return rule_say(c->p->number, words, size,
 		   "this answers PSN %u, but the last request that was sent has PSN %u",
 		   c->p->psn, (c->missing - 1) & FLOW_PSN_MASK);
 }
@@ -56,7 +56,7 @@ static uint64_t read_gap(const struct rule_case *c, char *words, size_t size)
 
 	if (m->op != FLOW_READ || !m->answer_gap || m->asked_again || m->status == FLOW_OK)
 		return 0;
-	return say(m->answer_gap, words, size,
+	return rule_say(m->answer_gap, words, size,
 		   "PSN %u of the data that packet %" PRIu64
 		   " asked for is missing in front of this packet, and nobody asked for it again",
 		   m->answer_psn, m->first_packet);
@@ -66,7 +66,7 @@ static uint64_t sequence(const struct rule_case *c, char *words, size_t size)
 {
 	if (c->first == c->first_op)
 		return 0;
-	return say(c->p->number, words, size, c->first_op ?
+	return rule_say(c->p->number, words, size, c->first_op ?
 		   "%s begins a message, but the one before has not ended" :
 		   "%s goes on with a message that has no beginning",
 		   pkt_opcode_name(c->p->opcode));
@@ -77,7 +77,7 @@ static uint64_t ackreq(const struct rule_case *c, char *words, size_t size)
 	if (!c->last_op || c->p->ackreq || c->conn->transport != PKT_RC || !c->msg ||
 	    (c->msg->op != FLOW_SEND && c->msg->op != FLOW_WRITE))
 		return 0;
-	return say(c->p->number, words, size,
+	return rule_say(c->p->number, words, size,
 		   "the last packet of a message does not ask for an acknowledge");
 }
 
@@ -88,15 +88,15 @@ static uint64_t length(const struct rule_case *c, char *words, size_t size)
 	if (c->conn->transport == PKT_UD || !c->msg)
 		return 0;
 	if (c->want >= 0 && has != c->want)
-		return say(c->p->number, words, size,
+		return rule_say(c->p->number, words, size,
 			   "%u bytes, but here it has to be %"
 			   PRIi64 ", with a path MTU of %u and a message of %" PRIu64,
 			   has, c->want, c->conn->mtu, c->msg->bytes);
 	if (c->conn->mtu && has > c->conn->mtu)
-		return say(c->p->number, words, size, "%u bytes, more than the path MTU of %u",
+		return rule_say(c->p->number, words, size, "%u bytes, more than the path MTU of %u",
 			   has, c->conn->mtu);
 	if (c->want < 0 && c->last_op && !c->first_op && !has)
-		return say(c->p->number, words, size, "the last packet of a message is empty");
+		return rule_say(c->p->number, words, size, "the last packet of a message is empty");
 	return 0;
 }
 
@@ -104,7 +104,7 @@ static uint64_t count(const struct rule_case *c, char *words, size_t size)
 {
 	if (!c->msg || c->last == c->last_op || !c->conn->mtu)
 		return 0;
-	return say(c->p->number, words, size, c->last_op ?
+	return rule_say(c->p->number, words, size, c->last_op ?
 		   "this is the last packet of %"
 		   PRIu64 " bytes, but with a path MTU of %u there have to be %u packets" :
 		   "%" PRIu64 " bytes go on here, but with a path MTU of %u they take %u packets",
@@ -115,7 +115,7 @@ static uint64_t pad(const struct rule_case *c, char *words, size_t size)
 {
 	if (c->p->pad == (-c->seen->payload & 3) || c->p->fault)
 		return 0;
-	return say(c->p->number, words, size,
+	return rule_say(c->p->number, words, size,
 		   "%u bytes of padding behind %u bytes, which take %u", c->p->pad,
 		   c->seen->payload, -c->seen->payload & 3);
 }
@@ -124,7 +124,7 @@ static uint64_t answer_sequence(const struct rule_case *c, char *words, size_t s
 {
 	if (c->first == c->first_op && c->last == c->last_op)
 		return 0;
-	return say(c->p->number, words, size, "%s, but it is packet %u of %u of the answer",
+	return rule_say(c->p->number, words, size, "%s, but it is packet %u of %u of the answer",
 		   pkt_opcode_name(c->p->opcode),
 		   (unsigned int)flow_psn_diff(c->p->psn, c->msg->first_psn) + 1,
 		   (unsigned int)flow_psn_diff(c->msg->last_psn, c->msg->first_psn) + 1);
@@ -134,7 +134,7 @@ static uint64_t answer_length(const struct rule_case *c, char *words, size_t siz
 {
 	if (c->want < 0 || c->seen->payload == c->want)
 		return 0;
-	return say(c->p->number, words, size,
+	return rule_say(c->p->number, words, size,
 		   "%u bytes come back, but here it has to be %" PRIi64 ": packet %"
 		   PRIu64 " asked for %" PRIu64,
 		   c->seen->payload, c->want, c->msg->first_packet, c->msg->bytes);
@@ -147,10 +147,10 @@ static uint64_t msn(const struct rule_case *c, char *words, size_t size)
 	if (((c->p->msn - c->low) & FLOW_PSN_MASK) <= room)
 		return 0;
 	if (!room)
-		return say(c->p->number, words, size,
+		return rule_say(c->p->number, words, size,
 			   "the MSN is %u, but %u messages are done with PSN %u",
 			   c->p->msn, c->low, c->p->psn);
-	return say(c->p->number, words, size,
+	return rule_say(c->p->number, words, size,
 		   "the MSN is %u, but it has to be from %u to %u with PSN %u",
 		   c->p->msn, c->low, c->high, c->p->psn);
 }
@@ -161,7 +161,7 @@ static uint64_t capability(const struct rule_case *c, char *words, size_t size)
 
 	if (m->status != FLOW_OK || m->grant < FLOW_GRANT_KEY)
 		return 0;
-	return say(m->first_packet, words, size,
+	return rule_say(m->first_packet, words, size,
 		   "%s of %" PRIu64 " bytes at 0x%" PRIx64 " with rkey 0x%x: %s, but packet %"
 		   PRIu64 " says it was done",
 		   flow_op_name(m), m->bytes, m->va, m->rkey, flow_grant_words(m->grant),
@@ -179,7 +179,7 @@ static uint64_t alignment(const struct rule_case *c, char *words, size_t size)
 
 	if (m->status != FLOW_OK || !is_atomic(m) || !(m->va & 7))
 		return 0;
-	return say(m->first_packet, words, size,
+	return rule_say(m->first_packet, words, size,
 		   "%s at 0x%" PRIx64 ", which is no multiple of 8, but packet %"
 		   PRIu64 " says it was done",
 		   flow_op_name(m), m->va, m->end_packet);
@@ -191,7 +191,7 @@ static uint64_t nak_reason(const struct rule_case *c, char *words, size_t size)
 
 	if (!m->refused_packet)
 		return 0;
-	return say(m->refused_packet, words, size,
+	return rule_say(m->refused_packet, words, size,
 		   "%s with rkey 0x%x is refused, which was advertised and is good: packet %" PRIu64
 		   " is the same and is served later", flow_op_name(m), m->rkey, m->first_packet);
 }
@@ -206,7 +206,7 @@ static uint64_t nak_invalid(const struct rule_case *c, char *words, size_t size)
 	    m->from ||
 	    m->grant != FLOW_GRANT_INSIDE || depth || (is_atomic(m) && m->va & 7))
 		return 0;
-	return say(m->end_packet, words, size,
+	return rule_say(m->end_packet, words, size,
 		   "%s of packet %"
 		   PRIu64 " is called invalid, but it is whole, aligned and inside what was advertised",
 		   flow_op_name(m), m->first_packet);
@@ -220,7 +220,7 @@ static uint64_t after_nak(const struct rule_case *c, char *words, size_t size)
 	if (m->status != FLOW_OK || !c->half->failed || m->nth <= c->half->failed ||
 	    c->half->served_after > 1)
 		return 0;
-	return say(m->end_packet, words, size,
+	return rule_say(m->end_packet, words, size,
 		   "this answers packet %" PRIu64 ", but packet %"
 		   PRIu64 " refused one before it, and the queue pair failed",
 		   m->first_packet, c->half->failed_packet);
@@ -241,7 +241,7 @@ static uint64_t cm(const struct rule_case *c, char *words, size_t size)
 		missing = "new REQ";
 	if (!missing)
 		return 0;
-	return say(c->p->number, words, size, "a %s, but there was no %s before it",
+	return rule_say(c->p->number, words, size, "a %s, but there was no %s before it",
 		   pkt_cm_name(c->p->attr), missing);
 }
 
@@ -253,7 +253,7 @@ static uint64_t no_rtu(const struct rule_case *c, char *words, size_t size)
 	if (!conn->rep || conn->rtu || !conn->early_data || conn->repeated_steps ||
 	    !(conn->dreq || conn->ended))
 		return 0;
-	return say(conn->early_data, words, size,
+	return rule_say(conn->early_data, words, size,
 		   "the client sends on a connection for which it never sent the RTU (REP: packet %"
 		   PRIu64 ")",
 		   conn->step[conn->steps > 1 ? 1 : 0].packet);
@@ -303,6 +303,31 @@ static const struct rule rules[] = {
 	{ "rtu", "a client that sends has sent a RTU, or had to be asked again for it",
 	  "IBA 12.9. Requests may be seen before the RTU, since the QP is ready when it is sent",
 	  AT_END, no_rtu },
+	{ "mpa-crc", "the CRC at an FPDU's end is that of its bytes, where one end asked for CRCs",
+	  "RFC 5044, 4.4 and 7.1", AT_FPDU, rule_mpa_crc },
+	{ "mpa-first", "the client sends the first FPDU", "RFC 5044, 7.1; RFC 6581, 4.1", AT_FPDU,
+	  rule_mpa_first },
+	{ "iwarp-header", "DDP and RDMAP are of version 1, and the operation is one that RDMAP has",
+	  "RFC 5041, 4.1; RFC 5040, 4.1", AT_FPDU, rule_iwarp_header },
+	{ "ddp-queue",
+	  "WRITE and READ response name memory; SEND goes to queue 0, READ request to 1, Terminate to 2",
+	  "RFC 5040, 4.2", AT_FPDU, rule_ddp_queue },
+	{ "ddp-msn", "each queue's messages are counted from 1 on, and none is left out",
+	  "RFC 5041, 5.2 and 5.3", AT_FPDU, rule_ddp_msn },
+	{ "ddp-offset", "a segment goes on where the one before it ended, the first one at 0",
+	  "RFC 5041, 4.2, 4.3 and 5.1", AT_FPDU, rule_ddp_offset },
+	{ "ddp-last", "a message ends with its last flag, and no other begins before",
+	  "RFC 5041, 4.1 and 5.1; RFC 5040, 5.2: READ request and Terminate are of one segment",
+	  AT_FPDU, rule_ddp_last },
+	{ "read-response",
+	  "the response to a READ goes to the memory that its request named, and is as long",
+	  "RFC 5040, 5.2. Responses come in the order of the requests", AT_FPDU,
+	  rule_read_response },
+	{ "terminate", "behind a Terminate its sender sends nothing", "RFC 5040, 4.8 and 5.2.2",
+	  AT_FPDU, rule_terminate },
+	{ "stag",
+	  "what is not inside an advertised capability is refused: no READ sent after it is answered",
+	  "RFC 5040, 7.1. A WRITE has no answer of its own", AT_DONE, rule_stag },
 	{ }
 };
 

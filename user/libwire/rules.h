@@ -20,6 +20,7 @@ enum rule_at {
 	AT_DONE,	/* a message has ended */
 	AT_CM,		/* a message of the CM, before it is counted */
 	AT_END,		/* a connection has ended */
+	AT_FPDU,	/* iWARP: an FPDU, before its message takes it */
 };
 
 /**
@@ -34,6 +35,7 @@ enum rule_at {
  * @high: highest one
  * @first, @last: AT_REQUEST, AT_DATA: of its message by the length; @first_op, @last_op by
  *	its opcode
+ * @fpdu: AT_FPDU: what it says; @dir: what its sender had sent before
  */
 struct rule_case {
 	const struct pkt *p;
@@ -45,6 +47,8 @@ struct rule_case {
 	uint32_t low, high;
 	bool first, last, first_op, last_op;
 	uint32_t missing;
+	const struct flow_fpdu *fpdu;
+	const struct flow_dir *dir;
 };
 
 struct flow;
@@ -68,6 +72,21 @@ struct rule {
 struct deviation {
 	const char *name, *says, *why;
 };
+
+uint64_t rule_say(uint64_t packet, char *words, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* rules_iwarp.c */
+uint64_t rule_mpa_crc(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_mpa_first(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_iwarp_header(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_ddp_queue(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_ddp_msn(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_ddp_offset(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_ddp_last(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_read_response(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_terminate(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_stag(const struct rule_case *c, char *words, size_t size);
 
 const struct rule *rules_list(void);		/* ends with an entry without a name */
 const struct deviation *rules_deviations(void);

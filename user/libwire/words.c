@@ -355,6 +355,61 @@ const char *words_rdmap(uint64_t value)
 	return pkt_rdmap_name((unsigned int)value);
 }
 
+/**
+ * pkt_terminate_name() - what a Terminate says is wrong
+ * @layer: that found it
+ * @type: of error
+ * @code: error
+ *
+ * RFC 5040, 4.8 (RDMAP); RFC 5041, 8.2 (DDP); RFC 5044, 8 and RFC 6581, 9 (MPA).
+ */
+const char *pkt_terminate_name(unsigned int layer, unsigned int type, unsigned int code)
+{
+	static const struct {
+		uint8_t layer, type, code;
+		const char *name;
+	} all[] = {
+		{ 0, 0, 0x00, "error of the sender's own" },
+		{ 0, 1, 0x00, "invalid STag" },
+		{ 0, 1, 0x01, "base or bounds violation" },
+		{ 0, 1, 0x02, "access rights violation" },
+		{ 0, 1, 0x03, "STag is not associated with this stream" },
+		{ 0, 1, 0x04, "tagged offset wraps" },
+		{ 0, 1, 0x09, "STag cannot be invalidated" },
+		{ 0, 1, 0xff, "remote protection error, unspecified" },
+		{ 0, 2, 0x05, "invalid version of RDMAP" },
+		{ 0, 2, 0x06, "unexpected operation" },
+		{ 0, 2, 0x07, "catastrophic error of this stream" },
+		{ 0, 2, 0x08, "catastrophic error of the whole device" },
+		{ 0, 2, 0x09, "STag cannot be invalidated" },
+		{ 0, 2, 0xff, "remote operation error, unspecified" },
+		{ 1, 0, 0x00, "error of the sender's own" },
+		{ 1, 1, 0x00, "invalid STag" },
+		{ 1, 1, 0x01, "base or bounds violation" },
+		{ 1, 1, 0x02, "STag is not associated with this stream" },
+		{ 1, 1, 0x03, "tagged offset wraps" },
+		{ 1, 1, 0x04, "invalid version of DDP" },
+		{ 1, 2, 0x01, "invalid queue number" },
+		{ 1, 2, 0x02, "no receive is posted for this MSN" },
+		{ 1, 2, 0x03, "MSN is out of range" },
+		{ 1, 2, 0x04, "invalid message offset" },
+		{ 1, 2, 0x05, "message is too long for the receive" },
+		{ 1, 2, 0x06, "invalid version of DDP" },
+		{ 2, 0, 0x01, "TCP connection is lost" },
+		{ 2, 0, 0x02, "CRC is wrong" },
+		{ 2, 0, 0x03, "marker and length do not match" },
+		{ 2, 0, 0x04, "invalid MPA request or reply" },
+		{ 2, 0, 0x05, "error of the sender's own" },
+		{ 2, 0, 0x06, "not enough READs at a time (IRD)" },
+		{ 2, 0, 0x07, "no common ready-to-receive message" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].layer == layer && all[i].type == type && all[i].code == code)
+			return all[i].name;
+	return NULL;
+}
+
 const char *words_layer(uint64_t value)
 {
 	static const char *const names[] = { "RDMAP", "DDP", "MPA" };

@@ -86,6 +86,8 @@ int explain_file(const char *path, uint64_t limit, void (*out)(void *arg, struct
 /* explain_json.c: objects, the caller's */
 struct json_object *explain_json(const struct explain *x, const struct unit *u,
 				 const struct flow_seen *seen);
+void explain_json_inner(const struct explain *x, struct json_object *to, const struct pkt *p,
+			const struct flow_seen *seen);
 struct json_object *explain_json_summary(const struct explain *x);
 struct json_object *explain_object(const char *type);
 
@@ -100,6 +102,8 @@ struct json_object *explain_json_message(const struct explain *x, const struct f
 struct json_object *explain_json_connection(const struct explain *x, const struct flow_conn *c);
 struct json_object *explain_json_broken(const char *rule, uint64_t packet, const char *words);
 void explain_json_totals(struct json_object *to, const struct flow_totals *t);
+/* explain_iwarp.c */
+void explain_iwarp_words(const struct pkt *p, const struct flow_seen *seen, char *buf, size_t size);
 /* explain_ladder.c, explain_words.c */
 void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_seen *seen);
 void explain_message_name(const struct flow_msg *m, char *buf, size_t size);

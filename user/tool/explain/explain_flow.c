@@ -81,6 +81,18 @@ static void print_words(const struct pkt *p, const struct flow_seen *seen)
 		printf("    %s\n", words);
 }
 
+/* What became whole with a segment stands below it */
+static void print_inner(const struct pkt *p, const struct flow_seen *seen)
+{
+	char line[512], words[1024];
+
+	pkt_line(p, line, sizeof(line));
+	explain_words(p, seen, words, sizeof(words));
+	printf("    %s\n", line);
+	if (words[0])
+		printf("        %s\n", words);
+}
+
 /**
  * explain_flow_one() - a packet
  * @x: what is asked for
@@ -89,18 +101,30 @@ static void print_words(const struct pkt *p, const struct flow_seen *seen)
 void explain_flow_one(struct explain *x, const struct unit *u)
 {
 	const struct pkt *p = u->p;
+	struct json_object *o = NULL;
 	struct flow_seen seen;
 
 	x->first_ns = p->first_ns;
 	flow_packet(x->flow, p, &seen);
 	if (x->check)
-		return;
-	if (x->json)
-		put(x, explain_json(x, u, &seen));
-	else if (x->ladder)
-		explain_ladder(x, p, &seen);
-	else
+		;
+	else if (x->json)
+		o = explain_json(x, u, &seen);
+	else if (!x->ladder)
 		print_words(p, &seen);
+	else if (p->kind != PKT_TCP_SEGMENT)
+		explain_ladder(x, p, &seen);
+	for (unsigned int i = 0; i < u->nr; i++) {
+		flow_packet(x->flow, &u->inner[i], &seen);
+		if (o)
+			explain_json_inner(x, o, &u->inner[i], &seen);
+		else if (x->ladder)
+			explain_ladder(x, &u->inner[i], &seen);
+		else if (!x->check)
+			print_inner(&u->inner[i], &seen);
+	}
+	if (o)
+		put(x, o);
 }
 
 static void print_limits(const struct flow_totals *t)

@@ -66,7 +66,7 @@ struct json_object *explain_json_message(const struct explain *x, const struct f
 	rtgt_json_int(o, "duplicates", m->duplicates);
 	rtgt_json_int(o, "rnr", m->rnr);
 	add_time(o, "time", m->first_ns, x->first_ns);
-	if (m->status == FLOW_OK || m->status == FLOW_NAK)
+	if (m->status == FLOW_OK || m->status == FLOW_NAK || m->status == FLOW_TERMINATED)
 		add_us(o, "rtt_us", m->end_ns - m->sent_ns);
 	return o;
 }
@@ -79,7 +79,10 @@ static struct json_object *json_end(const struct flow_conn *c, int end)
 	inet_ntop(c->end[end].ip_version == 6 ? AF_INET6 : AF_INET, c->end[end].addr, text,
 		  sizeof(text));
 	rtgt_json_str(o, "addr", text);
-	rtgt_json_int(o, "qpn", c->end[end].qpn);
+	if (c->transport == FLOW_IWARP)
+		rtgt_json_int(o, "port", c->end[end].qpn & 0xffff);
+	else
+		rtgt_json_int(o, "qpn", c->end[end].qpn);
 	return o;
 }
 
@@ -106,6 +109,8 @@ static void add_sum(struct json_object *o, const char *key, uint64_t a, uint64_t
 
 static const char *transport(const struct flow_conn *c)
 {
+	if (c->transport == FLOW_IWARP)
+		return "iWARP";
 	return c->transport == PKT_UD ? "UD" : c->transport == PKT_UC ? "UC" : "RC";
 }
 
@@ -137,6 +142,10 @@ struct json_object *explain_json_connection(const struct explain *x, const struc
 	}
 	json_object_object_add(o, "private", private);
 	json_object_object_add(o, "steps", json_steps(x, c));
+	if (c->terminate)
+		rtgt_json_int(o, "terminate_packet", (int64_t)c->terminate);
+	if (c->terminated)
+		rtgt_json_int(o, "terminated_packet", (int64_t)c->terminated);
 	rtgt_json_int(o, "packets", (int64_t)c->packets);
 	rtgt_json_int(o, "bytes", (int64_t)c->bytes);
 	add_time(o, "time", c->first_ns, x->first_ns);

@@ -90,26 +90,47 @@ static void add_headers(struct json_object *to, const struct pkt *p)
 	free(hex);
 }
 
-/* What of iWARP became whole */
-static struct json_object *json_inner(const struct explain *x, const struct unit *u)
+static void add_seen(struct json_object *o, const struct pkt *p, const struct flow_seen *seen)
 {
-	struct json_object *a = json_object_new_array();
+	char text[1024];
+
+	if (!seen->conn)
+		return;
+	rtgt_json_int(o, "connection", (int64_t)seen->conn->id);
+	rtgt_json_str(o, "from", seen->from ? "server" : "client");
+	rtgt_json_str(o, "class", flow_class_name(seen->class));
+	if (seen->msg)
+		rtgt_json_int(o, "message", (int64_t)seen->msg->id);
+	explain_words(p, seen, text, sizeof(text));
+	rtgt_json_str(o, "words", text);
+}
+
+/**
+ * explain_json_inner() - what of iWARP became whole with a segment
+ * @x: what is asked for
+ * @to: the segment's object
+ * @p: MPA's frame, or an FPDU
+ * @seen: what it is to its connection
+ */
+void explain_json_inner(const struct explain *x, struct json_object *to, const struct pkt *p,
+			const struct flow_seen *seen)
+{
+	struct json_object *o = json_object_new_object(), *all;
 	char text[512];
 
-	for (unsigned int i = 0; i < u->nr; i++) {
-		struct json_object *o = json_object_new_object();
-		const struct pkt *p = &u->inner[i];
-
-		rtgt_json_str(o, "crc", pkt_icrc_name(p->icrc));
-		if (p->fault)
-			rtgt_json_str(o, "fault", pkt_fault_name(p->fault));
-		pkt_line(p, text, sizeof(text));
-		rtgt_json_str(o, "line", text);
-		if (x->headers)
-			add_headers(o, p);
-		json_object_array_add(a, o);
+	if (!json_object_object_get_ex(to, "iwarp", &all)) {
+		all = json_object_new_array();
+		json_object_object_add(to, "iwarp", all);
 	}
-	return a;
+	rtgt_json_str(o, "crc", pkt_icrc_name(p->icrc));
+	if (p->fault)
+		rtgt_json_str(o, "fault", pkt_fault_name(p->fault));
+	pkt_line(p, text, sizeof(text));
+	rtgt_json_str(o, "line", text);
+	add_seen(o, p, seen);
+	if (x->headers)
+		add_headers(o, p);
+	json_object_array_add(all, o);
 }
 
 /**
@@ -145,19 +166,9 @@ struct json_object *explain_json(const struct explain *x, const struct unit *u,
 		rtgt_json_str(o, "fault", pkt_fault_name(p->fault));
 	pkt_line(p, text, sizeof(text));
 	rtgt_json_str(o, "line", text);
-	if (seen->conn) {
-		rtgt_json_int(o, "connection", (int64_t)seen->conn->id);
-		rtgt_json_str(o, "from", seen->from ? "server" : "client");
-		rtgt_json_str(o, "class", flow_class_name(seen->class));
-		if (seen->msg)
-			rtgt_json_int(o, "message", (int64_t)seen->msg->id);
-		explain_words(p, seen, text, sizeof(text));
-		rtgt_json_str(o, "words", text);
-	}
+	add_seen(o, p, seen);
 	if (x->headers)
 		add_headers(o, p);
-	if (u->nr)
-		json_object_object_add(o, "iwarp", json_inner(x, u));
 	return o;
 }
 

@@ -22,6 +22,25 @@ static void headline(const struct flow_conn *c)
 	       c->guessed ? "; it began before the capture" : "");
 }
 
+/* Of iWARP: what pkt_line() says, and the message behind it */
+static void iwarp_label(const struct pkt *p, const struct flow_seen *seen, char *on, size_t size,
+			char *note, size_t room)
+{
+	char name[64] = "";
+
+	if (p->at[PKT_MPA].variant == PKT_MPA_FPDU)
+		snprintf(on, size, "%s  %u bytes", p->at[PKT_RDMAP].len ?
+			 pkt_rdmap_name(p->at[PKT_RDMAP].variant) : "FPDU", seen->payload);
+	else
+		snprintf(on, size, "MPA %s", p->at[PKT_MPA].variant == PKT_MPA_REQUEST ?
+			 "request" : "reply");
+	if (!seen->msg)
+		return;
+	explain_message_name(seen->msg, name, sizeof(name));
+	snprintf(note, room, "%s %" PRIu64 "%s%s", flow_op_name(seen->msg), seen->msg->id,
+		 name[0] ? ": " : "", name);
+}
+
 /* What stands on the arrow, and what behind it */
 static void label(const struct pkt *p, const struct flow_seen *seen, char *on, size_t size,
 		  char *note, size_t room)
@@ -31,6 +50,10 @@ static void label(const struct pkt *p, const struct flow_seen *seen, char *on, s
 	note[0] = '\0';
 	if (p->kind == PKT_ROCE_CM) {
 		snprintf(on, size, "CM %s", pkt_cm_name(p->attr) ? pkt_cm_name(p->attr) : "?");
+		return;
+	}
+	if (p->kind == PKT_IWARP) {
+		iwarp_label(p, seen, on, size, note, room);
 		return;
 	}
 	snprintf(on, size, "%s  PSN %u", pkt_opcode_name(p->opcode), p->psn);

@@ -282,6 +282,10 @@ void explain_words(const struct pkt *p, const struct flow_seen *seen, char *buf,
 	case FLOW_ALIEN:
 		return;
 	case FLOW_CORRUPT:
+		if (p->kind == PKT_IWARP) {
+			add(&t, "the CRC is wrong: who gets this FPDU ends the connection");
+			return;
+		}
 		add(&t,
 		    "the checksum (ICRC) is wrong: the packet was changed on its way, and who gets it drops it");
 		return;
@@ -298,7 +302,11 @@ void explain_words(const struct pkt *p, const struct flow_seen *seen, char *buf,
 	case FLOW_NEW:
 		break;
 	}
-	if (p->kind == PKT_ROCE_CM)
+	if (p->kind == PKT_IWARP)
+		explain_iwarp_words(p, seen, t.buf + t.len, t.size - t.len);
+	else if (p->kind == PKT_TCP_SEGMENT)
+		return;
+	else if (p->kind == PKT_ROCE_CM)
 		manage(&t, p, seen);
 	else if (seen->answer)
 		answer(&t, p, seen);

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * iwarp_flow_test: what user/libwire/flow_iwarp.c makes of FPDUs, and the rules of
+ * rules_iwarp.c.  Each rule is broken once, by one FPDU of a conversation that is right
+ * otherwise.
+ */
+#include "bytes.h"
+#include "streams.h"
+#include "libwire/flow.h"
+#include "libwire/iwarp.h"
+
+#include "kselftest_harness.h"
+
+#define CLIENT	0
+#define SERVER	1
+#define LAST	0x40
+#define TAGGED	0x80
+#define PLACE	0x7f0000001000ull
+#define STAG	0x100
+
+FIXTURE(flow)
+{
+	struct iwarp *w;
+	struct flow *f;
+	struct stream_bytes dir[2];
+	void *block;
+	struct frame frame;
+	uint64_t number;
+	bool wrong_crc;
+	/* what was told */
+	struct flow_msg message[16];
+	unsigned int messages, connections, rules;
+	struct flow_conn conn;
+	char rule[256];
+	uint64_t packet;
+};
+
+static void message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
+{
+	struct _test_data_flow *self = arg;
+
+	if (self->messages < 16)
+		self->message[self->messages++] = *m;
+}
+
+static void connection(void *arg, const struct flow_conn *c)
+{
+	struct _test_data_flow *self = arg;
+
+	self->connections++;
+	self->conn = *c;
+}
+
+/* All that are broken, a word each */
+static void broken(void *arg, const char *rule, uint64_t packet, const char *words)
+{
+	struct _test_data_flow *self = arg;
+	const size_t len = strlen(self->rule);
+
+	snprintf(self->rule + len, sizeof(self->rule) - len, "%s ", rule);
+	self->packet = packet;
+	self->rules++;
+}
+
+static const struct flow_ops ops = { message, connection, broken };
+
+/* All bytes of @from's that are not sent yet, in one segment */
+static void segment(struct _test_data_flow *self, int from, size_t begin, uint8_t flags)
+{
+	const struct pkt *u;
+	struct flow_seen seen;
+	struct pkt p = {};
+	unsigned int nr;
+
+	stream_segment(&self->frame, &self->dir[from], from, flags, 50000, begin,
+		       self->dir[from].len);
+	p.data = exact(&self->block, self->frame.b, self->frame.len);
+	p.caplen = self->frame.len;
+	p.len = self->frame.len;
+	p.number = ++self->number;
+	p.ns = self->number * 1000;
+	pkt_parse(&p, DLT_EN10MB);
+	u = iwarp_feed(self->w, &p, &nr);
+	flow_packet(self->f, &p, &seen);
+	for (unsigned int i = 0; i < nr; i++)
+		flow_packet(self->f, &u[i], &seen);
+}
+
+static void fpdu(struct _test_data_flow *self, int from, uint8_t flags, uint8_t op,
+		 const uint8_t *head, size_t head_len, size_t payload)
+{
+	struct stream_bytes *s = &self->dir[from];
+	const size_t begin = s->len, len = 2 + head_len + payload;
+	uint32_t crc;
+
+	s->b[s->len++] = (uint8_t)(len >> 8);
+	s->b[s->len++] = (uint8_t)len;
+	s->b[s->len++] = flags | 1;
+	s->b[s->len++] = 0x40 | op;
+	memcpy(s->b + s->len, head, head_len);
+	memset(s->b + s->len + head_len, 0x5a, payload);
+	s->len += head_len + payload;
+	while ((s->len - begin) % 4)
+		s->b[s->len++] = 0;
+	crc = stream_crc(s->b + begin, s->len - begin) ^ self->wrong_crc;
+	for (int i = 0; i < 4; i++)
+		s->b[s->len++] = (uint8_t)(crc >> 8 * i);
+	segment(self, from, begin, 0x10);
+}
+
+static void tagged(struct _test_data_flow *self, int from, uint8_t last, uint8_t op,
+		   uint32_t stag, uint64_t to, size_t payload)
+{
+	uint8_t head[12];
+
+	put(head, 0, 4, stag);
+	put(head, 4, 8, to);
+	fpdu(self, from, TAGGED | last, op, head, sizeof(head), payload);
+}
+
+static void untagged(struct _test_data_flow *self, int from, uint8_t last, uint8_t op,
+		     uint32_t queue, uint32_t msn, uint32_t mo, size_t payload)
+{
+	uint8_t head[16] = {};
+
+	put(head, 4, 4, queue);
+	put(head, 8, 4, msn);
+	put(head, 12, 4, mo);
+	fpdu(self, from, last, op, head, sizeof(head), payload);
+}
+
+/* Of @size bytes at PLACE, into the sink at 0x40 of STag 7 */
+static void read_request(struct _test_data_flow *self, int from, uint32_t msn, uint32_t size)
+{
+	uint8_t head[16 + 28] = {};
+
+	put(head, 4, 4, 1);
+	put(head, 8, 4, msn);
+	put(head, 16, 4, 7);
+	put(head, 20, 8, 0x40);
+	put(head, 28, 4, size);
+	put(head, 32, 4, STAG);
+	put(head, 36, 8, PLACE);
+	fpdu(self, from, LAST, PKT_RDMAP_READ_REQUEST, head, sizeof(head), 0);
+}
+
+static void read_response(struct _test_data_flow *self, uint8_t last, uint64_t to, size_t payload)
+{
+	tagged(self, SERVER, last, PKT_RDMAP_READ_RESPONSE, 7, to, payload);
+}
+
+FIXTURE_SETUP(flow)
+{
+	self->w = iwarp_new();
+	self->f = flow_new(&ops, self, 0, 0);
+	ASSERT_NE(NULL, self->w);
+	ASSERT_NE(NULL, self->f);
+	stream_begin(&self->dir[CLIENT], "MPA ID Req Frame", 0x40, false);
+	stream_begin(&self->dir[SERVER], "MPA ID Rep Frame", 0x40, false);
+	/* no answer of the target's: an rping server says nothing of itself */
+	memset(self->dir[SERVER].b + 24, 0, 16);
+	segment(self, CLIENT, 0, 0x10);
+	segment(self, SERVER, 0, 0x10);
+}
+
+FIXTURE_TEARDOWN(flow)
+{
+	flow_free(self->f);
+	iwarp_free(self->w);
+	free(self->block);
+}
+
+/* A WRITE of three segments, a SEND of two, a READ of three, and the reply */
+static void talk(struct _test_data_flow *self)
+{
+	tagged(self, CLIENT, 0, PKT_RDMAP_WRITE, STAG, PLACE, 1000);
+	tagged(self, CLIENT, 0, PKT_RDMAP_WRITE, STAG, PLACE + 1000, 1000);
+	tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, STAG, PLACE + 2000, 5);
+	untagged(self, CLIENT, 0, PKT_RDMAP_SEND, 0, 1, 0, 500);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 1, 500, 40);
+	read_request(self, CLIENT, 1, 2500);
+	read_response(self, 0, 0x40, 1000);
+	read_response(self, 0, 0x40 + 1000, 1000);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND_INV, 0, 2, 0, 0);
+	read_response(self, LAST, 0x40 + 2000, 500);
+	untagged(self, SERVER, LAST, PKT_RDMAP_SEND, 0, 1, 0, 100);
+}
+
+/* No rule is broken; messages and their sizes are right */
+TEST_F(flow, talk)
+{
+	static const struct {
+		enum flow_op op;
+		enum flow_status status;
+		uint64_t bytes;
+		uint32_t sent;
+		uint8_t from;
+	} want[] = {
+		{ FLOW_WRITE, FLOW_SENT, 2005, 3, CLIENT },
+		{ FLOW_SEND, FLOW_SENT, 540, 2, CLIENT },
+		{ FLOW_SEND, FLOW_SENT, 0, 1, CLIENT },
+		{ FLOW_READ, FLOW_OK, 2500, 4, CLIENT },
+		{ FLOW_SEND, FLOW_SENT, 100, 1, SERVER },
+	};
+
+	talk(self);
+	flow_end(self->f);
+	EXPECT_STREQ("", self->rule);
+	EXPECT_EQ(1, self->connections);
+	EXPECT_EQ(FLOW_IWARP, self->conn.transport);
+	EXPECT_FALSE(self->conn.guessed);
+	ASSERT_EQ(5, self->messages);
+	for (int i = 0; i < 5; i++) {
+		EXPECT_EQ(want[i].op, self->message[i].op);
+		EXPECT_EQ(want[i].status, self->message[i].status);
+		EXPECT_EQ(want[i].bytes, self->message[i].bytes);
+		EXPECT_EQ(want[i].sent, self->message[i].sent);
+		EXPECT_EQ(want[i].from, self->message[i].from);
+	}
+	EXPECT_TRUE(self->message[2].has_inv);
+}
+
+#define EXPECT_BROKEN(name) do { \
+	EXPECT_STREQ(name " ", self->rule); \
+	EXPECT_EQ(self->number, self->packet); \
+} while (0)
+
+/* mpa-crc: the CRC is not that of the bytes */
+TEST_F(flow, crc)
+{
+	talk(self);
+	self->wrong_crc = true;
+	untagged(self, SERVER, LAST, PKT_RDMAP_SEND, 0, 2, 0, 8);
+	EXPECT_BROKEN("mpa-crc");
+}
+
+/* mpa-first: the server sends before the client does */
+TEST_F(flow, server_first)
+{
+	untagged(self, SERVER, LAST, PKT_RDMAP_SEND, 0, 1, 0, 8);
+	EXPECT_BROKEN("mpa-first");
+}
+
+/* iwarp-header: an operation that RDMAP does not have */
+TEST_F(flow, no_operation)
+{
+	talk(self);
+	untagged(self, CLIENT, LAST, 0xf, 0, 3, 0, 8);
+	EXPECT_BROKEN("iwarp-header");
+}
+
+/* ddp-queue: a SEND on the queue of READ requests */
+TEST_F(flow, queue)
+{
+	talk(self);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 1, 2, 0, 8);
+	EXPECT_BROKEN("ddp-queue");
+}
+
+/* ddp-queue: a SEND with an STag */
+TEST_F(flow, send_with_stag)
+{
+	talk(self);
+	tagged(self, CLIENT, LAST, PKT_RDMAP_SEND, STAG, PLACE, 8);
+	EXPECT_BROKEN("ddp-queue");
+}
+
+/* ddp-msn: a message is left out */
+TEST_F(flow, msn)
+{
+	talk(self);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 4, 0, 8);
+	EXPECT_BROKEN("ddp-msn");
+}
+
+/* ddp-offset: a segment of a SEND is left out */
+TEST_F(flow, offset)
+{
+	talk(self);
+	untagged(self, CLIENT, 0, PKT_RDMAP_SEND, 0, 3, 0, 100);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 3, 200, 8);
+	EXPECT_BROKEN("ddp-offset");
+}
+
+/* ddp-offset: a SEND does not begin at 0 */
+TEST_F(flow, begins_late)
+{
+	talk(self);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 3, 4, 8);
+	EXPECT_BROKEN("ddp-offset");
+}
+
+/* ddp-offset: a segment of a WRITE is left out */
+TEST_F(flow, place)
+{
+	talk(self);
+	tagged(self, CLIENT, 0, PKT_RDMAP_WRITE, STAG, PLACE, 100);
+	tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, STAG, PLACE + 200, 8);
+	EXPECT_BROKEN("ddp-offset");
+}
+
+/* ddp-last: a WRITE without a last segment */
+TEST_F(flow, last)
+{
+	talk(self);
+	tagged(self, CLIENT, 0, PKT_RDMAP_WRITE, STAG, PLACE, 100);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 3, 0, 8);
+	EXPECT_BROKEN("ddp-last");
+}
+
+/* read-response: nobody asked */
+TEST_F(flow, response_to_nothing)
+{
+	talk(self);
+	read_response(self, LAST, 0x40, 8);
+	EXPECT_BROKEN("read-response");
+}
+
+/* read-response: to a place that the request did not name */
+TEST_F(flow, response_elsewhere)
+{
+	talk(self);
+	read_request(self, CLIENT, 2, 100);
+	read_response(self, LAST, 0x48, 100);
+	EXPECT_BROKEN("read-response");
+}
+
+/* read-response: less than was asked for */
+TEST_F(flow, response_short)
+{
+	talk(self);
+	read_request(self, CLIENT, 2, 100);
+	read_response(self, LAST, 0x40, 96);
+	EXPECT_BROKEN("read-response");
+}
+
+/* terminate: it has the header of the WRITE that it refuses, and nothing may follow */
+TEST_F(flow, behind_terminate)
+{
+	uint8_t head[16 + 4 + 2 + 14] = {};
+
+	talk(self);
+	tagged(self, CLIENT, 0, PKT_RDMAP_WRITE, 0x999, PLACE, 100);
+	put(head, 4, 4, 2);
+	put(head, 8, 4, 1);
+	head[16] = 0x11;	/* DDP, a tagged buffer */
+	head[18] = 0xc0;	/* with length and DDP's header */
+	put(head, 20, 2, 114);
+	put(head, 22, 2, 0x8140);
+	put(head, 24, 4, 0x999);
+	put(head, 28, 8, PLACE);
+	fpdu(self, SERVER, LAST, PKT_RDMAP_TERMINATE, head, sizeof(head), 0);
+	EXPECT_STREQ("", self->rule);
+	EXPECT_EQ(FLOW_TERMINATED, self->message[self->messages - 1].status);
+	EXPECT_EQ(0x999, self->message[self->messages - 1].rkey);
+	untagged(self, SERVER, LAST, PKT_RDMAP_SEND, 0, 2, 0, 8);
+	EXPECT_BROKEN("terminate");
+}
+
+/* An rping client tells its memory; the server writes @at bytes behind its beginning and READs */
+static void rping(struct _test_data_flow *self, uint64_t at)
+{
+	uint8_t head[16 + 16] = {};
+
+	put(head, 8, 4, 1);
+	put(head, 16, 8, PLACE);
+	put(head, 24, 4, STAG);
+	put(head, 28, 4, 100);
+	fpdu(self, CLIENT, LAST, PKT_RDMAP_SEND, head, sizeof(head), 0);
+	tagged(self, SERVER, LAST, PKT_RDMAP_WRITE, STAG, PLACE + at, 50);
+	self->packet = self->number;
+	read_request(self, SERVER, 1, 100);
+	tagged(self, CLIENT, LAST, PKT_RDMAP_READ_RESPONSE, 7, 0x40, 100);
+}
+
+/* A WRITE inside what was advertised is not refused */
+TEST_F(flow, advertised)
+{
+	rping(self, 50);
+	EXPECT_STREQ("", self->rule);
+	ASSERT_EQ(3, self->messages);
+	EXPECT_EQ(FLOW_GRANT_CLAIMED, self->message[1].grant);
+	EXPECT_EQ(FLOW_GRANT_CLAIMED, self->message[2].grant);
+}
+
+/* stag: a WRITE beyond what was advertised is not refused: a READ behind it is answered */
+TEST_F(flow, not_advertised)
+{
+	rping(self, 51);
+	EXPECT_STREQ("stag ", self->rule);
+	EXPECT_EQ(self->number - 2, self->packet);
+}
+
+/* A connection that is made anew with the same ports is another one, counted from 1 */
+TEST_F(flow, again)
+{
+	talk(self);
+	for (int from = 0; from < 2; from++)
+		segment(self, from, self->dir[from].len, 0x04);
+	stream_begin(&self->dir[CLIENT], "MPA ID Req Frame", 0x40, false);
+	stream_begin(&self->dir[SERVER], "MPA ID Rep Frame", 0x40, false);
+	segment(self, CLIENT, 0, 0x10);
+	segment(self, SERVER, 0, 0x10);
+	talk(self);
+	flow_end(self->f);
+	EXPECT_STREQ("", self->rule);
+	EXPECT_EQ(2, self->connections);
+	EXPECT_EQ(10, self->messages);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * iWARP: MPA's two frames, and the messages that FPDUs carry.
+ *
+ * iwarp.c has put the TCP streams together; here its units come one by one, each behind the
+ * segment that completed it.  A connection begins with an MPA request (one whose request is not in
+ * the capture is not followed: nothing tells its FPDUs from data) and is found by both ends'
+ * addresses and TCP ports.
+ *
+ * Nothing acknowledges a WRITE or a SEND: it is "sent" with its last segment, and TCP sees to
+ * the rest.  A READ is answered by its response.  What an end refuses it refuses with a
+ * Terminate, which quotes the headers of what it refuses, and the connection is over.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow_priv.h"
+#include "parse.h"
+
+#define TCP_FIN		0x01
+#define TCP_RST		0x04
+#define QUOTED_LENGTH	0x80	/* of a Terminate: the segment's length is quoted */
+#define QUOTED_DDP	0x40
+#define READ_QUEUE	1
+
+static struct flow_conn *find(struct flow *f, const struct pkt *p, uint8_t *from)
+{
+	const uint8_t *addr[2] = { p->src, p->dst };
+	const uint16_t port[2] = { p->sport, p->dport };
+	struct flow_conn *c;
+	uint8_t end;
+
+	/* A client's port is its own, so the table knows connections by that one */
+	for (*from = 0; *from < 2; ++*from) {
+		c = flow_find_qp(f, addr[*from], FLOW_PORT(port[*from]), &end);
+		if (c && c->iwarp && !end && c->end[1].qpn == FLOW_PORT(port[!*from]) &&
+		    flow_same_addr(c->end[1].addr, addr[!*from]))
+			return c;
+	}
+	return NULL;
+}
+
+static struct flow_conn *mpa_request(struct flow *f, const struct pkt *p)
+{
+	uint8_t from;
+	struct flow_conn *c = find(f, p, &from);
+
+	if (c) {
+		c->replaced = true;
+		flow_conn_end(f, c);
+	}
+	c = flow_conn_new(f, p);
+	if (!c)
+		return NULL;
+	c->iwarp = calloc(1, sizeof(*c->iwarp));
+	if (!c->iwarp) {
+		flow_conn_end(f, c);
+		return NULL;
+	}
+	c->transport = FLOW_IWARP;
+	c->has_qps = true;
+	c->req = true;
+	c->service_id = p->dport;
+	c->hello = p->at[PKT_RTGT_REQ].len > 0;
+	c->end[1].qpn = FLOW_PORT(p->dport);
+	flow_bind(f, c, 0, FLOW_PORT(p->sport));
+	return c;
+}
+
+static void mpa_reply(struct flow *f, struct flow_conn *c, const struct pkt *p)
+{
+	if (pkt_bytes(p, PKT_MPA)[16] & 0x20) {
+		c->rej = true;
+		c->ended = true;
+	} else {
+		c->rep = true;
+		flow_cap_rep(f, c, p);
+	}
+}
+
+static bool decode(struct flow_fpdu *d, const struct pkt *p)
+{
+	const uint8_t *ddp = pkt_bytes(p, PKT_DDP), *rdmap = pkt_bytes(p, PKT_RDMAP);
+
+	memset(d, 0, sizeof(*d));
+	if (!ddp || !rdmap || p->fault)
+		return false;
+	d->tagged = ddp[0] & 0x80;
+	d->last = ddp[0] & 0x40;
+	d->op = p->at[PKT_RDMAP].variant;
+	d->len = p->at[PKT_PAYLOAD].len;
+	if (d->tagged) {
+		d->stag = be32(ddp + 2);
+		d->to = be64(ddp + 6);
+		return true;
+	}
+	d->inv_stag = be32(ddp + 2);
+	d->qn = be32(ddp + 6);
+	d->msn = be32(ddp + 10);
+	d->mo = be32(ddp + 14);
+	if (d->op == PKT_RDMAP_READ_REQUEST) {
+		d->sink_stag = be32(ddp + 18);
+		d->sink_to = be64(ddp + 22);
+		d->size = be32(ddp + 30);
+		d->src_stag = be32(ddp + 34);
+		d->src_to = be64(ddp + 38);
+	}
+	return true;
+}
+
+/* The READ of this half that is to be answered next */
+static struct flow_msg *unanswered_read(struct flow_half *h)
+{
+	for (uint32_t i = 0; i < h->nr; i++) {
+		struct flow_msg *m = flow_msg_at(h, i);
+
+		if (m->op == FLOW_READ && m->status == FLOW_OPEN)
+			return m;
+	}
+	return NULL;
+}
+
+static struct flow_msg *begin(struct flow *f, const struct pkt *p, const struct flow_fpdu *d,
+			      struct flow_seen *seen)
+{
+	struct flow_conn *c = seen->conn;
+	struct flow_half *h = &c->half[seen->from];
+	struct flow_dir *dir = &c->iwarp->dir[seen->from];
+	struct flow_msg *m = flow_msg_push(f, c, h);
+
+	if (!m)
+		return NULL;
+	m->id = ++f->next_msg;
+	m->from = seen->from;
+	m->nth = ++h->begun;
+	m->first_packet = p->number;
+	m->first_ns = p->ns;
+	m->first_psn = d->msn;
+	if (d->op == PKT_RDMAP_WRITE) {
+		m->op = FLOW_WRITE;
+		m->va = d->to;
+		m->rkey = d->stag;
+	} else if (d->op == PKT_RDMAP_READ_REQUEST) {
+		m->op = FLOW_READ;
+		m->va = d->src_to;
+		m->rkey = d->src_stag;
+		m->bytes = d->size;
+		m->sink_va = d->sink_to;
+		m->sink_rkey = d->sink_stag;
+		m->unrefused = dir->bad;
+		m->grant = flow_cap_grant(f, c, m, p);
+	} else {
+		m->op = FLOW_SEND;
+		m->has_inv = d->op == PKT_RDMAP_SEND_INV || d->op == PKT_RDMAP_SEND_SE_INV;
+		m->inv_rkey = m->has_inv ? d->inv_stag : 0;
+	}
+	return m;
+}
+
+/* A segment of a WRITE, a SEND or a READ request */
+static void request(struct flow *f, const struct pkt *p, const struct flow_fpdu *d,
+		    struct flow_seen *seen, bool first)
+{
+	struct flow_conn *c = seen->conn;
+	struct flow_half *h = &c->half[seen->from];
+	struct flow_dir *dir = &c->iwarp->dir[seen->from];
+	struct flow_msg *m;
+
+	h->packets++;
+	h->bytes += d->len;
+	if (first)
+		m = begin(f, p, d, seen);
+	else
+		m = h->nr ? flow_msg_at(h, h->nr - 1) : NULL;
+	if (!m || m->whole)
+		return;
+	seen->msg = m;
+	m->sent++;
+	m->needed++;
+	m->last_packet = p->number;
+	m->sent_ns = p->ns;
+	if (m->op != FLOW_READ)
+		m->bytes += d->len;
+	/* How far a WRITE reaches is known with its last segment only */
+	if (m->op == FLOW_WRITE)
+		m->grant = flow_cap_grant(f, c, m, p);
+	if (m->op == FLOW_SEND)
+		flow_cap_payload(f, c, m, p, first);
+	if (m->grant >= FLOW_GRANT_KEY && !dir->bad)
+		dir->bad = m->first_packet;
+	if (!d->last)
+		return;
+	m->whole = true;
+	if (m->has_inv)
+		flow_cap_inv(f, c, m, true);
+	if (m->op != FLOW_READ)
+		flow_msg_done(f, c, m, FLOW_SENT, p);
+}
+
+static void response(struct flow *f, const struct pkt *p, const struct flow_fpdu *d,
+		     struct flow_seen *seen, struct flow_msg *m)
+{
+	seen->answer = true;
+	seen->msg = m;
+	if (!m)
+		return;
+	m->sent++;
+	m->needed++;
+	m->answer_psn += d->len;
+	if (d->last)
+		flow_msg_done(f, seen->conn, m, FLOW_OK, p);
+}
+
+/* Are these the headers of @m? */
+static bool quotes(const struct flow_msg *m, const uint8_t *ddp)
+{
+	const bool read = m->op == FLOW_READ;
+
+	if (ddp[0] & 0x80)
+		return m->op == FLOW_WRITE && m->rkey == be32(ddp + 2);
+	return m->first_psn == be32(ddp + 10) && read == (be32(ddp + 6) == READ_QUEUE);
+}
+
+/* Which message a Terminate is about: its headers are quoted */
+static void terminate(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+{
+	const uint8_t *rdmap = pkt_bytes(p, PKT_RDMAP), *quoted = pkt_bytes(p, PKT_PAYLOAD);
+	struct flow_conn *c = seen->conn;
+	struct flow_half *h = &c->half[!seen->from];
+	uint32_t len = p->at[PKT_PAYLOAD].len;
+	bool tagged;
+
+	seen->answer = true;
+	c->terminate = p->number;
+	c->iwarp->dir[seen->from].terminated = p->number;
+	if (p->at[PKT_RDMAP].len < 21 || !(rdmap[19] & QUOTED_DDP) || !quoted)
+		return;
+	if (rdmap[19] & QUOTED_LENGTH) {
+		quoted += len > 2 ? 2 : 0;
+		len -= len > 2 ? 2 : 0;
+	}
+	if (len < 14)
+		return;
+	tagged = quoted[0] & 0x80;
+	if (!tagged && len < 18)
+		return;
+	for (uint32_t i = 0; i < h->nr; i++) {
+		struct flow_msg *m = flow_msg_at(h, i);
+
+		if (m->status != FLOW_OPEN)
+			continue;
+		if (!quotes(m, quoted))
+			continue;
+		c->terminated = m->first_packet;
+		seen->msg = m;
+		flow_msg_done(f, c, m, FLOW_TERMINATED, p);
+		return;
+	}
+	/* A WRITE that was all sent is over for us */
+	if (tagged)
+		c->terminated = c->iwarp->dir[!seen->from].bad;
+}
+
+static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+{
+	struct flow_conn *c = seen->conn;
+	struct flow_dir *dir = &c->iwarp->dir[seen->from];
+	struct flow_half *other = &c->half[!seen->from];
+	struct rule_case rule = { .p = p, .conn = c, .seen = seen, .dir = dir, .want = -1 };
+	struct flow_msg *read = NULL;
+	struct flow_fpdu d;
+	bool whole = decode(&d, p), first;
+
+	seen->payload = d.len;
+	if (p->icrc == PKT_ICRC_BAD) {
+		f->totals.corrupt++;
+		seen->class = FLOW_CORRUPT;
+		whole = false;
+	}
+	if (whole)
+		rule.fpdu = &d;
+	if (whole && d.op == PKT_RDMAP_READ_RESPONSE) {
+		read = unanswered_read(other);
+		rule.half = other;
+		rule.msg = read;
+	}
+	rules_judge(f, AT_FPDU, &rule);
+	dir->began = true;
+	if (!whole)
+		return;
+	first = !dir->open || d.op != dir->current.op ||
+		(!d.tagged && d.msn != dir->current.msn);
+	dir->open = !d.last;
+	dir->next = d.tagged ? d.to + d.len : d.mo + d.len;
+	dir->packet = p->number;
+	dir->current = d;
+	if (!d.tagged && d.qn < 3)
+		dir->msn[d.qn] = d.msn;
+	if (d.op == PKT_RDMAP_TERMINATE) {
+		terminate(f, p, seen);
+		flow_cm_note(c, seen, p, FLOW_STEP_TERMINATE);
+	} else if (d.op == PKT_RDMAP_READ_RESPONSE) {
+		response(f, p, &d, seen, read);
+	} else {
+		request(f, p, &d, seen, first);
+	}
+	flow_msgs_shrink(&c->half[0]);
+	flow_msgs_shrink(&c->half[1]);
+}
+
+/**
+ * flow_iwarp() - a TCP segment, or a unit of iWARP that became whole with one
+ * @f: flow
+ * @p: packet, or unit
+ * @seen: filled in
+ */
+void flow_iwarp(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+{
+	const bool unit = p->kind == PKT_IWARP;
+	struct flow_conn *c;
+
+	if (unit && p->at[PKT_MPA].variant == PKT_MPA_REQUEST)
+		c = mpa_request(f, p);
+	else
+		c = find(f, p, &seen->from);
+	if (!c)
+		return;
+	seen->conn = c;
+	seen->class = FLOW_NEW;
+	if (!unit) {
+		const uint8_t *tcp = pkt_bytes(p, PKT_TCP);
+
+		flow_touch(f, c, p);
+		if (tcp && tcp[13] & (TCP_FIN | TCP_RST))
+			c->ended = true;
+		return;
+	}
+	if (p->at[PKT_MPA].variant == PKT_MPA_REQUEST) {
+		flow_touch(f, c, p);
+		flow_cm_note(c, seen, p, FLOW_STEP_MPA_REQUEST);
+	} else if (p->at[PKT_MPA].variant == PKT_MPA_REPLY) {
+		mpa_reply(f, c, p);
+		flow_cm_note(c, seen, p, FLOW_STEP_MPA_REPLY);
+	} else {
+		fpdu(f, p, seen);
+	}
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The rules for iWARP: MPA (RFC 5044), DDP (RFC 5041), RDMAP (RFC 5040).  The table is in
+ * rules.c.
+ *
+ * A rule sees an FPDU (@fpdu) and what its sender had sent before (@dir).  TCP delivers in
+ * order and without loss, so every FPDU has to go on exactly where the one before ended.
+ */
+#include <inttypes.h>
+
+#include "flow_priv.h"
+
+/* The queue of an untagged operation; -1: it is a tagged one */
+static int queue_of(uint8_t op)
+{
+	switch (op) {
+	case PKT_RDMAP_WRITE:
+	case PKT_RDMAP_READ_RESPONSE:
+		return -1;
+	case PKT_RDMAP_READ_REQUEST:
+	case PKT_RDMAP_ATOMIC_REQUEST:
+		return 1;
+	case PKT_RDMAP_TERMINATE:
+		return 2;
+	case PKT_RDMAP_ATOMIC_RESPONSE:
+		return 3;
+	default:
+		return 0;
+	}
+}
+
+/* Does it belong to the message that its sender has begun? */
+static bool goes_on(const struct rule_case *c)
+{
+	const struct flow_fpdu *d = c->fpdu, *open = &c->dir->current;
+
+	return c->dir->open && d->op == open->op && d->tagged == open->tagged &&
+	       (d->tagged || (d->qn == open->qn && d->msn == open->msn));
+}
+
+uint64_t rule_mpa_crc(const struct rule_case *c, char *words, size_t size)
+{
+	const uint8_t *has = pkt_bytes(c->p, PKT_CRC);
+
+	if (c->p->icrc != PKT_ICRC_BAD || !has)
+		return 0;
+	return rule_say(c->p->number, words, size,
+			"the CRC of an FPDU is %02x%02x%02x%02x, which is not that of its bytes",
+			has[0], has[1], has[2], has[3]);
+}
+
+uint64_t rule_mpa_first(const struct rule_case *c, char *words, size_t size)
+{
+	if (!c->seen->from || c->conn->iwarp->dir[0].began || c->dir->began)
+		return 0;
+	return rule_say(c->p->number, words, size,
+			"the server sends an FPDU before the client has sent one");
+}
+
+uint64_t rule_iwarp_header(const struct rule_case *c, char *words, size_t size)
+{
+	if (c->p->icrc == PKT_ICRC_BAD || !c->p->fault)
+		return 0;
+	return rule_say(c->p->number, words, size, "an FPDU's headers: %s",
+			pkt_fault_name(c->p->fault));
+}
+
+uint64_t rule_ddp_queue(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_fpdu *d = c->fpdu;
+	int queue;
+
+	if (!d)
+		return 0;
+	queue = queue_of(d->op);
+	if (d->tagged ? queue < 0 : queue == (int)d->qn)
+		return 0;
+	if (d->tagged || queue < 0)
+		return rule_say(c->p->number, words, size, "a %s comes %s",
+				pkt_rdmap_name(d->op),
+				d->tagged ? "with an STag and belongs to a queue" :
+				"to a queue and needs an STag");
+	return rule_say(c->p->number, words, size, "a %s comes to queue %u instead of queue %d",
+			pkt_rdmap_name(d->op), d->qn, queue);
+}
+
+uint64_t rule_ddp_msn(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_fpdu *d = c->fpdu;
+	uint32_t want;
+
+	if (!d || d->tagged || d->qn > 2)
+		return 0;
+	/* One that goes on has the number by definition; a wrong one there begins another */
+	want = c->dir->msn[d->qn] + !goes_on(c);
+	if (d->msn == want)
+		return 0;
+	return rule_say(c->p->number, words, size,
+			"MSN %u on queue %u, but the message before it had %u", d->msn, d->qn,
+			c->dir->msn[d->qn]);
+}
+
+uint64_t rule_ddp_offset(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_fpdu *d = c->fpdu;
+
+	if (!d)
+		return 0;
+	if (d->tagged) {
+		if (!goes_on(c) || (d->stag == c->dir->current.stag && d->to == c->dir->next))
+			return 0;
+		return rule_say(c->p->number, words, size,
+				"a segment for STag 0x%x at 0x%" PRIx64
+				", but its message goes on for STag 0x%x at 0x%" PRIx64,
+				d->stag, d->to, c->dir->current.stag, c->dir->next);
+	}
+	if (d->mo == (goes_on(c) ? c->dir->next : 0))
+		return 0;
+	return rule_say(c->p->number, words, size, "a segment with offset %u, but it has to be %"
+			PRIu64, d->mo, goes_on(c) ? c->dir->next : 0);
+}
+
+uint64_t rule_ddp_last(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_fpdu *d = c->fpdu;
+
+	if (!d)
+		return 0;
+	if (c->dir->open && !goes_on(c))
+		return rule_say(c->p->number, words, size,
+				"a %s begins, but the %s before it (packet %" PRIu64
+				") has no last segment", pkt_rdmap_name(d->op),
+				pkt_rdmap_name(c->dir->current.op), c->dir->packet);
+	if (!d->last && (queue_of(d->op) == 1 || queue_of(d->op) == 2))
+		return rule_say(c->p->number, words, size,
+				"a %s is of one segment, and this is not the last one",
+				pkt_rdmap_name(d->op));
+	return 0;
+}
+
+/* @half and @msg: the READ that is to be answered next, which the other end sent */
+uint64_t rule_read_response(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_fpdu *d = c->fpdu;
+	const struct flow_msg *m = c->msg;
+	uint64_t got;
+
+	if (!d || d->op != PKT_RDMAP_READ_RESPONSE)
+		return 0;
+	if (!m)
+		return rule_say(c->p->number, words, size,
+				"a READ response, but no READ request is without one");
+	got = m->answer_psn;
+	if (d->stag != m->sink_rkey || d->to != m->sink_va + got)
+		return rule_say(c->p->number, words, size,
+				"a READ response for STag 0x%x at 0x%" PRIx64
+				", but packet %" PRIu64
+				" asked for it at STag 0x%x, where the next byte is 0x%" PRIx64,
+				d->stag, d->to, m->first_packet, m->sink_rkey, m->sink_va + got);
+	if (got + d->len > m->bytes || (d->last && got + d->len < m->bytes))
+		return rule_say(c->p->number, words, size,
+				"a READ response of %" PRIu64 " bytes%s, but packet %" PRIu64
+				" asked for %" PRIu64, got + d->len,
+				d->last ? "" : " or more", m->first_packet, m->bytes);
+	return 0;
+}
+
+uint64_t rule_terminate(const struct rule_case *c, char *words, size_t size)
+{
+	if (!c->dir->terminated)
+		return 0;
+	return rule_say(c->p->number, words, size,
+			"an FPDU behind the Terminate of packet %" PRIu64, c->dir->terminated);
+}
+
+uint64_t rule_stag(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_msg *m = c->msg;
+
+	if (m->status != FLOW_OK || !m->unrefused)
+		return 0;
+	return rule_say(m->unrefused, words, size,
+			"an access that is not inside what was advertised was not refused: packet %"
+			PRIu64 " answers a READ that was sent after it", m->end_packet);
+}
