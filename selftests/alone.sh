@@ -51,10 +51,9 @@ passes() {
 	same "a file left" "$(ls "$WORK/books" 2>/dev/null)" ""
 }
 
-tier fast
-more tcase unprivileged "a program that root has not started is skipped, with the reason" unprivileged
-more tcase netns "a program in a network namespace is skipped, with the reason" netns
-more tcase no-module "a program that finds no module is skipped, with the reason" no_module
-more tcase no-tool "a case that needs a command which is not installed is skipped, with its name" no_tool
-more tcase passes "a program that is started by hand passes" passes
+tcase unprivileged --more "a program that root has not started is skipped, with the reason" unprivileged
+tcase netns --more "a program in a network namespace is skipped, with the reason" netns
+tcase no-module --more "a program that finds no module is skipped, with the reason" no_module
+tcase no-tool --more "a case that needs a command which is not installed is skipped, with its name" no_tool
+tcase passes --more "a program that is started by hand passes" passes
 tmain "$@"

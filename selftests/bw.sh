@@ -260,27 +260,23 @@ nonsense() {
 	rows 3 '.count == 5'
 }
 
+tcase ops --tier fast,wire "all operations, user and kernel, RDMA and TCP, verified" ops
 
-tier fast wire
-tcase ops "all operations, user and kernel, RDMA and TCP, verified" ops
-
-tier fast
-more tcase moderated "three connections, a completion for one in four" moderated
-more tcase moderated-poll "likewise, polling" moderated --poll
-more tcase verify-all "every message is compared" verified
-tcase bulk "--bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
-more tcase duration "so long instead of so many, and a line that tells how far" duration
-more tcase lat-tcp "rtgt lat over RDMA and TCP" lat_tcp
+tcase moderated --more "three connections, a completion for one in four" moderated
+tcase moderated-poll --more "likewise, polling" moderated --poll
+tcase verify-all --more "every message is compared" verified
+tcase bulk "rtgt bw --bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
+tcase duration --more "so long instead of so many, and a line that tells how far" duration
+tcase lat-tcp --more "rtgt lat over RDMA and TCP" lat_tcp
 tcase lat-gives-way "rtgt lat lets the kernel's workers go first" gives_way
-more tcase lat-tcp-poll "likewise, polling" lat_tcp --poll
+tcase lat-tcp-poll --more "likewise, polling" lat_tcp --poll
 tcase why "rtgt bw says what cannot be, and why" says_why
 tcase one-connection "rtgt bw names a server that accepts one connection only" one_connection
-more tcase server-goes "the TCP server disappears" server_goes
-more tcase port-goes "the target disappears" port_goes
-more tcase nonsense "rtgt tcp-serve refuses what is no message of ours" nonsense
+tcase server-goes --more "the TCP server disappears" server_goes
+tcase port-goes --more "the target disappears" port_goes
+tcase nonsense --more "rtgt tcp-serve refuses what is no message of ours" nonsense
 
 # jq does a lot for an emulated processor
-limit 60
-more tcase schema "lat and bw say what their schema promises, and what is missing is missed" schema
+tcase schema --limit 60 --more "lat and bw say what their schema promises, and what is missing is missed" schema
 
 tmain "$@"

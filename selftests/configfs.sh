@@ -343,7 +343,6 @@ only_root_writes() {
 	same "debugfs files that are more than root's to read" "$found" ""
 }
 
-tier fast
 tcase defaults "a new port and a new region have the documented defaults" defaults
 
 tcase addr "addr takes IPv4 and IPv6 literals and nothing else" attribute addr \
@@ -385,11 +384,11 @@ tcase fill "a region's fill takes zero, counter and a byte" attribute fill count
 
 tcase read-only "state and index cannot be written" read_only_state
 tcase states "state and enable follow, and to write what is there already is no error" states
-more tcase busy-attributes "every attribute refuses with EBUSY while the port is enabled" busy_attributes
+tcase busy-attributes --more "every attribute refuses with EBUSY while the port is enabled" busy_attributes
 tcase busy-directories "no region comes or goes and no port goes while it is enabled" busy_directories
 tcase directories "a directory can be made only where one belongs, and not twice" impossible_directories
 tcase odd-names "a name may hold anything a file's may" odd_names
-more tcase nonsense "no attribute takes nonsense, alone or behind its value, and each keeps the value it had" nonsense
+tcase nonsense --more "no attribute takes nonsense, alone or behind its value, and each keeps the value it had" nonsense
 tcase revoke-shared "revoke refuses what is neither all nor a number, and one connection of a shared port" revocations shared
 tcase revoke-private "revoke refuses what is neither all nor a number, and a connection there is not" revocations private
 tcase enable-without-region "a port without a region cannot be enabled, and the log says why" enable_without_region

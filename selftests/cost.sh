@@ -79,12 +79,11 @@ says_why() {
 	fails_with "nothing listens" rtgt cost -p 19999 -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
 }
 
-tier fast
 tcase mr "registrations and their ends are timed" registrations
 tcase connect "the steps of a connection are timed, one after the other" connects
-more tcase held "many connections, of which one is in use" held
-more tcase full "more connections than the port allows: told, and nothing is left" full
+tcase held --more "many connections, of which one is in use" held
+tcase full --more "more connections than the port allows: told, and nothing is left" full
 tcase setups "the target tells what a connection cost it" setups
-more tcase why "rtgt cost says what is wrong with its command line" says_why
+tcase why --more "rtgt cost says what is wrong with its command line" says_why
 
 tmain "$@"

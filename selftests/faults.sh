@@ -145,13 +145,11 @@ initiating() { # OP
 	tell_reader "$((n - 1)) allocations, without $failed of them the run failed"
 }
 
-tier fast
-limit 120
-tcase port "whichever allocation fails, making a port leaves nothing behind" making
-tcase enable "whichever allocation fails, enabling a port leaves nothing behind" enabling
-tcase connect-private "whichever allocation fails, a client of a private port is answered" connecting scope=private
-tcase connect-shared "whichever allocation fails, a client of a shared port with an SRQ is answered" connecting srq=1
-tcase initiator-write "whichever allocation fails, the kernel's initiator says so: write" initiating write
-tcase initiator-send "whichever allocation fails, the kernel's initiator says so: send" initiating send
+tcase port --limit 120 "whichever allocation fails, making a port leaves nothing behind" making
+tcase enable --limit 120 "whichever allocation fails, enabling a port leaves nothing behind" enabling
+tcase connect-private --limit 120 "whichever allocation fails, a client of a private port is answered" connecting scope=private
+tcase connect-shared --limit 120 "whichever allocation fails, a client of a shared port with an SRQ is answered" connecting srq=1
+tcase initiator-write --limit 120 "whichever allocation fails, the kernel's initiator says so: write" initiating write
+tcase initiator-send --limit 120 "whichever allocation fails, the kernel's initiator says so: send" initiating send
 
 tmain "$@"

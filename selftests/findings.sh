@@ -80,21 +80,17 @@ outlived() {
 	has "$PAIR" errno=16 again=0
 }
 
-tier fast
-more tcase srq-lost "the SRQ's receive of a message that is cut short is flushed with its queue pair" srq_lost
-more tcase uc-send "UC: a SEND that is cut short costs none of those behind it" uc_cut_short send
-more tcase uc-write "UC: a WRITE that is cut short costs none of those behind it" uc_cut_short write
-more tcase nak "the consumer that is told of a bad WRITE_WITH_IMM cannot keep the NAK back" nak_late nak
-more tcase nak-event "nor the one that an event tells of a bad WRITE" nak_late nak-event
-more tcase flush-init "a queue pair that goes from INIT to error flushes its receives" flushed_init
-limit 60
-more tcase flush-rtr "so does one whose transition to RTR failed, whichever allocation that was" flushed_rtr
+tcase srq-lost --more "the SRQ's receive of a message that is cut short is flushed with its queue pair" srq_lost
+tcase uc-send --more "UC: a SEND that is cut short costs none of those behind it" uc_cut_short send
+tcase uc-write --more "UC: a WRITE that is cut short costs none of those behind it" uc_cut_short write
+tcase nak --more "the consumer that is told of a bad WRITE_WITH_IMM cannot keep the NAK back" nak_late nak
+tcase nak-event --more "nor the one that an event tells of a bad WRITE" nak_late nak-event
+tcase flush-init --more "a queue pair that goes from INIT to error flushes its receives" flushed_init
+tcase flush-rtr --limit 60 --more "so does one whose transition to RTR failed, whichever allocation that was" flushed_rtr
 
 # On rxe without the patch these take the kernel down
-long
-tcase window-twice "a memory window is invalidated once, the second SEND_WITH_INV fails" invalidated_twice
-tcase odp-iova "a WRITE to memory registered on demand with an I/O virtual address of its own" odp_iova
-limit 90
-tcase window-outlives "a queue pair with a memory window bound to it is not destroyed" outlived
+tcase window-twice --limit 60 --long "a memory window is invalidated once, the second SEND_WITH_INV fails" invalidated_twice
+tcase odp-iova --limit 60 --long "a WRITE to memory registered on demand with an I/O virtual address of its own" odp_iova
+tcase window-outlives --limit 90 --long "a queue pair with a memory window bound to it is not destroyed" outlived
 
 tmain "$@"

@@ -246,6 +246,15 @@ expect_no_connections() {
 	wait_until 5 target no_connections "$PORT" || fail "still connected to $PORT: $(target connections "$PORT")"
 }
 
+# So many receives and no more: with one left a message finds it at once, with none it
+# does not.  They are gone for ten seconds, so this comes last.  The port's withhold_max is
+# its recv_depth.
+srq_has() { # RECEIVES
+	tolerate_log "non-flush error status"
+	has "$(probe access op=send "withhold=$(($1 - 1))" rnr_retry=0)" wc=success rnrs=0
+	has "$(probe access op=send withhold=1 rnr_retry=0)" wc=rnr-exceeded nak=rnr
+}
+
 # --- the devices' own counters ------------------------------------------------------
 
 # Both devices' hardware counters: now, and since hw_mark.

@@ -310,35 +310,33 @@ out_of_memory() { # ATTRIBUTE...
 	has "$(probe connect)" result=established
 }
 
-tier fast
-limit 60
-more tcase stall "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
-tcase build-kernel "connections that take long to build do not delay one to another port" overtaken kernel
-more tcase build-user "connections that take long to build do not delay one to a server in user space" overtaken user
-tcase half-open "half-open connections end by the target's clock, whatever the REQ says" half_open
-more tcase half-open-private "half-open connections of a private port end too, and their memory is freed" half_open \
+tcase stall --limit 60 --more "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
+tcase build-kernel --limit 60 "connections that take long to build do not delay one to another port" overtaken kernel
+tcase build-user --limit 60 --more "connections that take long to build do not delay one to a server in user space" overtaken user
+tcase half-open --limit 60 "half-open connections end by the target's clock, whatever the REQ says" half_open
+tcase half-open-private --limit 60 --more "half-open connections of a private port end too, and their memory is freed" half_open \
 	scope=private region mem size=1M
-more tcase established "an established connection that says nothing outlives handshake_ms" established
-tcase backlog "half-open connections of one address take half of the backlog" half_of_backlog
-tcase peer-limit "half-open connections of one peer leave the others their share" peer_limit
-more tcase storm "connections with an SRQ that close under requests are not touched any more" storm 2500
-tcase reused-key "an rkey that was invalidated remotely can be revoked when its number comes again" reused_key
-more tcase reused-key-shared "clients are served when the number of an invalidated rkey comes again" reused_key_shared
-tcase revokes "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
-more tcase lost-datagrams "datagrams that cannot be answered delay no other port's requests" lost_datagrams
-tcase unresolved "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
-more tcase rping-receives "messages that are no rping client's keep no shared receive" rping_receives
-tcase withheld "receives that one peer has withheld are half of a shared receive queue" withheld
-tcase rping-uc "the service rping cannot be enabled with UC" rping_transport uc
-tcase rping-ud "the service rping cannot be enabled with UD" rping_transport ud
-tcase pools "the receives of all connections stay below conn_memory_max" pools
-tcase pools-srq "the receives of connections with an SRQ of their own stay below conn_memory_max" pools_srq
-tcase private-memory "the private regions of all connections stay below conn_memory_max" private_memory
-more tcase oom-pools "receives for which there is no memory are refused, and no process is killed" out_of_memory \
+tcase established --limit 60 --more "an established connection that says nothing outlives handshake_ms" established
+tcase backlog --limit 60 "half-open connections of one address take half of the backlog" half_of_backlog
+tcase peer-limit --limit 60 "half-open connections of one peer leave the others their share" peer_limit
+tcase storm --limit 60 --more "connections with an SRQ that close under requests are not touched any more" storm 2500
+tcase reused-key --limit 60 "an rkey that was invalidated remotely can be revoked when its number comes again" reused_key
+tcase reused-key-shared --limit 60 --more "clients are served when the number of an invalidated rkey comes again" reused_key_shared
+tcase revokes --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
+tcase lost-datagrams --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
+tcase unresolved --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
+tcase rping-receives --limit 60 --more "messages that are no rping client's keep no shared receive" rping_receives
+tcase withheld --limit 60 --serve "receives that one peer has withheld are half of a shared receive queue" withheld
+tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
+tcase rping-ud --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
+tcase pools --limit 60 "the receives of all connections stay below conn_memory_max" pools
+tcase pools-srq --limit 60 "the receives of connections with an SRQ of their own stay below conn_memory_max" pools_srq
+tcase private-memory --limit 60 "the private regions of all connections stay below conn_memory_max" private_memory
+tcase oom-pools --limit 60 --more "receives for which there is no memory are refused, and no process is killed" out_of_memory \
 	recv_depth=4096 recv_size=8192
-more tcase oom-private "private regions for which there is no memory are refused, and no process is killed" out_of_memory \
+tcase oom-private --limit 60 --more "private regions for which there is no memory are refused, and no process is killed" out_of_memory \
 	scope=private region mem size=4M
-tcase checksum-access "a checksum of a region that grants no read is refused" checksum_access
-tcase log-reason "twenty ordinary closings do not hide the reason of the next one" log_reason
+tcase checksum-access --limit 60 "a checksum of a region that grants no read is refused" checksum_access
+tcase log-reason --limit 60 "twenty ordinary closings do not hide the reason of the next one" log_reason
 
 tmain "$@"

@@ -11,6 +11,8 @@
 # a send error, and the neighbour on the same port does not notice.
 
 . "${0%/*}/lib.sh"
+# shellcheck source=rping_fixtures.sh
+. "$HERE/rping_fixtures.sh"
 
 OFFSET=37
 FILL=0xa5
@@ -248,7 +250,7 @@ registered() {
 	many push
 	refused op=pull rkey_xor=0x1000
 	refused op=push at=65
-	borrowed services rping_sizes 20 1023 65535
+	rping_sizes 20 1023 65535
 }
 
 # --- the end in the middle -------------------------------------------------------------------
@@ -281,16 +283,15 @@ killed_in_pull() {
 	left_in_the_middle
 }
 
-more tcase pull "the target READs 0 bytes to 1 MiB of the client's memory" sizes pull
-tcase push "the target WRITEs 0 bytes to 1 MiB to the client's memory" sizes push
-tcase pull-rkey "a PULL with a wrong key of the client's ends this connection only" refused op=pull rkey_xor=0x1000
-tcase push-rkey "a PUSH with a wrong key of the client's ends this connection only" refused op=push rkey_xor=0x1000
+tcase pull --tier wire,fast --more --serve-more "the target READs 0 bytes to 1 MiB of the client's memory" sizes pull
+tcase push --tier wire,fast --serve-more "the target WRITEs 0 bytes to 1 MiB to the client's memory" sizes push
+tcase pull-rkey --tier wire,fast "a PULL with a wrong key of the client's ends this connection only" refused op=pull rkey_xor=0x1000
+tcase push-rkey --tier wire,fast "a PUSH with a wrong key of the client's ends this connection only" refused op=push rkey_xor=0x1000
 
-tier fast
-tcase pull-large "a PULL of several work requests" large pull
-more tcase push-large "a PUSH of several work requests" large push
+tcase pull-large --serve-more "a PULL of several work requests" large pull
+tcase push-large --more "a PUSH of several work requests" large push
 tcase pull-many "sixteen PULLs at a time" many pull
-tcase push-many "sixteen PUSHes at a time" many push
+tcase push-many --serve-more "sixteen PUSHes at a time" many push
 tcase pull-range "a PULL one byte beyond the region is a range error" answered range op=pull offset=4033
 tcase push-range "a PUSH one byte beyond the region is a range error" answered range op=push offset=4033
 tcase pull-wrap "a PULL whose end wraps is a range error" answered range op=pull offset=-32
@@ -298,29 +299,27 @@ tcase pull-region "a PULL into a region that is not there is a region error" ans
 tcase push-region "a PUSH of a region that is not there is a region error" answered region op=push region=3
 tcase pull-read-only "a PULL into a region the client may only read is an access error" answered access op=pull region=1
 tcase push-write-only "a PUSH of a region the client may only write is an access error" answered access op=push region=2
-tcase no-depth "a PULL of a client that allows no READ is a depth error" no_depth
+tcase no-depth --serve-more "a PULL of a client that allows no READ is a depth error" no_depth
 tcase zero-bytes "nothing needs no key" nothing_at_all
-more tcase pull-end "a PULL one byte beyond the client's memory ends this connection only" refused op=pull at=65
+tcase pull-end --more "a PULL one byte beyond the client's memory ends this connection only" refused op=pull at=65
 tcase push-end "a PUSH one byte beyond the client's memory ends this connection only" refused op=push at=65
-more tcase push-before "a PUSH one byte before the client's memory ends this connection only" refused op=push at=-65
-more tcase pull-right "a PULL of memory nobody may READ ends this connection only" refused op=pull rights=2
-tcase push-right "a PUSH to memory nobody may WRITE ends this connection only" refused op=push rights=1
-more tcase push-elsewhere "a PUSH to memory of the client's other connection ends this one only" elsewhere op=push
-more tcase window-pull "a PULL through a memory window" through_window pull
+tcase push-before --more "a PUSH one byte before the client's memory ends this connection only" refused op=push at=-65
+tcase pull-right --more "a PULL of memory nobody may READ ends this connection only" refused op=pull rights=2
+tcase push-right --serve-more "a PUSH to memory nobody may WRITE ends this connection only" refused op=push rights=1
+tcase push-elsewhere --more "a PUSH to memory of the client's other connection ends this one only" elsewhere op=push
+tcase window-pull --more "a PULL through a memory window" through_window pull
 tcase window-push "a PUSH through a memory window" through_window push
-more tcase window-pull-right "a PULL through a window for writing is refused" window_refused op=pull window_rights=2
-more tcase window-push-right "a PUSH through a window for reading is refused" window_refused op=push window_rights=1
-more tcase window-end "a PUSH beyond a window that ends with its registration is refused" window_refused op=push at=65
+tcase window-pull-right --more "a PULL through a window for writing is refused" window_refused op=pull window_rights=2
+tcase window-push-right --more "a PUSH through a window for reading is refused" window_refused op=push window_rights=1
+tcase window-end --more "a PUSH beyond a window that ends with its registration is refused" window_refused op=push at=65
 tcase window-killed "a PUSH through a window that was invalidated is refused" window_refused op=push kill=1
 tcase window-elsewhere "a PUSH through a window of another connection is refused" elsewhere op=push window=1
 tcase window-bounds "a PUSH beyond a window, inside its registration, is refused" window_bounds op=push
 tcase window-more "a window larger than its registration is not bound" unbound window_len=3000
 tcase window-read-only "a window for writing over memory that is only read is not bound" unbound rights=1
 tcase window-unbindable "a window over memory that is not for windows is not bound" unbound bindable=0
-limit 60
-more tcase registered "PULL, PUSH and rping work where the core registers the memory of each transfer" registered
-limit 30
-more tcase leaves-push "a client that disconnects in the middle of a PUSH leaves nothing" leaves_push
-more tcase killed-pull "a client that is killed in the middle of a PULL leaves nothing" killed_in_pull
+tcase registered --limit 60 --more "PULL, PUSH and rping work where the core registers the memory of each transfer" registered
+tcase leaves-push --more "a client that disconnects in the middle of a PUSH leaves nothing" leaves_push
+tcase killed-pull --more --serve-more "a client that is killed in the middle of a PULL leaves nothing" killed_in_pull
 
 tmain "$@"

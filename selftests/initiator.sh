@@ -429,13 +429,10 @@ lat_says_why() {
 	fails_with "no \"frob\"" rtgt lat --from frob "$RTGT_TARGET_ADDR"
 }
 
+tcase lat --tier fast,wire "rtgt lat compares user and kernel, operation by operation" lat
+tcase write --tier fast,wire "kernel WRITE: all ways to complete, verified" operation write 3000 3000 12000
+tcase send --tier fast,wire "kernel SEND and its echo: all ways to complete, verified" operation send 3000 6000 6000
 
-tier fast wire
-tcase lat "rtgt lat compares user and kernel, operation by operation" lat
-tcase write "kernel WRITE: all ways to complete, verified" operation write 3000 3000 12000
-tcase send "kernel SEND and its echo: all ways to complete, verified" operation send 3000 6000 6000
-
-tier fast
 tcase read "kernel READ: all ways to complete, verified" operation read 3000 3000 12000
 tcase write-imm "kernel WRITE_WITH_IMM: all ways to complete, verified" operation write-imm 3000 3000 12000
 tcase cas "kernel COMPARE_AND_SWAP: all ways to complete, verified" operation cas 8 440 440
@@ -443,14 +440,14 @@ tcase faa "kernel FETCH_AND_ADD: all ways to complete, verified" operation faa 8
 tcase walk "the kernel WRITEs a whole region, verified" walks
 tcase part "the kernel WRITEs a part of a region and nothing else" part
 tcase chains "the kernel WRITEs in chains with one completion each" chains write 1
-more tcase chains-read "likewise READs" chains read
+tcase chains-read --more "likewise READs" chains read
 tcase chains-faa "likewise FETCH_AND_ADDs, every old value as expected" chains faa
 tcase segment-write "the kernel WRITEs in parts, each when the one before has ended" segments write zero
 tcase segment-read "likewise READs" segments read counter
-more tcase segment-long "each of 32,768 segments of one message counts as progress: no timeout" long_segments
+tcase segment-long --more "each of 32,768 segments of one message counts as progress: no timeout" long_segments
 tcase segment-send "what is no WRITE or READ cannot be cut" fails "segment 32: only a WRITE or a READ" -- op=send segment=32
 tcase duration "the kernel WRITEs for so long, in chains" duration write 2
-more tcase duration-send "likewise SENDs, one by one" duration send 1
+tcase duration-send --more "likewise SENDs, one by one" duration send 1
 tcase duration-over "a run times one operation even if its warm-up takes longer than duration_ms" duration_over
 tcase verify-all "every operation is verified" every_one
 tcase verify-own "every WRITE has bytes of its own" own_bytes
@@ -465,16 +462,16 @@ tcase recv-size "a SEND larger than the target's receives" fails "recv_size" rec
 tcase recv-depth "more SENDs than the target has receives" fails "recv_depth" recv_depth=2 -- depth=3
 tcase no-length "kernel and ping assume the same length if a server sends none" no_length
 tcase stop "a run can be stopped" stopped
-more tcase stop-early "a run that is stopped during its warm-up has no result" stopped_early
-more tcase busy "nothing changes under a run" busy
+tcase stop-early --more "a run that is stopped during its warm-up has no result" stopped_early
+tcase busy --more "nothing changes under a run" busy
 tcase rmdir "rmdir stops the run" removed
 tcase port-goes "the target disappears" port_goes
 tcase device-goes "the client's device disappears" device_goes
-more tcase device-goes-connecting "the client's device is removed while the run connects" device_goes_connecting
+tcase device-goes-connecting --more "the client's device is removed while the run connects" device_goes_connecting
 tcase other-port "rmdir of a port does not wait for a run" other_port
 tcase wait "waiting for the end of a run blocks neither its stop nor rmdir" waits
 tcase wait-killed "a signal interrupts the wait" wait_killed
 tcase refused "values that make no sense are refused" refused_values
-more tcase lat-why "rtgt lat says what cannot be, and why" lat_says_why
+tcase lat-why --more "rtgt lat says what cannot be, and why" lat_says_why
 
 tmain "$@"

@@ -20,8 +20,6 @@
 # What a case left is put right before the next one starts.  What it printed is
 # shown when it fails.
 #
-# A program that runs cases of others against another target (serve.sh) borrows them.
-#
 # fixtures.sh holds what cases are written with, machine.sh what is done on one
 # machine.  Documentation/testing.rst tells how to write one.
 #
@@ -29,9 +27,6 @@
 # program that is run by itself, or by kselftest's own runner, does that and undoes it, and
 # is skipped, with the reason, on a machine that lacks something.  What it runs then, if no
 # case is named, is all cases of the tier that are not marked [more] or [long].
-
-# For a borrowed program, which sources this again: "return"
-eval "${BORROWING:-}"
 
 # kselftest's runner wraps a program with stdbuf, which every process we start
 # would load again
@@ -53,10 +48,7 @@ PROGRAM=${PROGRAM%.sh}
 . "$HERE/fixtures.sh"
 
 CASES=()
-declare -A CASE_DESC CASE_TIERS CASE_LIMIT CASE_CMD CASE_MARK LENT
-TIERS="wire fast"
-LIMIT=30
-CASES_MARK=
+declare -A CASE_DESC CASE_TIERS CASE_LIMIT CASE_CMD CASE_MARK CASE_TARGET
 TIMED_OUT=124
 # The process group of what runs bounded in time
 BOUNDED=
@@ -66,94 +58,56 @@ MARK="rtgt-selftest[$$] $PROGRAM."
 
 # --- declaring ----------------------------------------------------------------
 
-# Register a case.  The name is one word, unique in its program.
-tcase() { # NAME DESCRIPTION FUNCTION [ARG...]
-	local name=$1
-	if [[ -n ${CASE_CMD[$name]:-} ]]; then
-		echo "$PROGRAM: case $name is declared twice" >&2
+# Declare a case.  NAME is one word, unique in its program.
+#
+#	--tier fast|wire|fast,wire|wire,fast
+#			the tiers the case runs in, fast if not given.  "make check" runs it in
+#			the first one, "make check-more" in the second one.
+#	--limit N	its time limit in seconds, 30 if not given
+#	--more		only "make check-more" runs it, and whoever names it
+#	--long		it takes minutes: only its full name selects it, no glob does
+#	--serve		declare a second case, serve-NAME: the same against "rtgt serve", in the
+#			fast tier (serve_fixtures.sh)
+#	--serve-more	likewise, and only "make check-more" runs the second case
+tcase() { # NAME [OPTION...] DESCRIPTION FUNCTION [ARG...]
+	local name=$1 tiers=fast limit=30 mark='' serve=''
+	shift
+	while [[ $1 == --* ]]; do
+		case $1 in
+		--tier)
+			tiers=${2/,/ }
+			shift
+			;;
+		--limit)
+			limit=$2
+			shift
+			;;
+		--more | --long) mark="[${1#--}] " ;;
+		--serve) serve=yes ;;
+		--serve-more) serve="[more] " ;;
+		*)
+			echo "$PROGRAM: case $name: no option $1" >&2
+			exit 2
+			;;
+		esac
+		shift
+	done
+	add_case "$name" kernel "$tiers" "$limit" "$mark" "$@"
+	[[ -z $serve ]] || add_case "serve-$name" serve fast "$limit" "${serve#yes}" "$1 (rtgt serve)" "${@:2}"
+}
+
+add_case() { # NAME kernel|serve TIERS LIMIT MARK DESCRIPTION FUNCTION [ARG...]
+	if [[ -n ${CASE_CMD[$1]:-} ]]; then
+		echo "$PROGRAM: case $1 is declared twice" >&2
 		exit 2
 	fi
-	CASES+=("$name")
-	CASE_DESC[$name]=$2
-	CASE_TIERS[$name]=$TIERS
-	CASE_LIMIT[$name]=$LIMIT
-	CASE_MARK[$name]=$CASES_MARK
-	shift 2
-	printf -v "CASE_CMD[$name]" '%q ' "$@"
-}
-
-# In which tiers the cases that follow run: fast, wire or both.  "make check" runs them in
-# the first; in the other they are a second look.
-tier() { # TIER...
-	TIERS=$*
-}
-
-# How long each of the cases that follow may take.
-limit() { # SECONDS
-	LIMIT=$1
-}
-
-# The cases that follow take minutes: they run only when they are asked for by name,
-# which no glob is, and are listed with that mark.
-long() {
-	CASES_MARK="[long] "
-}
-
-# more tcase ..., more borrow ...: what takes its time and is a second look: the same in
-# more places, or more often.  "make check-more" runs it, and whoever names it.
-more() { # DECLARATION...
-	local CASES_MARK="[more] "
-	"$@"
-}
-
-# Cases of another program, as PROGRAM-CASE here.  The program is read again when one of
-# them runs, in that case's shell: so functions of two programs do not meet.
-borrow() { # PROGRAM CASE...
-	local program=$1 line name
-	local -A lent=()
-	shift
-	# nothing of it is to be run here: it need not be read
-	if [[ -n ${RTGT_CASES:-} && $RTGT_CASES != *[*?[]* && " $RTGT_CASES" != *" $PROGRAM.$program-"* ]]; then
-		return
-	fi
-	[[ -n ${LENT[$program]:-} ]] || LENT[$program]=$(lend "$program")
-	while IFS= read -r line; do
-		lent[${line%% *}]=${line#* }
-	done <<<"${LENT[$program]}"
-	for name; do
-		line=${lent[$name]:-}
-		if [[ -z $line ]]; then
-			echo "$PROGRAM: $program has no case $name to lend" >&2
-			exit 2
-		fi
-		limit "${line%% *}"
-		eval "tcase $program-$name ${line#* }"
-	done
-}
-
-# Its cases, a line each: name, time limit, description, command, the latter quoted.
-# shellcheck disable=SC2317 # the program calls these
-lend() { # PROGRAM
-	local BORROWING=return
-	tcase() {
-		printf '%s %s %q borrowed %s' "$1" "$LIMIT" "$2" "$program"
-		printf ' %q' "${@:3}"
-		echo
-	}
-	tmain() { :; }
-	# shellcheck source=/dev/null
-	. "$HERE/$1.sh"
-}
-
-# shellcheck disable=SC2317
-borrowed() { # PROGRAM FUNCTION [ARG...]
-	local BORROWING=return
-	local -a cmd=("${@:2}")
-	tcase() { :; }
-	tmain() { :; }
-	# shellcheck source=/dev/null
-	. "$HERE/$1.sh"
-	"${cmd[@]}"
+	CASES+=("$1")
+	CASE_TARGET[$1]=$2
+	CASE_TIERS[$1]=$3
+	CASE_LIMIT[$1]=$4
+	CASE_MARK[$1]=$5
+	CASE_DESC[$1]=$6
+	printf -v "CASE_CMD[$1]" '%q ' "${@:7}"
 }
 
 # --- running --------------------------------------------------------------------
@@ -349,6 +303,8 @@ case_body() { # NAME INDEX
 	trap 'exit 143' TERM
 	trap run_deferred EXIT
 	trap 'printf "%s:%s: \"%s\" failed with status %s\n" "${BASH_SOURCE[0]##*/}" "$LINENO" "$BASH_COMMAND" "$?" >&2' ERR
+	# shellcheck source=serve_fixtures.sh
+	[[ ${CASE_TARGET[$CASE]} == kernel ]] || . "$HERE/serve_fixtures.sh"
 	eval "${CASE_CMD[$CASE]}"
 }
 

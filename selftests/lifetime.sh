@@ -228,25 +228,22 @@ cycles() {
 	done
 }
 
-limit 60
-tcase unload-traffic-private "port removal and unload under full traffic, private" unload_traffic private
-tcase rdma-link-bound-shared "rdma link delete under a listener bound to it and full traffic, shared" device_deleted_bound shared
-more tcase rdma-link-wildcard-private "rdma link delete under a listener on 0.0.0.0 and full traffic, private" device_deleted_wildcard private
+tcase unload-traffic-private --tier wire,fast --limit 60 "port removal and unload under full traffic, private" unload_traffic private
+tcase rdma-link-bound-shared --tier wire,fast --limit 60 "rdma link delete under a listener bound to it and full traffic, shared" device_deleted_bound shared
+tcase rdma-link-wildcard-private --tier wire,fast --limit 60 --more "rdma link delete under a listener on 0.0.0.0 and full traffic, private" device_deleted_wildcard private
 
-tier fast wire
-tcase no-device "a port cannot be enabled without the device, and can with it" no_device
+tcase no-device --tier fast,wire --limit 60 "a port cannot be enabled without the device, and can with it" no_device
 
-tier fast
-tcase unload-refused "the module cannot be unloaded while a port is configured" unload_refused
-tcase unload-idle "the module unloads, loads and serves again" unload_idle
-more tcase unload-traffic-shared "port removal and unload under full traffic, shared" unload_traffic shared
-more tcase rdma-link-bound-private "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
-more tcase rdma-link-wildcard-shared "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
-tcase rdma-link-idle "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
-more tcase cycles "five ports removed under full traffic, one after the other" cycles
-more tcase rdma-link-registering "rdma link delete while a first client's regions are registered" device_deleted_registering
-more tcase rdma-link-disabling "rdma link delete while a port is disabled and the target is busy" device_deleted_disabling
-more tcase ip-link-bound "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
-more tcase ip-link-wildcard "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
+tcase unload-refused --limit 60 "the module cannot be unloaded while a port is configured" unload_refused
+tcase unload-idle --limit 60 "the module unloads, loads and serves again" unload_idle
+tcase unload-traffic-shared --limit 60 --more "port removal and unload under full traffic, shared" unload_traffic shared
+tcase rdma-link-bound-private --limit 60 --more "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
+tcase rdma-link-wildcard-shared --limit 60 --more "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
+tcase rdma-link-idle --limit 60 "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
+tcase cycles --limit 60 --more "five ports removed under full traffic, one after the other" cycles
+tcase rdma-link-registering --limit 60 --more "rdma link delete while a first client's regions are registered" device_deleted_registering
+tcase rdma-link-disabling --limit 60 --more "rdma link delete while a port is disabled and the target is busy" device_deleted_disabling
+tcase ip-link-bound --limit 60 --more "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
+tcase ip-link-wildcard --limit 60 --more "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
 
 tmain "$@"

@@ -276,35 +276,33 @@ burst() {
 	expect_counters recv_msgs=16 replies=16 recv_bytes=256 malformed=0
 }
 
-tcase echo-largest "an echo that fills a receive to the last byte" echoed 4080
-tcase burst "more SENDs than receives, from eight clients" burst
+tcase echo-largest --tier wire,fast --serve-more "an echo that fills a receive to the last byte" echoed 4080
+tcase burst --tier wire,fast --serve-more "more SENDs than receives, from eight clients" burst
 
-tier fast wire
-tcase checksum "the checksum of a whole region is that of its bytes" summed 0 $MEM_SIZE
-tcase version-2 "a SEND of version 2 is a version error" answered version 7 msg_version=2
-tcase len-more "a SEND that announces more than it brings is a length error" answered length 7 body=10 msg_len=11
-tcase too-long "a SEND longer than a receive ends its connection only" too_long
+tcase checksum --tier fast,wire --serve-more "the checksum of a whole region is that of its bytes" summed 0 $MEM_SIZE
+tcase version-2 --tier fast,wire "a SEND of version 2 is a version error" answered version 7 msg_version=2
+tcase len-more --tier fast,wire "a SEND that announces more than it brings is a length error" answered length 7 body=10 msg_len=11
+tcase too-long --tier fast,wire --serve-more "a SEND longer than a receive ends its connection only" too_long
 
-tier fast
 tcase echo-0 "an echo of nothing" echoed 0
 tcase echo-1 "an echo of one byte" echoed 1
 tcase checksum-part "the checksum of a part is that of its bytes" summed 1234 567
 tcase checksum-last "the checksum of the last byte is that of its byte" summed $((MEM_SIZE - 1)) 1
 tcase checksum-empty "the checksum of nothing, at the very end, is 0" summed $MEM_SIZE 0
-tcase bad-heads "each length below a head, wrong version, operation and length is refused with its status" bad_heads
-tcase bad-checksums "each body too short, missing region and range outside is refused to a checksum" bad_checksums
-tcase bad-pulls "likewise to a PULL, and a region that grants no write" bad_transfers 4 1
-more tcase bad-pushes "likewise to a PUSH, and a region that grants no read" bad_transfers 5 2
-tcase bad-extents "a question for EXTENTS cut short, of no region, or beyond the last extent is refused" bad_extents
-tcase pull-depth "a PULL is refused where no READ towards the client was agreed on" pull_without_reads
-tcase bad-revokes-shared "a REVOKE without a region, of none, or of a shared one is refused" bad_revokes shared
-tcase bad-revokes-private "a REVOKE without a region, or of none, is refused on a private port" bad_revokes private
-tcase bad-withholds "a WITHHOLD or DISCONNECT that is cut short, too long or too much is refused" bad_waits
+tcase bad-heads --serve "each length below a head, wrong version, operation and length is refused with its status" bad_heads
+tcase bad-checksums --serve-more "each body too short, missing region and range outside is refused to a checksum" bad_checksums
+tcase bad-pulls --serve-more "likewise to a PULL, and a region that grants no write" bad_transfers 4 1
+tcase bad-pushes --more --serve-more "likewise to a PUSH, and a region that grants no read" bad_transfers 5 2
+tcase bad-extents --serve-more "a question for EXTENTS cut short, of no region, or beyond the last extent is refused" bad_extents
+tcase pull-depth --serve-more "a PULL is refused where no READ towards the client was agreed on" pull_without_reads
+tcase bad-revokes-shared --serve-more "a REVOKE without a region, of none, or of a shared one is refused" bad_revokes shared
+tcase bad-revokes-private --serve-more "a REVOKE without a region, or of none, is refused on a private port" bad_revokes private
+tcase bad-withholds --serve-more "a WITHHOLD or DISCONNECT that is cut short, too long or too much is refused" bad_waits
 tcase bad-datagrams "a datagram that is malformed or needs a connection is refused" bad_datagrams
 tcase bad-rpings "a message no rping client sends ends its connection, and another one goes on" bad_rpings
 tcase pull-not-granted "a PULL of what the client does not grant ends its connection only" not_granted 4
-more tcase push-not-granted "a PUSH to what the client does not grant ends its connection only" not_granted 5
-tcase notify "an immediate that asks for nothing gets nothing" notify
-tcase plain "a plain client's SEND is counted and not answered" plain
+tcase push-not-granted --more "a PUSH to what the client does not grant ends its connection only" not_granted 5
+tcase notify --serve-more "an immediate that asks for nothing gets nothing" notify
+tcase plain --serve-more "a plain client's SEND is counted and not answered" plain
 
 tmain "$@"

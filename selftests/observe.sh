@@ -114,13 +114,10 @@ log_lines() {
 	((most <= 40)) || fail "a peer can flood the log, $most lines in 5 s: $(<"$WORK/log")"
 }
 
+tcase tracepoints --tier fast,wire "states, completions, requests and rejects are traced" tracepoints
+tcase resources --tier fast,wire "rdma resource shows PD, CM_ID and QP under the module's name" resources_named
+tcase connection-line --tier fast,wire "connections tells peer, device, queue pair and messages" connection_line
 
-tier fast wire
-tcase tracepoints "states, completions, requests and rejects are traced" tracepoints
-tcase resources "rdma resource shows PD, CM_ID and QP under the module's name" resources_named
-tcase connection-line "connections tells peer, device, queue pair and messages" connection_line
-
-tier fast
 tcase statistic "rdma statistic and sysfs tell the same counters" statistic
 tcase counters "all counters are there and a new port's are zero" every_counter
 tcase log "the log tells when a port listens and stops, and a peer cannot flood it" log_lines

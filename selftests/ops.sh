@@ -109,21 +109,24 @@ op() { # FUNCTION PING-NAME SIZE-CLASS FILL
 	ping_ok "$2" "$n" 3
 }
 
-each() { # SIZE-CLASS
+# Those of the cases below that are for "rtgt serve" as well
+declare -A SERVED=([write-imm-mtu+1]=1 [read-64K]=1)
+
+each() { # SIZE-CLASS [OPTION...]
 	local size=$1
-	tcase "write-$size" "WRITE of $size bytes: bytes, counters, packets at both ends" op write write "$size" 0xa5
-	tcase "read-$size" "READ of $size bytes: bytes, counters, packets at both ends" op read_ read "$size" counter
-	tcase "write-imm-$size" "WRITE_WITH_IMM of $size bytes: bytes, counters, packets at both ends" op write_imm write-imm "$size" 0xa5
-	tcase "send-$size" "SEND of $size bytes and its echo: bytes, counters, packets at both ends" op send send "$size" 0xa5
+	shift
+	tcase "write-$size" "$@" "WRITE of $size bytes: bytes, counters, packets at both ends" op write write "$size" 0xa5
+	tcase "read-$size" "$@" ${SERVED[read-$size]:+"--serve-more"} "READ of $size bytes: bytes, counters, packets at both ends" op read_ read "$size" counter
+	tcase "write-imm-$size" "$@" ${SERVED[write-imm-$size]:+"--serve-more"} "WRITE_WITH_IMM of $size bytes: bytes, counters, packets at both ends" op write_imm write-imm "$size" 0xa5
+	tcase "send-$size" "$@" "SEND of $size bytes and its echo: bytes, counters, packets at both ends" op send send "$size" 0xa5
 }
 
-each 1
-each mtu+1
-each 64K
-tier fast wire
-each 0
-more each mtu-1
-each mtu
-each 1M
+each 1 --tier wire,fast
+each mtu+1 --tier wire,fast
+each 64K --tier wire,fast
+each 0 --tier fast,wire
+each mtu-1 --tier fast,wire --more
+each mtu --tier fast,wire
+each 1M --tier fast,wire
 
 tmain "$@"

@@ -63,6 +63,9 @@ declare -A DOES_8=(
 WIRE=" write-rkey read-rkey imm-rkey cas-rkey write-beyond read-beyond write-access read-access
 faa-misaligned read-depth write-zero send-short send-rnr "
 
+# And against "rtgt serve"
+SERVED=" write-stale read-access faa-misaligned read-depth send-rnr "
+
 # The right an operation takes, if it is not its own
 declare -A RIGHT_OF=([imm]=write [atomic-write]=write [cas]=atomic [faa]=atomic)
 
@@ -203,22 +206,21 @@ done <"$HERE/refusals"
 for key in "${order[@]}"; do
 	read -r op condition <<<"$key"
 	read -r -a expected <<<"${ROWS[$key]}"
-	tier fast
-	[[ " ${WIRE//$'\n'/ } " != *" $op-$condition "* ]] || tier wire fast
-	second=()
+	options=()
+	[[ " ${WIRE//$'\n'/ } " != *" $op-$condition "* ]] || options+=(--tier "wire,fast")
+	[[ $SERVED != *" $op-$condition "* ]] || options+=(--serve-more)
 	case $op-$condition in
 	write-*) ;;
-	read-rkey-*) second=(more) ;;
+	read-rkey-*) options+=(--more) ;;
 	read-*) ;;
-	faa-* | *-before | *-wrap | *-other) second=(more) ;;
-	imm-stale | atomic-write-stale | flush-stale | atomic-write-misaligned | atomic-write-depth | flush-depth) second=(more) ;;
-	imm-only | cas-only | atomic-write-only | flush-only | imm-zero | flush-zero | send-imm-*) second=(more) ;;
+	faa-* | *-before | *-wrap | *-other) options+=(--more) ;;
+	imm-stale | atomic-write-stale | flush-stale | atomic-write-misaligned | atomic-write-depth | flush-depth) options+=(--more) ;;
+	imm-only | cas-only | atomic-write-only | flush-only | imm-zero | flush-zero | send-imm-*) options+=(--more) ;;
 	esac
-	"${second[@]}" tcase "$op-$condition" "${op^^} ${SAYS[$condition]}: ${expected[0]}, NAK ${expected[1]}" \
+	tcase "$op-$condition" "${options[@]}" "${op^^} ${SAYS[$condition]}: ${expected[0]}, NAK ${expected[1]}" \
 		row "$op" "$condition" "${expected[@]}"
 done
 
-tier fast
 tcase write-last "a WRITE of the last byte is granted" last_byte write
 tcase read-last "a READ of the last byte is granted" last_byte read
 tcase many "five refused clients, one after the other, and the sixth lives" many

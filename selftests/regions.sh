@@ -421,44 +421,40 @@ whole() { # [ATTR=VALUE...]
 	tell_reader "${text//$'\n'/ }" "$(target first_line "$DEBUGFS/ports/$PORT/registrations")"
 }
 
-tcase private "clients of a private port have a copy each, gone with them" private
-tcase extents "4 MiB in four extents are one region to a client that knows" extents
-tcase private-key "a private connection's key is refused to any other" private_key
+tcase private --tier wire,fast --serve-more "clients of a private port have a copy each, gone with them" private
+tcase extents --tier wire,fast "4 MiB in four extents are one region to a client that knows" extents
+tcase private-key --tier wire,fast "a private connection's key is refused to any other" private_key
 
-tier fast wire
-tcase fill-counter "a region is filled with little-endian words that count" filled counter 10002
-tcase above-page "a region of 4097 bytes ends there" odd_size 4097
-tcase shared "clients of a shared port see one memory, registered once" shared
+tcase fill-counter --tier fast,wire "a region is filled with little-endian words that count" filled counter 10002
+tcase above-page --tier fast,wire "a region of 4097 bytes ends there" odd_size 4097
+tcase shared --tier fast,wire "clients of a shared port see one memory, registered once" shared
 
-tier fast
 tcase fill-zero "a region is zero where nothing else is said" filled zero 4096
-more tcase fill-byte "a region is filled with a byte" filled 0xa5 5000
+tcase fill-byte --more "a region is filled with a byte" filled 0xa5 5000
 tcase one-byte "a region of one byte is one byte" odd_size 1
-more tcase below-page "a region of 4095 bytes ends there" odd_size 4095
-more tcase six "six regions are six memories with six keys" six
-more tcase refilled "a port that is enabled again has new memory" refilled
-more tcase large "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
-more tcase extent-borders "an extent's key reaches it to the byte, and no other" extent_borders
-tcase extent-rest "the last extent ends with the region; extents are told one by one" extent_rest
-more tcase extents-ping "operations across extents are verified at both ends" extents_ping
-more tcase extents-private "private copies have extents of their own, gone with them" extents_private
+tcase below-page --more "a region of 4095 bytes ends there" odd_size 4095
+tcase six --more "six regions are six memories with six keys" six
+tcase refilled --more "a port that is enabled again has new memory" refilled
+tcase large --more "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
+tcase extent-borders --more "an extent's key reaches it to the byte, and no other" extent_borders
+tcase extent-rest --serve-more "the last extent ends with the region; extents are told one by one" extent_rest
+tcase extents-ping --more "operations across extents are verified at both ends" extents_ping
+tcase extents-private --more "private copies have extents of their own, gone with them" extents_private
 tcase extent-invalidated "one extent's rkey is invalidated: it gets a new one, the others keep theirs" extent_invalidated
 tcase invalidated-elsewhere "a region whose rkey a client of another port invalidates gets a new one" invalidated_from_elsewhere
 tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
 tcase extents-asked "requests for extents are answered, or refused, as specified" extents_asked
 tcase mr-max-0 "without mr_max 64 MiB are one MR" mr_max 0 1 32 2097152
-more tcase mr-max-2M "with mr_max 2M 64 MiB are MRs of single pages" mr_max 2M 32 16384 4096
-more tcase mr-max-odd "mr_max of five pages is held to the page" mr_max 20K 3277 16384 4096
+tcase mr-max-2M --more "with mr_max 2M 64 MiB are MRs of single pages" mr_max 2M 32 16384 4096
+tcase mr-max-odd --more "mr_max of five pages is held to the page" mr_max 20K 3277 16384 4096
 tcase mr-max-48M "mr_max of 48M leaves 16 MiB to the second" mr_max 48M 2 32 2097152
 tcase too-many "more registrations than there may be are refused with E2BIG, and the log says why" too_many
 tcase no-memory "more memory than there is is refused with ENOMEM, and the log says why" no_memory
-more tcase gib "1 GiB is registered in one MR and reached to the last byte" gib
+tcase gib --more "1 GiB is registered in one MR and reached to the last byte" gib
 tcase small-chunks "where only small pieces of memory are to be had, several MRs cover a region" small_chunks
 
-long
-limit 280
-tcase fragmented "the same, with the machine's memory in crumbs" fragmented
-tcase whole-1g "1 GiB written whole, read back whole, verified at both ends" whole
-tcase whole-1g-extents "the same in extents of 2 MiB" whole mr_max=2M
+tcase fragmented --limit 280 --long "the same, with the machine's memory in crumbs" fragmented
+tcase whole-1g --limit 280 --long "1 GiB written whole, read back whole, verified at both ends" whole
+tcase whole-1g-extents --limit 280 --long "the same in extents of 2 MiB" whole mr_max=2M
 
 tmain "$@"

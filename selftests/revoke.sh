@@ -244,23 +244,21 @@ wrong() {
 	expect_counters rotations=1
 }
 
-tcase private-stream "a client whose rkeys are revoked is cut off, its neighbour streams on" private_stream
+tcase private-stream --tier wire,fast "a client whose rkeys are revoked is cut off, its neighbour streams on" private_stream
 
-tier fast wire
-tcase by-peer "a client that asks for a new key is refused with the old one" by_peer
-more tcase shared-stream "no byte lands after all rkeys of a shared port were revoked" shared_stream 64
+tcase by-peer --tier fast,wire --serve-more "a client that asks for a new key is refused with the old one" by_peer
+tcase shared-stream --tier fast,wire --more "no byte lands after all rkeys of a shared port were revoked" shared_stream 64
 
-tier fast
-tcase unreachable "a private connection's memory is out of every other one's reach" unreachable
+tcase unreachable --serve-more "a private connection's memory is out of every other one's reach" unreachable
 tcase private-bytes "what a revoked client wrote stays as it is, its neighbour's goes on" private_bytes
-more tcase private-all "all clients of a private port are cut off at once" private_all
-more tcase shared-long "no byte of long WRITEs lands after a revocation" shared_stream 65536
-more tcase by-peer-shared "a client cannot take a shared region's key from the others" by_peer_shared
+tcase private-all --more "all clients of a private port are cut off at once" private_all
+tcase shared-long --more "no byte of long WRITEs lands after a revocation" shared_stream 65536
+tcase by-peer-shared --more --serve-more "a client cannot take a shared region's key from the others" by_peer_shared
 tcase by-invalidation "a shared key that a client kills is dead for all, and made anew" by_invalidation
-more tcase again "revoked again and again, dead or alive, the old keys stay dead" again
-more tcase during-pull "a PULL under way is not the client's access: it ends well" during_pull
-more tcase during-connects-shared "a shared port's keys are revoked while clients come and go" during_connects shared
-more tcase during-connects-private "a private port's keys are revoked while clients come and go" during_connects private
+tcase again --more "revoked again and again, dead or alive, the old keys stay dead" again
+tcase during-pull --more "a PULL under way is not the client's access: it ends well" during_pull
+tcase during-connects-shared --more "a shared port's keys are revoked while clients come and go" during_connects shared
+tcase during-connects-private --more "a private port's keys are revoked while clients come and go" during_connects private
 tcase wrong "what cannot be revoked is refused, and nothing changes" wrong
 
 tmain "$@"

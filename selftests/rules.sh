@@ -188,15 +188,13 @@ status_of() { # CMD...
 	echo "$rc"
 }
 
-tier fast
-limit 90
-tcase every-operation "every operation's packets keep the rules" every_operation
-tcase refusals "accesses that are refused break no rule" refusals
-tcase faults "a forged key, a corrupt, a missing packet and a wrong count are named" faults
-more tcase one-story "client, target, devices and wire tell the same story" one_story ""
-more tcase one-story-loss "the same with packets lost and copied" one_story_disturbed loss 3% duplicate 10%
-tcase one-story-rtu "the same with the RTU lost" no_rtu
-tcase lies "whoever counts wrong is found out" lies
-more tcase page "the report holds what explain says of every packet" page
-tcase page-of-little "the report of a directory with little or nothing, and what is no directory" page_of_little
+tcase every-operation --limit 90 "every operation's packets keep the rules" every_operation
+tcase refusals --limit 90 "accesses that are refused break no rule" refusals
+tcase faults --limit 90 "a forged key, a corrupt, a missing packet and a wrong count are named" faults
+tcase one-story --limit 90 --more "client, target, devices and wire tell the same story" one_story ""
+tcase one-story-loss --limit 90 --more "the same with packets lost and copied" one_story_disturbed loss 3% duplicate 10%
+tcase one-story-rtu --limit 90 "the same with the RTU lost" no_rtu
+tcase lies --limit 90 "whoever counts wrong is found out" lies
+tcase page --limit 90 --more "the report holds what explain says of every packet" page
+tcase page-of-little --limit 90 "the report of a directory with little or nothing, and what is no directory" page_of_little
 tmain "$@"

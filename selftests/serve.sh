@@ -3,62 +3,16 @@
 #
 # serve.sh: the target in user space, "rtgt serve".
 #
-# It speaks the kernel target's protocol, so the cases of the other programs are its
-# cases as well: those whose path in it is its own are borrowed, and not a line of them
-# is repeated.  Under them, port_add starts a server and port_del ends it with SIGTERM,
-# which it must survive with status 0 and without a word; and what the kernel's target
-# has in debugfs lies in the server's state directory, the memory itself included.  That
-# nothing of it is left is looked at after each case, as ever.
+# Here are the cases that are about it alone.  It speaks the kernel target's protocol, so many
+# cases of other programs run against it as well: those declared with --serve (lib.sh), which
+# the pattern '*.serve-*' selects.
 #
 # weight 3
 
 . "${0%/*}/lib.sh"
-
-# --- another target under the same cases --------------------------------------------
-
 KERNEL_DEBUGFS=$DEBUGFS
-DEBUGFS=/run/rtgt-serve
-declare -A SERVERS
-
-# Options of rtgt serve that a case wants
-SERVE=()
-
-port_add() { # NAME [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
-	local name=$1 word
-	local -a words=()
-	shift
-	for word; do
-		words+=("${word%%=*}")
-		[[ $word != *=* ]] || words+=("${word#*=}")
-	done
-	mkdir -p "$DEBUGFS/ports"
-	rtgt serve "${SERVE[@]}" --state "$DEBUGFS/ports/$name" "${words[@]}" >"$WORK/$name.said" 2>"$WORK/$name.err" &
-	SERVERS[$name]=$!
-	# the memory of a large region is filled and registered first
-	if ! wait_until "$PATIENCE" server_spoke "$name" || ! grep -q "^listening on " "$WORK/$name.said"; then
-		complain "rtgt serve does not listen: $(<"$WORK/$name.err")"
-	fi
-}
-
-server_spoke() { # NAME
-	[[ -s $WORK/$1.said ]] || process_gone "${SERVERS[$1]}"
-}
-
-port_del() { # NAME
-	[[ -z ${SERVERS[$1]:-} ]] || kill "${SERVERS[$1]}"
-	server_ended "$1"
-}
-
-# By itself or because it was told to.
-server_ended() { # NAME
-	local pid=${SERVERS[$1]:-} rc=0
-	[[ -n $pid ]] || return 0
-	unset "SERVERS[$1]"
-	wait_until 10 process_gone "$pid" || kill -KILL "$pid"
-	wait "$pid" || rc=$?
-	rm -rf "${DEBUGFS:?}/ports/$1"
-	[[ $rc == 0 && ! -s $WORK/$1.err ]] || complain "rtgt serve ended with status $rc: $(<"$WORK/$1.err")"
-}
+# shellcheck source=serve_fixtures.sh
+. "$HERE/serve_fixtures.sh"
 
 # --- its own -------------------------------------------------------------------------
 
@@ -186,7 +140,7 @@ srq_contexts() {
 		probe access op=send body=241 >/dev/null
 	done
 	expect_counters conns_closed=12 recv_msgs=16
-	borrowed transports srq_has 2
+	srq_has 2
 	finish silent
 }
 
@@ -256,37 +210,17 @@ cannot_serve() {
 	has "$(probe connect)" result=established
 }
 
-tier fast
-borrow messages bad-heads
-borrow connect rtgt-client plain
-borrow hostile withheld
-more borrow messages burst checksum echo-largest too-long bad-checksums bad-pulls bad-pushes bad-extents pull-depth bad-revokes-shared \
-	bad-revokes-private bad-withholds notify plain
-more borrow connect killed rtu-lost bad-reqs plain-listed size-longer full iova-shared two-ports race-wire-private
-more borrow initiated push pull pull-large push-many no-depth push-right killed-pull
-more borrow revoke by-peer unreachable by-peer-shared
-more borrow regions private extent-rest
-more borrow verbs send-imm flush
-more borrow ops write-imm-mtu+1 read-64K
-more borrow services idle-requests idle-writes rping-of-rtgt
-more borrow tools ping-all
-more borrow transports uc ud-send srq-many srq-rnr uc-too-long ud-many ud-too-long ud-full srq-broken srq-private uc-lost-send uc-lost-imm uc-rkey uc-no-such uc-pull mixed-uc-rc mixed-uc-ud \
-	mixed-rc-uc mixed-space srq-uc ipv6-uc ud-too-large ud-qkey ud-pull ud-short ud-version mixed-ud-rc srq-ud ipv6-ud
-more borrow refuse write-stale read-access faa-misaligned read-depth send-rnr
-limit 30
 tcase alike-shared "it tells clients, and counts, what the kernel's target does, shared" alike shared
-more tcase alike-private "it tells clients, and counts, what the kernel's target does, private" alike private
+tcase alike-private --more "it tells clients, and counts, what the kernel's target does, private" alike private
 tcase ended "SIGTERM under full traffic ends it and all connections" ended_under_traffic
 tcase count "with --count it ends when so many were served" counted
 tcase printed "counters are printed on SIGUSR1 and at the end, connections with -v" printed
 tcase poll "with --poll it serves as well" polled
 tcase windows "with --windows a client can kill its keys and have new ones" windows
-more tcase sick "a client that takes no answers does not keep the others" sick_client
-more tcase srq-contexts "with srq, clients that failed or send nothing keep no receive context" srq_contexts
-limit 60
-more tcase long-checksum "others are served while a long checksum is made" long_checksum
-limit 30
-more tcase refused-words "what is wrong on the command line is told, with what is taken" refused_words
+tcase sick --more "a client that takes no answers does not keep the others" sick_client
+tcase srq-contexts --more "with srq, clients that failed or send nothing keep no receive context" srq_contexts
+tcase long-checksum --limit 60 --more "others are served while a long checksum is made" long_checksum
+tcase refused-words --more "what is wrong on the command line is told, with what is taken" refused_words
 tcase cannot "where it cannot serve it says why" cannot_serve
 
 tmain "$@"

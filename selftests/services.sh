@@ -12,74 +12,10 @@
 # weight 3.4
 
 . "${0%/*}/lib.sh"
-
-# A port without regions.
-service_port() { # SERVICE [ATTR=VALUE...]
-	PORTS_MADE=$((${PORTS_MADE:-0} + 1))
-	PORT=$CASE-$PORTS_MADE
-	CM_PORT=$((20000 + CASE_INDEX * 16 + PORTS_MADE))
-	defer target port_del "$PORT"
-	target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "service=$1" "${@:2}"
-}
+# shellcheck source=rping_fixtures.sh
+. "$HERE/rping_fixtures.sh"
 
 # --- rping ------------------------------------------------------------------------
-
-# The command line of "rping -c" against PORT: RPING.
-rping_args() { # SIZE COUNT [ARG...]
-	need_command rping
-	RPING=(rping -c -a "$RTGT_TARGET_ADDR" -I "$RTGT_CLIENT_ADDR" -p "$CM_PORT" -V -v -S "$1" -C "$2" "${@:3}")
-}
-
-# What -v shows of a ping: its number, and letters that begin one further each time.
-rping_line() { # SIZE NUMBER
-	local text="rdma-ping-$2: " letters='' all='' c
-	for c in {65..122}; do
-		printf -v c '\\x%x' "$c"
-		all+=$c
-	done
-	printf -v all '%b' "$all"
-	while ((${#letters} < $1 + ${#all})); do
-		letters+=$all
-	done
-	text+=${letters:$2 % ${#all}:$1}
-	printf 'ping data: %s\n' "${text:0:$1 - 1}"
-}
-
-# In $WORK/NAME.out COUNT lines of SIZE bytes, the first and the last as they must be,
-# and in NAME.err nothing to complain of.  An rping that ends may report the DREP, the
-# end of TIMEWAIT if it takes long, or that it closed the file another thread of it waits on.
-rping_said() { # NAME SIZE COUNT
-	local line=$((11 + $2)) out=$WORK/$1.out
-	same "what rping complains of" "$(grep -vx -e "client DISCONNECT EVENT\.\.\." \
-		-e "unhandled event: RDMA_CM_EVENT_TIMEWAIT_EXIT, ignoring" \
-		-e "rdma_get_cm_event: Bad file descriptor" "$WORK/$1.err" || :)" ""
-	same "bytes rping shows" "$(stat -c %s "$out")" $(($3 * line))
-	same "the first ping" "$(head -n 1 "$out")" "$(rping_line "$2" 0)"
-	same "the last ping" "$(tail -c "$line" "$out")" "$(rping_line "$2" $(($3 - 1)))"
-}
-
-rping_ok() { # SIZE COUNT [ARG...]
-	rping_args "$@"
-	"${RPING[@]}" >"$WORK/rping.out" 2>"$WORK/rping.err" || fail "rping exits $?: $(<"$WORK/rping.err")"
-	rping_said rping "$1" "$2"
-}
-
-# So many connections made so many pings in all: 2 messages of 16 bytes each, and
-# as many answers.
-expect_pings() { # CONNECTIONS PINGS
-	expect_counters "conns_established=$1" "conns_closed=$1" "recv_msgs=$((2 * $2))" \
-		"recv_bytes=$((32 * $2))" "replies=$((2 * $2))" imms=0 malformed=0 qp_errors=0 send_errors=0
-	expect_no_connections
-}
-
-rping_sizes() { # COUNT SIZE...
-	local size
-	service_port rping
-	for size in "${@:2}"; do
-		rping_ok "$size" "$1"
-	done
-	expect_pings $(($# - 1)) $(($1 * ($# - 1)))
-}
 
 rping_self_made() {
 	service_port rping
@@ -296,52 +232,43 @@ idle_writes() {
 	expect_counters conns_established=1 conns_closed=1 recv_msgs=0 qp_errors=0
 }
 
-tcase rping-packet "20 pings of a packet and of a byte more or less come back as they went" rping_sizes 20 1023 1024 1025
-tcase ucmatose "ucmatose makes 20 connections to a port with service sink" ucmatose_ 20
-tier fast wire
-more tcase rping-64 "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
-tcase rping-killed "an rping that is killed leaves nothing" rping_killed
+tcase rping-packet --tier wire,fast "20 pings of a packet and of a byte more or less come back as they went" rping_sizes 20 1023 1024 1025
+tcase ucmatose --tier wire,fast "ucmatose makes 20 connections to a port with service sink" ucmatose_ 20
+tcase rping-64 --tier fast,wire --more "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
+tcase rping-killed --tier fast,wire "an rping that is killed leaves nothing" rping_killed
 
-limit 60
-tcase cmtime "cmtime makes 201 connections to a port with service sink" cmtime_ 100
+tcase cmtime --tier fast,wire --limit 60 "cmtime makes 201 connections to a port with service sink" cmtime_ 100
 
-tier fast
-more tcase rping-23 "1,000 pings of 23 bytes by rping come back as they went" rping_sizes 1000 23
-limit 30
-more tcase rping-powers "5 pings of each power of two by rping come back as they went" rping_sizes 5 128 256 512 1024 2048 4096 8192 16384 32768 65535
-more tcase rping-odd "5 pings of each odd size by rping come back as they went" rping_sizes 5 24 65 127 1000 2047 4097 65534
+tcase rping-23 --limit 60 --more "1,000 pings of 23 bytes by rping come back as they went" rping_sizes 1000 23
+tcase rping-powers --more "5 pings of each power of two by rping come back as they went" rping_sizes 5 128 256 512 1024 2048 4096 8192 16384 32768 65535
+tcase rping-odd --more "5 pings of each odd size by rping come back as they went" rping_sizes 5 24 65 127 1000 2047 4097 65534
 tcase rping-q "rping with a queue pair it made by itself" rping_self_made
-limit 60
-more tcase rping-two "two rpings at once" rping_two
-limit 30
-tcase rping-of-rtgt "an rping of a port with service rtgt gets no answer, and ends with idle_ms" rping_of_rtgt
+tcase rping-two --limit 60 --more "two rpings at once" rping_two
+tcase rping-of-rtgt --serve-more "an rping of a port with service rtgt gets no answer, and ends with idle_ms" rping_of_rtgt
 tcase rping-65536 "rping itself refuses 64 KiB" rping_refuses
 tcase rping-lenient "an empty, a larger and the largest buffer are served" lenient
 tcase rping-short "a message of 15 bytes ends its rping's connection only" malformed 1 2 cut=15
-more tcase rping-long "a message of 17 bytes ends its rping's connection only" malformed 1 2 cut=17
-more tcase rping-empty "an empty message ends its rping's connection only" malformed 1 2 cut=0
-more tcase rping-65537 "a buffer of 64 KiB and one byte ends its rping's connection only" malformed 1 2 len=65537
-more tcase rping-4G "a buffer of 4 GiB ends its rping's connection only" malformed 1 2 len=0xffffffff
-more tcase rping-narrow "a sink that is smaller than the source ends its rping's connection only" malformed 1 3 sink=1 len=63
-more tcase rping-no-reads "a client that lets nobody READ is not served by rping" malformed 0 0 holds=0
+tcase rping-long --more "a message of 17 bytes ends its rping's connection only" malformed 1 2 cut=17
+tcase rping-empty --more "an empty message ends its rping's connection only" malformed 1 2 cut=0
+tcase rping-65537 --more "a buffer of 64 KiB and one byte ends its rping's connection only" malformed 1 2 len=65537
+tcase rping-4G --more "a buffer of 4 GiB ends its rping's connection only" malformed 1 2 len=0xffffffff
+tcase rping-narrow --more "a sink that is smaller than the source ends its rping's connection only" malformed 1 3 sink=1 len=63
+tcase rping-no-reads --more "a client that lets nobody READ is not served by rping" malformed 0 0 holds=0
 tcase rping-rkey "a READ with a wrong key ends its rping's connection only" unreachable 1 2 rkey_xor=0x1000
-more tcase rping-addr "a READ from nowhere ends its rping's connection only" unreachable 1 2 addr=4096
-more tcase rping-sink-rkey "a WRITE with a wrong key ends its rping's connection only" unreachable 1 3 sink=1 rkey_xor=0x1000
+tcase rping-addr --more "a READ from nowhere ends its rping's connection only" unreachable 1 2 addr=4096
+tcase rping-sink-rkey --more "a WRITE with a wrong key ends its rping's connection only" unreachable 1 3 sink=1 rkey_xor=0x1000
 
 tcase sink "service sink takes all and answers nothing" sink_takes
-more tcase udaddy "udaddy: three datagram clients" udaddy_ 3
-more tcase plain-12 "a client that reads 12 bytes of the REP WRITEs and READs" plain_bytes 12
+tcase udaddy --more "udaddy: three datagram clients" udaddy_ 3
+tcase plain-12 --more "a client that reads 12 bytes of the REP WRITEs and READs" plain_bytes 12
 tcase plain-20 "a client that reads 20 bytes of the REP WRITEs and READs" plain_bytes 20
 tcase idle "idle_ms closes a connection without traffic, and no other" idle
-more tcase idle-requests "idle_ms closes a connection that asks for nothing, and none that does" idle_requests
-more tcase idle-writes "idle_ms closes a connection that only WRITEs" idle_writes
+tcase idle-requests --more --serve-more "idle_ms closes a connection that asks for nothing, and none that does" idle_requests
+tcase idle-writes --more --serve-more "idle_ms closes a connection that only WRITEs" idle_writes
 
 # What rping-powers does, as often as the others.
-long
-tier fast wire
-limit 120
 for size in 128 256 512 1024 2048 4096 8192 16384 32768 65535; do
-	tcase "rping-$size" "1,000 pings of $size bytes by rping come back as they went" rping_sizes 1000 "$size"
+	tcase "rping-$size" --tier fast,wire --limit 120 --long "1,000 pings of $size bytes by rping come back as they went" rping_sizes 1000 "$size"
 done
 
 tmain "$@"

@@ -187,16 +187,14 @@ lost() {
 	((0 < $(jq .lost_events "$WORK/json"))) || fail "it is not told"
 }
 
-tier fast
 tcase connection "what rdma_cm does at both ends, between the packets it sends" connection
-more tcase states "the states of both queue pairs, between REQ, REP, RTU, DREQ and DREP" states
+tcase states --more "the states of both queue pairs, between REQ, REP, RTU, DREQ and DREP" states
 tcase write-imm "a WRITE_WITH_IMM from its post to both completions and the reply" write_imm
-more tcase every-operation "every operation has its post, its packets, its completions" every_operation
-more tcase interrupted "a signal ends the command, the files are whole, nothing is left" interrupted
-more tcase refused "what is no trace, and what makes no sense: a line that says so" refused
-more tcase lost "where events were lost nothing is made up" lost
+tcase every-operation --more "every operation has its post, its packets, its completions" every_operation
+tcase interrupted --more "a signal ends the command, the files are whole, nothing is left" interrupted
+tcase refused --more "what is no trace, and what makes no sense: a line that says so" refused
+tcase lost --more "where events were lost nothing is made up" lost
 
-tier wire
-more tcase one-end "at the client's machine: its end and the wire" one_end
+tcase one-end --tier wire --more "at the client's machine: its end and the wire" one_end
 
 tmain "$@"

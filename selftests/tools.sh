@@ -179,16 +179,14 @@ examples() {
 	finish server || :
 }
 
-tcase json "rtgt -j show tells ports, regions, connections and counters" shown_as_json
-tcase ping-all "rtgt ping does every operation and size, each byte verified" ping_all
-tcase example-client "the example client works against the kernel target" example_client
-tcase example-library "the smallest program with librtgt works against the kernel target" example_library
+tcase json --tier wire,fast "rtgt -j show tells ports, regions, connections and counters" shown_as_json
+tcase ping-all --tier wire,fast --serve-more "rtgt ping does every operation and size, each byte verified" ping_all
+tcase example-client --tier wire,fast "the example client works against the kernel target" example_client
+tcase example-library --tier wire,fast "the smallest program with librtgt works against the kernel target" example_library
 
-tier fast wire
-tcase made-by-hand "rtgt port and rtgt region make, change and remove a target" made_by_hand
-tcase examples "the example client works against the example server" examples
+tcase made-by-hand --tier fast,wire "rtgt port and rtgt region make, change and remove a target" made_by_hand
+tcase examples --tier fast,wire "the example client works against the example server" examples
 
-tier fast
 tcase smoke "the module is loaded, does all operations of the device, is unloaded" smoke
 tcase every-key "rtgt port set takes every attribute that configfs has" every_key
 tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values

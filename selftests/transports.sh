@@ -248,15 +248,6 @@ ud_version() {
 
 # --- SRQ ------------------------------------------------------------------------------
 
-# So many receives and no more: with one left a message finds it at once, with none it
-# does not.  They are gone for ten seconds, so this comes last.  The port's withhold_max is
-# its recv_depth.
-srq_has() { # RECEIVES
-	tolerate_log "non-flush error status"
-	has "$(probe access op=send "withhold=$(($1 - 1))" rnr_retry=0)" wc=success rnrs=0
-	has "$(probe access op=send withhold=1 rnr_retry=0)" wc=rnr-exceeded nak=rnr
-}
-
 # More connections than receives.
 srq_many() {
 	target_port srq=1 recv_depth=2 withhold_max=2
@@ -394,50 +385,48 @@ xrc() {
 	target_port transport=xrc
 }
 
-tcase uc "UC: WRITE, WRITE_WITH_IMM and SEND, verified at both ends" uc_all
-tcase uc-lost-send "a SEND over UC that loses a packet is lost, the next is not" uc_lost_send
-tcase ud-send "UD: SENDs up to the largest packet come back" ud_send
-tcase ipv6 "every operation over IPv6" ipv6 rc write,read,write-imm,send 1 1024 4000
+tcase uc --tier wire,fast --serve-more "UC: WRITE, WRITE_WITH_IMM and SEND, verified at both ends" uc_all
+tcase uc-lost-send --tier wire,fast --serve-more "a SEND over UC that loses a packet is lost, the next is not" uc_lost_send
+tcase ud-send --tier wire,fast --serve-more "UD: SENDs up to the largest packet come back" ud_send
+tcase ipv6 --tier wire,fast "every operation over IPv6" ipv6 rc write,read,write-imm,send 1 1024 4000
 
-tier fast wire
-more tcase srq-many "24 connections share two receives" srq_many
-more tcase ud-many "UD: 32 clients of one endpoint, all at once" ud_many
+tcase srq-many --tier fast,wire --more --serve-more "24 connections share two receives" srq_many
+tcase ud-many --tier fast,wire --more --serve-more "UD: 32 clients of one endpoint, all at once" ud_many
 
-tier fast
 tcase uc-write "UC: WRITEs of all classes of size, verified at both ends" uc_write
 tcase uc-write-imm "UC: WRITE_WITH_IMMs of all classes of size: bytes and immediates" uc_write_imm
-more tcase uc-send "UC: SENDs of all classes of size come back" uc_send
-tcase uc-lost-imm "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
-more tcase uc-lost-ping "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
-tcase uc-rkey "a WRITE over UC with a wrong key changes nothing, and nobody is told" uc_rkey
-more tcase uc-too-long "a SEND over UC longer than its receive ends its connection only" uc_too_long
-tcase uc-no-such "READ, atomics and what needs them are not for UC, and the tool says so" uc_no_such
-tcase uc-pull "a PULL over UC is a depth error: there are no READs" answered uc depth msg_op=4 body=40
-tcase mixed-uc-rc "a UC port is not there for an RC client" mixed uc rc
-more tcase mixed-uc-ud "a UC port is not there for a UD client" mixed uc ud
-tcase mixed-rc-uc "an RC port is not there for a UC client" mixed rc uc
-more tcase mixed-ud-rc "a UD port is not there for an RC client" mixed ud rc
-tcase mixed-space "an RC client in a UC port's port space is rejected" mixed_space
-tcase ud-too-large "rtgt ping refuses a datagram of more than a packet" ud_too_large
-tcase ud-qkey "a datagram with a wrong Q_Key is dropped" ud_dropped 0 qkey_xor=1
-tcase ud-too-long "a datagram longer than the port takes is dropped" ud_dropped 1 body=241
-tcase ud-pull "a PULL in a datagram is an op error" answered ud op msg_op=4 body=40
-tcase ud-short "a datagram shorter than its head is a length error" answered ud length cut=15
-tcase ud-full "UD: max_conns is the number of endpoints" ud_full
-more tcase ud-disabled "UD: a disabled port is not there, and its endpoint silent" ud_disabled
-tcase ud-version "UD: a request of version 2 is refused" ud_version
-tcase srq-rnr "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
-more tcase srq-broken "clients that break take no receive of the SRQ with them" srq_broken
-more tcase srq-private "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
-more tcase srq-uc "an SRQ of UC connections" srq_with transport=uc write-imm,send
-more tcase srq-ud "an SRQ of a UD endpoint" srq_with transport=ud send
-more tcase device-srq "rdma link delete under connections with an SRQ" device_deleted rc srq=1
-more tcase device-ud "rdma link delete under a UD endpoint" device_deleted ud srq=0
-more tcase ipv6-uc "UC over IPv6" ipv6 uc write,write-imm,send 1 1024 4000
-more tcase ipv6-ud "UD over IPv6" ipv6 ud send 1 1000
+tcase uc-send --more "UC: SENDs of all classes of size come back" uc_send
+tcase uc-lost-imm --serve-more "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
+tcase uc-lost-ping --more "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
+tcase uc-rkey --serve-more "a WRITE over UC with a wrong key changes nothing, and nobody is told" uc_rkey
+tcase uc-too-long --more --serve-more "a SEND over UC longer than its receive ends its connection only" uc_too_long
+tcase uc-no-such --serve-more "READ, atomics and what needs them are not for UC, and the tool says so" uc_no_such
+tcase uc-pull --serve-more "a PULL over UC is a depth error: there are no READs" answered uc depth msg_op=4 body=40
+tcase mixed-uc-rc --serve-more "a UC port is not there for an RC client" mixed uc rc
+tcase mixed-uc-ud --more --serve-more "a UC port is not there for a UD client" mixed uc ud
+tcase mixed-rc-uc --serve-more "an RC port is not there for a UC client" mixed rc uc
+tcase mixed-ud-rc --more --serve-more "a UD port is not there for an RC client" mixed ud rc
+tcase mixed-space --serve-more "an RC client in a UC port's port space is rejected" mixed_space
+tcase ud-too-large --serve-more "rtgt ping refuses a datagram of more than a packet" ud_too_large
+tcase ud-qkey --serve-more "a datagram with a wrong Q_Key is dropped" ud_dropped 0 qkey_xor=1
+tcase ud-too-long --serve-more "a datagram longer than the port takes is dropped" ud_dropped 1 body=241
+tcase ud-pull --serve-more "a PULL in a datagram is an op error" answered ud op msg_op=4 body=40
+tcase ud-short --serve-more "a datagram shorter than its head is a length error" answered ud length cut=15
+tcase ud-full --serve-more "UD: max_conns is the number of endpoints" ud_full
+tcase ud-disabled --more "UD: a disabled port is not there, and its endpoint silent" ud_disabled
+tcase ud-version --serve-more "UD: a request of version 2 is refused" ud_version
+tcase srq-rnr --serve-more "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
+tcase srq-broken --more --serve-more "clients that break take no receive of the SRQ with them" srq_broken
+tcase srq-private --more --serve-more "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
+tcase srq-uc --more --serve-more "an SRQ of UC connections" srq_with transport=uc write-imm,send
+tcase srq-ud --more --serve-more "an SRQ of a UD endpoint" srq_with transport=ud send
+tcase device-srq --more "rdma link delete under connections with an SRQ" device_deleted rc srq=1
+tcase device-ud --more "rdma link delete under a UD endpoint" device_deleted ud srq=0
+tcase ipv6-uc --more --serve-more "UC over IPv6" ipv6 uc write,write-imm,send 1 1024 4000
+tcase ipv6-ud --more --serve-more "UD over IPv6" ipv6 ud send 1 1000
 tcase ipv6-wildcard "a port on :: serves the device's IPv6 address" ipv6_wildcard
 tcase ipv6-link-local "a port on a link-local IPv6 address" ipv6_link_local
-more tcase ipv6-rping "rping over IPv6" ipv6_rping
+tcase ipv6-rping --more "rping over IPv6" ipv6_rping
 tcase xrc "a port with transport xrc" xrc
 
 tmain "$@"

@@ -278,15 +278,14 @@ lockers() {
 	same "what it protects" "$(word_at $((OFFSET + 8)))" 80
 }
 
-tcase send-imm "SEND_WITH_IMM of all sizes: immediate, bytes and counters at both ends" send_imm
-tcase send-inv "SEND_WITH_INV kills the key, the target makes a new one, the old one stays dead" send_inv
-tcase cas "COMPARE_AND_SWAP swaps when equal, and only then" cas
-tcase faa "FETCH_AND_ADD adds 64 bits and tells what was there" faa
+tcase send-imm --tier wire,fast --serve-more "SEND_WITH_IMM of all sizes: immediate, bytes and counters at both ends" send_imm
+tcase send-inv --tier wire,fast "SEND_WITH_INV kills the key, the target makes a new one, the old one stays dead" send_inv
+tcase cas --tier wire,fast "COMPARE_AND_SWAP swaps when equal, and only then" cas
+tcase faa --tier wire,fast "FETCH_AND_ADD adds 64 bits and tells what was there" faa
 
-tier fast
 tcase send-inv-dead "a key killed by SEND_WITH_INV is dead until somebody connects" send_inv_dead
 tcase atomic-write "ATOMIC_WRITE writes eight bytes and no other" atomic_write
-tcase flush "FLUSH of all sizes completes and changes nothing" flush
+tcase flush --serve-more "FLUSH of all sizes completes and changes nothing" flush
 tcase inline "inline data up to the device's limit, and a byte more" inlined
 tcase sge "as many pieces as the device takes, and one more is refused" pieces
 tcase unsignaled "a chain of 64 has one completion" unsignaled
