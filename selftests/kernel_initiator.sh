@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# initiator.sh: the kernel's own initiator, and rtgt lat, which compares it with user
+# kernel_initiator.sh: the kernel's own initiator, and rtgt lat, which compares it with user
 # space.
 #
 # The initiator runs on the client's machine, so the module is loaded there too.

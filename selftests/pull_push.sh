@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# initiated.sh: transfers the target makes: PULL, it READs the client's memory into
+# pull_push.sh: transfers the target makes: PULL, it READs the client's memory into
 # a region, and PUSH, it WRITEs a region to the client's memory.
 #
 # The bytes are compared at both ends: those of the region through debugfs, those
