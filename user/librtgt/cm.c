@@ -33,6 +33,13 @@ enum {
 /* "Status" of a SIDR REP, likewise 12.11.2 */
 #define SIDR_UNSUPPORTED	1
 
+/*
+ * The kernel may wait for an answer to ARP that has arrived already, until its time is over.
+ * So an attempt to resolve an address is short, and is repeated as long as the caller allows.
+ */
+#define ATTEMPT_MS	1000
+#define PAUSE_MS	100
+
 static int wait_event(struct rtgt_cm *cm, struct rdma_cm_event **ev, int timeout_ms)
 {
 	uint64_t end = rtgt_now_ns() + (uint64_t)timeout_ms * 1000000u;
@@ -80,8 +87,8 @@ static int fail_resolve(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 	case EHOSTUNREACH:
 	case ENETUNREACH:
 		return rtgt_fail(err, EHOSTUNREACH,
-				 "%s cannot be reached (%s): is it up, and is there a route? see ip route get %s",
-				 host, strerror(status), host);
+				 "%s cannot be reached (%s, %u attempts): is it up, and is there a route? see ip route get %s",
+				 host, strerror(status), cm->attempts, host);
 	case EINTR:
 		return rtgt_fail(err, EINTR, "interrupted");
 	default:
@@ -258,6 +265,27 @@ static int lookup(const char *host, const char *service, int family, struct addr
 			 service ? service : "", gai_strerror(ret));
 }
 
+static int left_ms(const struct rtgt_cm *cm, uint64_t start)
+{
+	uint64_t passed = (rtgt_now_ns() - start) / 1000000u;
+
+	return passed < (uint64_t)cm->param.timeout_ms ? cm->param.timeout_ms - (int)passed : 0;
+}
+
+/* After an attempt that failed with @status: is another one allowed? */
+static bool try_again(struct rtgt_cm *cm, int status, uint64_t start)
+{
+	cm->attempts++;
+	/* ETIMEDOUT: no answer in time; EHOSTUNREACH: the kernel gave up asking by ARP */
+	if ((status != ETIMEDOUT && status != EHOSTUNREACH) || !left_ms(cm, start))
+		return false;
+	rtgt_log(cm->param.log, "cm", "no answer from %s: attempt %u", cm->param.host,
+		 cm->attempts + 1);
+	if (status == EHOSTUNREACH)
+		poll(NULL, 0, PAUSE_MS);
+	return true;
+}
+
 /*
  * An identifier for UC comes from rdma_create_ep() only, which resolves address
  * and route by itself, waiting at most two seconds for each, and then hands over.
@@ -277,8 +305,11 @@ static int resolve_uc(struct rtgt_cm *cm, struct addrinfo *src, struct rtgt_err 
 
 	if (rdma_getaddrinfo(p->host, p->service, &hints, &dst))
 		return rtgt_fail(err, EINVAL, "%s:%s: %s", p->host, p->service, strerror(errno));
-	if (rdma_create_ep(&cm->id, dst, NULL, NULL)) {
-		ret = fail_resolve(cm, errno, err);
+	do {
+		ret = rdma_create_ep(&cm->id, dst, NULL, NULL) ? errno : 0;
+	} while (ret && try_again(cm, ret, start));
+	if (ret) {
+		ret = fail_resolve(cm, ret, err);
 		cm->id = NULL;
 	} else if (rdma_migrate_id(cm->id, cm->channel)) {
 		ret = rtgt_fail(err, errno, "cannot move the rdma_cm identifier: %s",
@@ -286,6 +317,26 @@ static int resolve_uc(struct rtgt_cm *cm, struct addrinfo *src, struct rtgt_err 
 	}
 	rdma_freeaddrinfo(dst);
 	cm->step_ns[RTGT_CM_ADDR] = rtgt_now_ns() - start;
+	return ret;
+}
+
+/* Return: 0, an errno that an event of rdma_cm had, or a negative errno */
+static int attempt_addr(struct rtgt_cm *cm, struct addrinfo *src, struct addrinfo *dst, int ms)
+{
+	struct rdma_cm_event *ev;
+	int ret;
+
+	if (rdma_resolve_addr(cm->id, src ? src->ai_addr : NULL, dst->ai_addr,
+			      ms < ATTEMPT_MS ? ms : ATTEMPT_MS))
+		return -errno;
+	ret = wait_event(cm, &ev, cm->param.timeout_ms);
+	if (ret)
+		return ret;
+	if (ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		ret = -ENODEV;
+	else if (ev->event != RDMA_CM_EVENT_ADDR_RESOLVED)
+		ret = ev->status < 0 ? -ev->status : EIO;
+	rdma_ack_cm_event(ev);
 	return ret;
 }
 
@@ -297,10 +348,13 @@ static int resolve_id(struct rtgt_cm *cm, struct addrinfo *src, struct addrinfo 
 
 	if (ret)
 		return ret;
-	if (rdma_resolve_addr(cm->id, src ? src->ai_addr : NULL, dst->ai_addr,
-			      cm->param.timeout_ms))
-		return fail_resolve(cm, errno, err);
-	return step(cm, RTGT_CM_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, start, err);
+	do {
+		ret = attempt_addr(cm, src, dst, left_ms(cm, start));
+	} while (ret > 0 && try_again(cm, ret, start));
+	if (ret)
+		return fail_resolve(cm, ret < 0 ? -ret : ret, err);
+	cm->step_ns[RTGT_CM_ADDR] = rtgt_now_ns() - start;
+	return 0;
 }
 
 static int resolve_addr(struct rtgt_cm *cm, struct rtgt_err *err)

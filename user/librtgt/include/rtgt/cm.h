@@ -64,6 +64,7 @@ enum rtgt_cm_step {
  * @connected: established, and rdma_disconnect() not yet called
  * @ended: errno once the peer has closed the connection or the device goes
  * @ud: where a datagram target is
+ * @attempts: attempts to resolve the address that failed
  * @step_ns: how long each step took
  * @rep: private data of the REP, copied before its event was acknowledged
  * @rep_len: bytes of @rep
@@ -79,6 +80,7 @@ struct rtgt_cm {
 	bool connected;
 	int ended;
 	struct rdma_ud_param ud;
+	unsigned int attempts;
 	uint64_t step_ns[RTGT_CM_STEPS];
 	uint8_t rep[256];
 	uint8_t rep_len;
