@@ -88,7 +88,7 @@ device_deleted_bound() { # SCOPE
 	on_target rdma link delete "$RTGT_TARGET_DEV"
 	gone "$RTGT_TARGET_DEV"
 	same state "$(port_state)" device-removed
-	same connections "$(target connections "$PORT")" ""
+	has_no_connections
 	writer_ended
 	bring_back
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
@@ -104,7 +104,7 @@ device_deleted_wildcard() { # SCOPE
 	writer
 	on_target rdma link delete "$RTGT_TARGET_DEV"
 	gone "$RTGT_TARGET_DEV"
-	same connections "$(target connections "$PORT")" ""
+	has_no_connections
 	writer_ended
 	bring_back
 	same state "$(port_state)" listening
@@ -142,7 +142,7 @@ netdev_deleted() { # ADDRESS STATE
 	gone "$RTGT_TARGET_DEV"
 	gone "$RTGT_CLIENT_DEV"
 	same state "$(port_state)" "$2"
-	same connections "$(target connections "$PORT")" ""
+	has_no_connections
 	bring_back
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 1

@@ -98,6 +98,22 @@ send() { # BYTES
 	expect_traffic 2 "$p" 2 "$p" 0
 }
 
+# One packet that was sent again excuses no number of others: eight more connections show.
+surplus() {
+	local i
+	target_port region mem
+	disturb "u8 0 0x60 at 28" duplicate 100%
+	hw_mark
+	has "$(probe access op=write len=8)" wc=success
+	expect_traffic 0 1 0 1 0
+	((HW_NOW[target.duplicate_request] > HW_BEFORE[target.duplicate_request])) || fail "no packet was sent twice"
+	tc qdisc replace dev "$(netdev "$RTGT_CLIENT_DEV")" parent 1:3 netem limit 1000
+	for i in {1..8}; do
+		has "$i: $(probe access op=write len=8)" wc=success
+	done
+	! hw_grew client.sent_pkts=4 || fail "nine connections are taken for one: ${HW_NOW[client.sent_pkts]} packets sent"
+}
+
 op() { # FUNCTION PING-NAME SIZE-CLASS FILL
 	local n
 	path_mtu
@@ -128,5 +144,6 @@ each 0 --tier fast,wire
 each mtu-1 --tier fast,wire --more
 each mtu --tier fast,wire
 each 1M --tier fast,wire
+tcase surplus --more "packets sent again do not hide that other packets were sent" surplus
 
 tmain "$@"

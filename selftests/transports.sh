@@ -230,7 +230,7 @@ ud_disabled() {
 	background holder probe hold transport=ud timeout=1
 	said holder ready=1
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
-	same connections "$(target connections "$PORT")" ""
+	has_no_connections
 	ping_refused "nothing listens on" --transport ud -o send -C 1
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
 	ping_sizes ud send 1 64
@@ -312,7 +312,7 @@ device_deleted() { # TRANSPORT ATTR=VALUE
 	said holder alive=3
 	rdma link delete "$RTGT_TARGET_DEV"
 	wait_until 10 test ! -e "/sys/class/infiniband/$RTGT_TARGET_DEV" || fail "$RTGT_TARGET_DEV does not go"
-	same connections "$(connections "$PORT")" ""
+	has_no_connections
 	finish holder
 	"$HERE/topology.sh" up
 	has "$(probe send "transport=$1")" alive=1
