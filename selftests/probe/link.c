@@ -88,6 +88,9 @@ static int read_rep(struct link *l, const struct option *o, struct rtgt_err *err
 	return rtgt_wire_rep(&l->peer, l->cm.rep, len, err);
 }
 
+/* For rtgt timeline, if the environment asks for it */
+static struct rtgt_log log;
+
 /* 0, or a negative errno; to be closed either way */
 int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 {
@@ -99,6 +102,7 @@ int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 		.timeout_ms = (int)o->timeout * 1000,
 		.initiator_depth = o->reads ? 0 : RTGT_CM_NONE,
 		.responder_resources = o->holds ? 0 : RTGT_CM_NONE,
+		.log = &log,
 	};
 	const struct rtgt_qp_param queues = {
 		.send_depth = 4 + 2 * (uint32_t)o->depth, .recv_depth = 3 + (uint32_t)o->depth,
@@ -111,7 +115,9 @@ int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 	int ret;
 
 	memset(l, 0, sizeof(*l));
-	ret = rtgt_cm_resolve(&l->cm, &to, err);
+	ret = log.marker ? 0 : rtgt_log_marker(&log, err);
+	if (!ret)
+		ret = rtgt_cm_resolve(&l->cm, &to, err);
 	if (!ret)
 		ret = rtgt_qp_create(&l->qp, &l->cm, &queues, err);
 	if (!ret)
@@ -194,6 +200,8 @@ int next_wc(struct link *l, struct ibv_wc *wc, struct rtgt_err *err)
 		while (!ibv_get_cq_event(l->qp.channel, &cq, &context))
 			l->qp.events++;
 	}
+	rtgt_log(&log, "wc", "id %llu - %s bytes %u qp %u", (unsigned long long)wc->wr_id,
+		 ibv_wc_status_str(wc->status), wc->byte_len, wc->qp_num);
 	return 0;
 }
 
