@@ -2,10 +2,10 @@
 /*
  * rtgt report: what a run left in a directory, as one HTML page that needs nothing else.
  *
- * The page is page/report.html with style sheet, script and data put in where it says
- * @report.css@, @report.js@ and @data@; the three files are linked into the program as
+ * The page is page/report.html with style sheet, scripts and data put in where it says
+ * @report.css@, @words.js@ ... and @data@; the files are linked into the program as
  * they are.  The data is one JSON document: what the other report_*.c files gather.  The
- * script draws all of it.
+ * scripts draw all of it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -44,9 +44,17 @@ static const struct option options[] = {
 };
 
 /* From ld -r -b binary: where a file of tool/report/page begins and ends */
-extern const char _binary_report_html_start[], _binary_report_html_end[];
-extern const char _binary_report_css_start[], _binary_report_css_end[];
-extern const char _binary_report_js_start[], _binary_report_js_end[];
+#define EMBEDDED(name) \
+	extern const char _binary_##name##_start[], _binary_##name##_end[]
+EMBEDDED(report_html);
+EMBEDDED(report_css);
+EMBEDDED(words_js);
+EMBEDDED(packets_js);
+EMBEDDED(dom_js);
+EMBEDDED(ladder_js);
+EMBEDDED(claims_js);
+EMBEDDED(figures_js);
+EMBEDDED(main_js);
 
 /* What stands in the template for the text from @start to @end */
 struct part {
@@ -99,12 +107,20 @@ static int write_page(FILE *to, struct json_object *data)
 {
 	char *json = escaped(json_object_to_json_string_ext(data, JSON_C_TO_STRING_PLAIN |
 							    JSON_C_TO_STRING_NOSLASHESCAPE));
+#define PART(mark, name) { mark, _binary_##name##_start, _binary_##name##_end }
 	const struct part parts[] = {
-		{ "@report.css@", _binary_report_css_start, _binary_report_css_end },
+		PART("@report.css@", report_css),
 		{ "@data@", json, json ? json + strlen(json) : NULL },
-		{ "@report.js@", _binary_report_js_start, _binary_report_js_end },
+		PART("@words.js@", words_js),
+		PART("@packets.js@", packets_js),
+		PART("@dom.js@", dom_js),
+		PART("@ladder.js@", ladder_js),
+		PART("@claims.js@", claims_js),
+		PART("@figures.js@", figures_js),
+		PART("@main.js@", main_js),
 		{ }
 	};
+#undef PART
 	const char *at = _binary_report_html_start;
 	const struct part *p;
 

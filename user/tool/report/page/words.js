@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The prose of the page: what takes part, the chapters, the terms, the headers, the counters.
+ * Texts are plain; linked() in report.js makes links of the terms in them.
+ */
+
+/* id: [words that link here, name, what it is] */
+const terms = {
+	qp: [/queue pairs?|QPs?(?! \d)/, "queue pair (QP)",
+		"One end of a connection, in the device: a send queue and a receive queue. A program posts work requests to it. " +
+		"Both ends have one, each with its own number and its own state."],
+	qpn: [/queue pair numbers?|QP \d+/, "queue pair number",
+		"The number of a queue pair in its device, 24 bits. The BTH of a packet names the receiver's. This page writes it in " +
+		"decimal, as dmesg and rdma resource show qp do, with the hexadecimal number on hover: Wireshark's 0x000012 is QP 18. " +
+		"QP 1 belongs to the connection manager."],
+	state: [/(?<!migration )states?|RESET|INIT|RTR|RTS|ERR/, "state of a queue pair",
+		"RESET: new. INIT: takes receives. RTR: ready to receive. RTS: ready to send. ERR: each posted work request completes " +
+		"with an error. A program moves its queue pair from state to state; a device moves it to ERR when an operation fails. " +
+		"States are not on the wire."],
+	wr: [/work requests?|posts?|posted/, "work request (WR)",
+		"What a program posts to a queue pair: the operation, where the local data is (address, length, lkey) and, for WRITE and " +
+		"READ, where the remote data is (address, rkey)."],
+	wc: [/completions?|completes?/, "work completion (WC)",
+		"How a work request ended, with its status. The device puts it into the completion queue, where the program finds it. " +
+		"It is made in the machine; nothing on the wire is called completion."],
+	receive: [/receives?\b(?! that)/, "posted receive",
+		"A work request that offers memory for one incoming message. A SEND and a WRITE_WITH_IMM consume one, a WRITE and a READ " +
+		"do not."],
+	psn: [/packet sequence numbers?|PSNs?|sequence/, "packet sequence number (PSN)",
+		"24 bits in each BTH. The sender adds one for each packet; each direction counts for itself. The receiver accepts only " +
+		"the next number, so it notices a gap. Both ends agree on the first ones in REQ and REP. The responses to a READ " +
+		"carry PSNs of the reader's direction: a READ takes as many as it has responses. This page writes PSNs in decimal as " +
+		"Wireshark does, with the hexadecimal number on hover."],
+	msn: [/MSN|messages on this connection/, "message sequence number (MSN)",
+		"24 bits in each AETH: how many messages the responder has completed on this connection."],
+	message: [/messages?/, "message",
+		"All packets of one operation in one direction: Only, or First, some Middle, Last. Each has at most one path MTU of data."],
+	ack: [/acknowledg(?:e|ment|ments)|ACK/, "acknowledgment (ACK)",
+		"A packet of the receiving device: it has this PSN and all before it. One may acknowledge many packets. The sender " +
+		"requests it with a bit of the BTH, usually in the last packet of a message. The device sends it; no program has seen " +
+		"the data by then."],
+	nak: [/NAKs?|refuses|refused/, "negative acknowledgment (NAK)",
+		"An AETH that says why not. PSN sequence error: a packet is missing, send again from this PSN. Remote access error: rkey, " +
+		"range or access do not allow it. Invalid request, remote operational error: the request cannot be served. All but the " +
+		"first move both queue pairs to ERR."],
+	rnr: [/RNR|receiver not ready/, "receiver not ready (RNR)",
+		"A NAK that means: no receive is posted, try again after this time. The sender's device repeats the message by itself, as " +
+		"often as rnr_retry allows; 7 means for ever."],
+	retry: [/sent again|retransmi\w+|retries|timeout/, "retransmission",
+		"The sender keeps a message until it is acknowledged. It sends again from the PSN that a NAK names, or from the oldest one " +
+		"without an acknowledgment when its timeout is over (4.096 µs times a power of two: 2¹⁷ makes 537 ms). After retry_cnt " +
+		"timeouts in a row the queue pair goes to ERR."],
+	rkey: [/rkeys?|keys?/, "rkey",
+		"The remote key of registered memory, 32 bits. Its owner gives it away; a peer shows it in the RETH or AtomicETH, and the " +
+		"owner's device checks that it is valid, covers the range and allows the access."],
+	lkey: [/lkeys?/, "lkey", "The local key of registered memory: a program names it in its own work requests. It is never on the wire."],
+	mr: [/memory region|registered|registration|MRs?/, "memory region (MR)",
+		"Memory that its owner has registered with a device: pinned, with a list of its pages, a range, an access and two keys."],
+	capability: [/capability|capabilities/, "capability",
+		"Address, rkey and length of remote memory. The target puts it into the private data of its REP; without it a client can " +
+		"only SEND."],
+	device: [/devices?|rxe|SoftRoCE/, "RDMA device",
+		"What moves the data: usually a network adapter. Here it is rxe (SoftRoCE), a driver that does the adapter's work on the " +
+		"machine's own processor: each packet costs a copy, a checksum and a turn of the kernel's network code. So \"no program " +
+		"runs at the target\" is true here, \"the processor is idle\" is not."],
+	cm: [/connection managers?|CM|REQ|REP|RTU|DREQ|DREP|REJ|ConnectRequest|ConnectReply|ReadyToUse/, "connection manager (CM)",
+		"It exchanges datagrams between queue pairs 1. REQ, REP and RTU (ConnectRequest, ConnectReply, ReadyToUse in Wireshark) " +
+		"make a connection, REJ refuses one, DREQ and DREP end it. rdma_cm is the kernel's interface to it with IP addresses."],
+	bth: [/BTH/, "base transport header (BTH)", "12 bytes in each RoCE packet: operation, receiver's queue pair, PSN, the wish for an acknowledgment."],
+	reth: [/RETH/, "RDMA extended transport header (RETH)",
+		"16 bytes in the first packet of a WRITE and in a READ request: remote address, rkey, length of the whole message."],
+	aeth: [/AETH/, "acknowledge extended transport header (AETH)",
+		"4 bytes in an acknowledgment and in the first and last response to a READ: a syndrome (ACK, RNR NAK, NAK) and the MSN."],
+	imm: [/immediates?|ImmDt|WRITE_WITH_IMM/, "immediate, WRITE_WITH_IMM",
+		"32 bits in the last packet (ImmDt) of a WRITE_WITH_IMM or SEND_WITH_IMM, which the receiver finds in its completion. On " +
+		"the wire the packet is called WRITE Last with Immediate, in Wireshark RDMA Write Last Immediate. The verbs call the " +
+		"work request RDMA_WRITE_WITH_IMM; the sender's completion has the opcode of a plain RDMA_WRITE."],
+	onesided: [/one-sided|WRITEs?|READs?/, "one-sided operation",
+		"WRITE, READ and atomic operations: the initiator names the remote memory, and no program takes part at the other end or " +
+		"learns of it."],
+	twosided: [/two-sided|SENDs?/, "two-sided operation",
+		"SEND: it names no remote memory. The receiver's program has posted a receive before and finds a completion afterwards."],
+	mtu: [/path MTU|MTU/, "path MTU",
+		"The largest number of data bytes in a packet: 256, 512, 1024, 2048 or 4096. An Ethernet MTU of 1500 leaves 1024."],
+	icrc: [/ICRC/, "invariant CRC (ICRC)", "4 bytes at the end that cover all that no router may change. A packet with a wrong one is dropped silently."],
+	roce: [/RoCE(?: v2)?/, "RoCE v2",
+		"RDMA over Converged Ethernet: InfiniBand's transport in UDP, destination port 4791. iWARP is another one: the same verbs " +
+		"over TCP, with MPA, DDP and RDMAP in place of BTH and PSN."],
+	rc: [/reliable connection|RC/, "reliable connection (RC)",
+		"A pair of queue pairs whose devices repeat lost packets and keep the order. UC: connected, nothing repeated. UD: datagrams."],
+	client: [/clients?/, "client", "The end that asks for the connection: a program on the guest \"client\"."],
+	target: [/targets?/, "target",
+		"The end that is connected to: here the kernel module rtgt on the guest \"server\". This page calls it target everywhere; " +
+		"captures and tools that say server mean the same end."],
+	visible: [/visible/, "when data is visible, when a buffer is free",
+		"When a WRITE or SEND has completed, its buffer may be used again. The remote program may rely on the data of a WRITE when " +
+		"it finds the completion of a receive that was consumed after it (SEND, WRITE_WITH_IMM), not before. The data of a READ is " +
+		"there when the READ completes."],
+};
+
+/* What each processor does, by operation; and what is on the wire between */
+const work = {
+	WRITE: ["The program posts a work request and later finds the completion.", "The data, in packets; one acknowledgment.",
+		"No program runs. The device checks rkey and range and stores the data."],
+	READ: ["The program posts a work request. Its device stores the responses and then completes it.", "One request; the data comes back in responses.",
+		"No program runs. The device checks rkey and range and sends the data."],
+	WRITE_WITH_IMM: ["The program posts a work request and later finds the completion.", "The data; the last packet also carries the immediate.",
+		"The device stores the data and consumes a posted receive; the target finds a completion with the immediate."],
+	SEND: ["The program posts a work request and later finds the completion.", "The message, without any address or key; one acknowledgment.",
+		"The device puts the message into the next posted receive; the receiver finds a completion and reads it."],
+	connect: ["The program resolves the address, makes a queue pair, and takes it to RTS when the REP has come.", "REQ, REP, RTU: datagrams between the queue pairs 1.",
+		"The target makes a queue pair, takes it to RTS, and gives the capability away in its REP."],
+	disconnect: ["The program moves its queue pair to ERR and destroys it.", "DREQ, DREP.", "The target closes the connection and destroys its queue pair."],
+	atomic: ["The program posts a work request. The old value arrives with the response.", "One request, one response of 8 bytes.",
+		"No program runs. The device changes the 8 bytes in one step."],
+	refused: ["The program posts a work request and finds that it completes with an error.", "The request, and a NAK.",
+		"The device refuses the request and stores nothing. The target learns that its queue pair failed, and disconnects."],
+};
+
+/* id, name, which step of the run, explanation; steps are made in packets.js */
+const chapters = [
+	["connect", "Connect", s => s.kind === "connect",
+		"Nothing but three datagrams of the connection manager. The REQ carries the client's queue pair number and the first PSN that " +
+		"the target must use. The REP carries the same of the target and, in its private data, the capability. The RTU says that " +
+		"the client is ready. Each end takes its own queue pair through INIT and RTR to RTS in between. To make a queue pair and to " +
+		"register memory sends nothing."],
+	["write", "WRITE", s => s.op === "WRITE" && s.good && s.m.needed > 1,
+		"The client's device cuts the data into packets of at most one path MTU: First, Middle, Middle, Last. Only the first has a " +
+		"RETH, with the length of the whole message. The target's device checks it and stores each packet as it arrives. The last " +
+		"packet requests an acknowledgment. No program at the target runs or learns of it; see when data is visible."],
+	["read", "READ", s => s.op === "READ" && s.good && s.m.needed > 2,
+		"One request with a RETH. The target's device reads its memory and sends the data in responses, First, Middle, Middle, Last. " +
+		"They carry the PSN of the request and the ones after it, so the next request begins behind them. The responses are the " +
+		"acknowledgment. Where the data goes at the client is nowhere on the wire: the client's device knows it."],
+	["write-imm", "WRITE_WITH_IMM", s => s.op === "WRITE_WITH_IMM" && s.good,
+		"A WRITE whose last packet carries 32 bits more. It consumes a receive that the target has posted, so the target finds a " +
+		"completion and knows that the data before it is there. This target then replies with a SEND of its own, with the PSNs of " +
+		"its own direction."],
+	["send", "SEND", s => s.op === "SEND" && s.good && s.m.from === "client",
+		"A SEND names no address and no rkey: the data goes into the receive that the target has posted first. The target's device " +
+		"acknowledges it at once. The target's program then finds the completion, reads the request and replies with a SEND of its own."],
+	["lost", "A packet is lost", s => s.m && s.m.retransmitted && !s.m.rnr,
+		"The client's device sent all packets, and one of them did not arrive: in the demo the target's kernel drops it (tc). The device " +
+		"of the target sees a PSN that is not the next one. It stores nothing of that packet and answers with a NAK, PSN sequence " +
+		"error, which names the PSN that it waits for. The client's device goes back and sends everything from there again. No program " +
+		"notices; the counters out_of_seq_request (target), rcvd_seq_err and completer_retry_err (client) do. If the last packet " +
+		"of a message is lost, there is no later one to show the gap: then the client's device waits for its timeout."],
+	["rnr", "Receiver not ready", s => s.m && s.m.rnr,
+		"The message arrives and no receive is posted. The target's device drops the message and answers with an RNR NAK that names a " +
+		"time. The client's device waits at least as long (rxe rounds up to ticks of the kernel's clock) and repeats the message with " +
+		"the same PSN until it is taken. No program notices; send_rnr_err (target) and rcvd_rnr_err (client) count it. A WRITE " +
+		"needs no receive and never meets this."],
+	["forged", "A forged rkey", s => s.m && s.m.grant === "no such key was advertised",
+		"The client shows an rkey that it was never given. The target's device knows no memory with that key: it stores nothing and " +
+		"answers with a NAK, remote access error. That is final. Both devices move their queue pairs to ERR, the work request " +
+		"completes with that error, and the target disconnects. Other connections go on."],
+	["beyond", "A WRITE beyond the end", s => s.m && s.m.grant === "that is not all inside the memory of this key",
+		"The rkey is right, and the range ends one byte behind the memory. The device checks the length of the whole message before it " +
+		"stores the first byte, so not even the bytes inside are changed. NAK, remote access error, as with a forged rkey."],
+	["refused", "Refused", s => s.m && /^nak/.test(s.m.status) && !/advertised|inside the memory/.test(s.m.grant),
+		"The target's device refuses the request with a NAK that names the reason. Both queue pairs go to ERR."],
+	["atomic", "Atomic operation", s => s.kind === "atomic",
+		"One request with address, rkey and operands; the response carries the 8 bytes that were there before. The device of the " +
+		"target reads and changes them in one step."],
+	["disconnect", "Disconnect", s => s.kind === "disconnect",
+		"The client moves its queue pair to ERR, so that what is still posted completes (status flushed), and sends a DREQ. The target " +
+		"answers with a DREP and destroys its queue pair; so does the client. After a NAK it is the target that sends the DREQ."],
+];
+
+/* What a header is for */
+const purpose = {
+	Ethernet: "to which card on this wire; type 0x0800 is IPv4",
+	ARP: "who has this IP address?",
+	IPv4: "to which machine; RoCE v2 is an ordinary datagram and can be routed",
+	IPv6: "to which machine; RoCE v2 is an ordinary datagram and can be routed",
+	UDP: "destination port 4791 says RoCE v2; the source port only spreads flows over paths",
+	TCP: "a reliable stream of bytes",
+	BTH: "base transport header, in each RoCE packet: which operation, which queue pair, which packet sequence number",
+	DETH: "datagrams only: who sends, and a queue key that shows it may",
+	RETH: "the remote address, the rkey, and how many bytes the whole message has",
+	AETH: "an answer: ACK, RNR or NAK, and the MSN. No address, no key",
+	AtomicETH: "the address, the rkey, and the operands",
+	AtomicAckETH: "the 8 bytes that were there before",
+	ImmDt: "the immediate: 32 bits that the receiver's completion carries",
+	IETH: "the rkey that the receiver's device must invalidate",
+	MAD: "management datagram: the frame of the connection manager's messages",
+	CM: "connection manager: queue pair number, first PSN, timeouts, path MTU",
+	"RDMA IP CM": "rdma_cm: whose IP addresses and ports these are",
+	"private data": "the application's own bytes in the connection manager's message",
+	"rtgt REQ": "rtgt's own: which version the client speaks",
+	"rtgt REP": "rtgt's own: the capability, that is address, rkey and length of the memory",
+	capability: "address, rkey and length of the target's memory",
+	payload: "the data itself",
+	padding: "fills up to a multiple of four bytes",
+	ICRC: "checks all that no router may change",
+	MPA: "finds the frames in a TCP stream",
+	DDP: "places the data: into which memory, where",
+	RDMAP: "which operation",
+};
+
+/* Counters of rdma statistic (rxe) and of the target (debugfs, rtgt show), with what makes them count */
+const counterWords = {
+	sent_pkts: "packets that this device sent",
+	rcvd_pkts: "packets with a good ICRC that this device received",
+	duplicate_request: "as responder: requests with a PSN that it has served before; it answers them again",
+	out_of_seq_request: "as responder: requests with a PSN beyond the next one; the first of a gap gets a NAK, PSN sequence error",
+	rcvd_rnr_err: "as requester: RNR NAKs that it received",
+	send_rnr_err: "as responder: RNR NAKs that it sent, because no receive was posted",
+	rcvd_seq_err: "as requester: NAKs, PSN sequence error, that it received",
+	ack_deferred: "as requester: responses and acknowledgments that it queued for its completer; not an error, in spite of the name",
+	retry_exceeded_err: "as requester: no acknowledgment after all retries; the queue pair went to ERR",
+	retry_rnr_exceeded_err: "as requester: RNR NAKs until rnr_retry was used up; the queue pair went to ERR",
+	completer_retry_err: "as requester: how often it went back and sent again, after a NAK or a timeout",
+	send_err: "packets that the network interface did not take",
+	link_downed: "how often the port went down",
+	rdma_sends: "as requester: SENDs that completed",
+	rdma_recvs: "as responder: receives that completed",
+	conns_accepted: "connections that the target began to accept",
+	conns_established: "connections whose RTU, or first message, arrived",
+	conns_closed: "connections that it has closed",
+	rejects_version: "REQs it rejected: another version of the protocol",
+	rejects_size: "REQs it rejected: private data of a wrong size",
+	rejects_full: "REQs it rejected: max_conns are there",
+	rejects_resources: "REQs it rejected: no memory or queue pair",
+	rejects_device: "REQs it rejected: the device cannot serve this port",
+	rejects_stopping: "REQs it rejected: the port is being disabled",
+	recv_msgs: "SENDs that arrived; WRITE and READ are counted nowhere, for the target does not learn of them",
+	recv_bytes: "bytes of those",
+	imms: "immediates that arrived",
+	imm_bytes: "bytes that were written with them",
+	replies: "replies that it posted",
+	malformed: "messages it answered with a status other than OK, or dropped",
+	qp_errors: "connections whose queue pair the device moved to ERR, usually because it refused an access",
+	recv_flushed: "receives that were still posted when their connection ended",
+	send_errors: "replies that did not complete with success",
+	registrations: "memory regions that it registered",
+	invalidations: "rkeys that a peer invalidated (SEND with invalidate)",
+	rotations: "rkeys that it replaced by new ones",
+};
