@@ -195,7 +195,7 @@ page_of_little() {
 	fails_with "is no directory" rtgt report "$WORK/nothing"
 	fails_with "one directory is wanted" rtgt report
 	fails_with "unknown option --x" rtgt report --x "$WORK"
-	fails_with "cannot" rtgt report -o "$WORK/nothing/x.html" "$WORK/empty"
+	fails_with "cannot" rtgt report -w "$WORK/nothing/x.html" "$WORK/empty"
 	mkdir "$WORK/steps"
 	# a pcap file without a packet
 	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >"$WORK/steps/steps.pcap"

@@ -75,7 +75,7 @@ static void join_names(const struct command *table, const char *word, char *buf,
 }
 
 /* Below an object --help means the object's; the word help could be a name there */
-static int run(const struct tool *tool, const struct command *command, const char *what,
+static int run(struct tool *tool, const struct command *command, const char *what,
 	       const char *help, int argc, char **argv)
 {
 	if (*what && argc > 1 && argv[1][0] == '-' && is_help(argv[1]))
@@ -88,7 +88,7 @@ static int run(const struct tool *tool, const struct command *command, const cha
  * command begins that way.  @what is the object whose commands these are, with
  * the space behind it, or empty.
  */
-int dispatch(const struct tool *tool, const struct command *table, const char *what,
+int dispatch(struct tool *tool, const struct command *table, const char *what,
 	     const char *help, int argc, char **argv)
 {
 	const struct command *found = NULL;
@@ -140,16 +140,6 @@ unsigned int default_timeout(void)
 	uint64_t value;
 
 	return text && !parse_number(text, 3600, &value) && value ? (unsigned int)value : 10;
-}
-
-/* The value of an option, from @min to @max; an exit status */
-int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
-	      uint64_t *value)
-{
-	if (!parse_number(text, max, value) && *value >= min)
-		return EXIT_OK;
-	return misused("%s \"%s\": a number from %llu to %llu", option, text,
-		       (unsigned long long)min, (unsigned long long)max);
 }
 
 /* Bytes: a number and K, M, G or nothing behind it; @end is told where it ends */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the commands of the tool share: options, errors, words.  See main.c and args.c.
+ * What the commands of the tool share: errors, words.  See main.c and args.c; options are in
+ * options.h.
  */
 #ifndef RTGT_TOOL_H
 #define RTGT_TOOL_H
@@ -39,24 +40,24 @@ struct tool {
  */
 struct command {
 	const char *name;
-	int (*run)(const struct tool *tool, int argc, char **argv);
+	int (*run)(struct tool *tool, int argc, char **argv);
 };
 
-int cmd_bw(const struct tool *tool, int argc, char **argv);
-int cmd_cost(const struct tool *tool, int argc, char **argv);
-int cmd_explain(const struct tool *tool, int argc, char **argv);
-int cmd_reconcile(const struct tool *tool, int argc, char **argv);
-int cmd_lat(const struct tool *tool, int argc, char **argv);
-int cmd_ping(const struct tool *tool, int argc, char **argv);
-int cmd_port(const struct tool *tool, int argc, char **argv);
-int cmd_region(const struct tool *tool, int argc, char **argv);
-int cmd_report(const struct tool *tool, int argc, char **argv);
-int cmd_serve(const struct tool *tool, int argc, char **argv);
-int cmd_show(const struct tool *tool, int argc, char **argv);
-int cmd_timeline(const struct tool *tool, int argc, char **argv);
-int cmd_tcp_serve(const struct tool *tool, int argc, char **argv);
+int cmd_bw(struct tool *tool, int argc, char **argv);
+int cmd_cost(struct tool *tool, int argc, char **argv);
+int cmd_explain(struct tool *tool, int argc, char **argv);
+int cmd_reconcile(struct tool *tool, int argc, char **argv);
+int cmd_lat(struct tool *tool, int argc, char **argv);
+int cmd_ping(struct tool *tool, int argc, char **argv);
+int cmd_port(struct tool *tool, int argc, char **argv);
+int cmd_region(struct tool *tool, int argc, char **argv);
+int cmd_report(struct tool *tool, int argc, char **argv);
+int cmd_serve(struct tool *tool, int argc, char **argv);
+int cmd_show(struct tool *tool, int argc, char **argv);
+int cmd_timeline(struct tool *tool, int argc, char **argv);
+int cmd_tcp_serve(struct tool *tool, int argc, char **argv);
 
-int dispatch(const struct tool *tool, const struct command *table, const char *what,
+int dispatch(struct tool *tool, const struct command *table, const char *what,
 	     const char *help, int argc, char **argv);
 bool is_help(const char *word);
 int print_help(const char *text);
@@ -67,8 +68,6 @@ int misused(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool is_prefix(const char *word, const char *of);
 int parse_number(const char *text, uint64_t max, uint64_t *value);
 unsigned int default_timeout(void);
-int parse_int(const char *option, const char *text, uint64_t min, uint64_t max,
-	      uint64_t *value);
 int read_size(const char *text, const char **end, uint64_t *value);
 
 #endif /* RTGT_TOOL_H */

@@ -35,30 +35,30 @@ static const char help[] =
 "An RDMA target in the Linux kernel: set it up, look at it, talk to it.\n"
 "\n"
 "Commands (each has --help, and may be abbreviated where that is unambiguous):\n"
-"  port      add, set, enable, disable, delete and show ports of the kernel target\n"
-"  region    add, set, delete and show the memory a port exposes\n"
-"  show      everything: ports, regions, connections, counters\n"
-"  serve     the kernel target's protocol, served from user space\n"
-"  ping      every RDMA operation to a target, every byte verified\n"
-"  lat       latency of single operations, from user space and from the kernel\n"
-"  bw        bandwidth and message rate, likewise\n"
-"  cost      what comes before: registrations, connections, connections held\n"
-"  explain   packets of a capture or an interface, taken apart\n"
-"  reconcile  do client, target, devices and wire tell the same story?\n"
-"  report    what a run left in a directory, as one page: packet by packet, figures\n"
-"  timeline  when did what happen, at both ends and on the wire\n"
-"  tcp-serve serve lat and bw over TCP, to compare with\n"
+"  port       add, set, enable, disable, delete and show ports of the kernel target\n"
+"  region     add, set, delete and show the memory a port exposes\n"
+"  show       everything: ports, regions, connections, counters\n"
+"  serve      the kernel target's protocol, served from user space\n"
+"  ping       every RDMA operation to a target, every byte verified\n"
+"  lat        latency of single operations, from user space and from the kernel\n"
+"  bw         bandwidth and message rate, likewise\n"
+"  cost       registrations, the steps of a connection, many connections held\n"
+"  explain    packets of a capture or an interface, in words\n"
+"  reconcile  compare the counts of client, target, devices and capture\n"
+"  report     what a run left in a directory, as one page: packet by packet, figures\n"
+"  timeline   when did what happen, at both ends and on the wire\n"
+"  tcp-serve  serve lat and bw over TCP, to compare with\n"
 "\n"
 "Options:\n"
-"  -j, --json      results as JSON\n"
-"  -p, --pretty    JSON indented\n"
-"  -h, --help      this text\n"
+"  -j, --json             print results as JSON\n"
+"  -p, --pretty           indent the JSON; behind a command -p is the port\n"
+"  -h, --help             print this text\n"
 "\n"
 "Exit status: 0 done, 1 the operation failed, 2 the command line is wrong.\n"
 "See rtgt(1), rtgt-ping(1), rtgt(7).\n";
 
 /* Beside this program, as it is installed and as it is built, or else in PATH */
-static int other(const struct tool *tool, int argc, char **argv)
+static int other(struct tool *tool, int argc, char **argv)
 {
 	char path[PATH_MAX + sizeof(OTHER)];
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);

@@ -58,7 +58,7 @@ static int named(struct object *port, const char *verb, int argc, char **argv)
 	return object_port(port, argv[0]);
 }
 
-static int port_add(const struct tool *tool, int argc, char **argv)
+static int port_add(struct tool *tool, int argc, char **argv)
 {
 	struct object port;
 	int ret = named(&port, "add", argc, argv);
@@ -67,7 +67,7 @@ static int port_add(const struct tool *tool, int argc, char **argv)
 	return ret ? ret : object_add(&port, argc - 1, argv + 1);
 }
 
-static int port_set(const struct tool *tool, int argc, char **argv)
+static int port_set(struct tool *tool, int argc, char **argv)
 {
 	struct object port;
 	int ret = named(&port, "set", argc, argv);
@@ -88,19 +88,19 @@ static int switch_port(const char *verb, bool on, int argc, char **argv)
 	return ret ? ret : port_enable(&port, on);
 }
 
-static int port_on(const struct tool *tool, int argc, char **argv)
+static int port_on(struct tool *tool, int argc, char **argv)
 {
 	(void)tool;
 	return switch_port("enable", true, argc, argv);
 }
 
-static int port_off(const struct tool *tool, int argc, char **argv)
+static int port_off(struct tool *tool, int argc, char **argv)
 {
 	(void)tool;
 	return switch_port("disable", false, argc, argv);
 }
 
-static int port_revoked(const struct tool *tool, int argc, char **argv)
+static int port_revoked(struct tool *tool, int argc, char **argv)
 {
 	struct object port;
 	int ret = named(&port, "revoke", argc, argv);
@@ -167,7 +167,7 @@ static int del_all(void)
 	return ret;
 }
 
-static int port_del(const struct tool *tool, int argc, char **argv)
+static int port_del(struct tool *tool, int argc, char **argv)
 {
 	(void)tool;
 	if (argc != 1)
@@ -175,7 +175,7 @@ static int port_del(const struct tool *tool, int argc, char **argv)
 	return strcmp(argv[0], "--all") ? del_port(argv[0]) : del_all();
 }
 
-static int port_show(const struct tool *tool, int argc, char **argv)
+static int port_show(struct tool *tool, int argc, char **argv)
 {
 	struct object port;
 	int ret;
@@ -188,7 +188,7 @@ static int port_show(const struct tool *tool, int argc, char **argv)
 	return ret ? ret : show_ports(tool, argc ? argv[0] : NULL);
 }
 
-int cmd_port(const struct tool *tool, int argc, char **argv)
+int cmd_port(struct tool *tool, int argc, char **argv)
 {
 	static const struct command table[] = {
 		{ "add", port_add },

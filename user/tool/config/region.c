@@ -34,7 +34,7 @@ static int named(struct object *region, const char *verb, int argc, char **argv)
 	return object_region(region, argv[0]);
 }
 
-static int region_add(const struct tool *tool, int argc, char **argv)
+static int region_add(struct tool *tool, int argc, char **argv)
 {
 	struct object region;
 	int ret = named(&region, "add", argc, argv);
@@ -43,7 +43,7 @@ static int region_add(const struct tool *tool, int argc, char **argv)
 	return ret ? ret : object_add(&region, argc - 1, argv + 1);
 }
 
-static int region_set(const struct tool *tool, int argc, char **argv)
+static int region_set(struct tool *tool, int argc, char **argv)
 {
 	struct object region;
 	int ret = named(&region, "set", argc, argv);
@@ -52,7 +52,7 @@ static int region_set(const struct tool *tool, int argc, char **argv)
 	return ret ? ret : object_set(&region, argc - 1, argv + 1);
 }
 
-static int region_del(const struct tool *tool, int argc, char **argv)
+static int region_del(struct tool *tool, int argc, char **argv)
 {
 	struct object region;
 	int ret = named(&region, "del", argc, argv);
@@ -65,7 +65,7 @@ static int region_del(const struct tool *tool, int argc, char **argv)
 	return ret ? ret : object_remove(&region);
 }
 
-static int region_show(const struct tool *tool, int argc, char **argv)
+static int region_show(struct tool *tool, int argc, char **argv)
 {
 	struct object port;
 	int ret;
@@ -78,7 +78,7 @@ static int region_show(const struct tool *tool, int argc, char **argv)
 	return ret ? ret : show_regions(tool, argc ? argv[0] : NULL);
 }
 
-int cmd_region(const struct tool *tool, int argc, char **argv)
+int cmd_region(struct tool *tool, int argc, char **argv)
 {
 	static const struct command table[] = {
 		{ "add", region_add },

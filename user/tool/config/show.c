@@ -5,17 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tool/cli/options.h"
 #include "tool/out/json.h"
 #include "model.h"
 #include "show.h"
 #include "tree.h"
 
-static const char help[] =
-"Usage: rtgt show [PORT]\n"
-"\n"
+static const struct usage_option options[] = {
+	{ OPT_JSON, NULL },
+	{ OPT_PRETTY, NULL },
+	NO_MORE_OPTIONS
+};
+
+static const struct usage usage = {
+	.name = "show",
+	.synopsis = "[-j] [-p] show [OPTIONS] [PORT]",
+	.about =
 "Everything about the kernel target, or one of its ports: state, address, limits,\n"
-"regions, connections and counters.  Connections and counters are in debugfs, which\n"
-"only root can read.  rtgt -j show gives the same as JSON.\n";
+"regions, connections and counters.\n",
+	.options = options,
+	.notes =
+"Connections and counters are in debugfs, which only root can read.\n"
+"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt(1).\n",
+};
 
 static int print_document(const struct tool *tool, struct json_object *doc)
 {
@@ -209,16 +221,18 @@ static void print_features(void)
 	json_object_put(all);
 }
 
-int cmd_show(const struct tool *tool, int argc, char **argv)
+int cmd_show(struct tool *tool, int argc, char **argv)
 {
+	struct words words = { argc, argv };
 	struct json_object *doc, *ports;
-	const char *only = argc ? argv[0] : NULL;
-	int ret;
+	const char *only;
+	int ret = options_parse(&usage, tool, &words, NULL, NULL);
 
-	if (only && is_help(only))
-		return print_help(help);
-	if (argc > 1)
-		return misused("show takes one port, \"%s\" is too much", argv[1]);
+	if (ret)
+		return ret == OPTIONS_HELP ? EXIT_OK : ret;
+	if (words.argc > 1)
+		return misused("show takes one port, \"%s\" is too much", words.argv[1]);
+	only = words.argc ? words.argv[0] : NULL;
 	ret = tree_need_module();
 	if (ret)
 		return ret;

@@ -6,7 +6,6 @@
  * capture that ends in the middle or is damaged is explained up to there; the exit
  * status is then that of a failure.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,54 +15,39 @@
 #include <json-c/json.h>
 
 #include "tool/cli/interrupt.h"
+#include "tool/cli/options.h"
 #include "explain.h"
 
-static const char help[] =
-"Usage: rtgt explain [OPTIONS] FILE\n"
-"       rtgt explain [OPTIONS] -i INTERFACE\n"
-"\n"
-"Explain the packets of a capture: RoCE v2, the CM's messages, iWARP, a line a packet.  FILE\n"
-"is pcap or pcapng; \"-\" is standard input.\n"
-"\n"
-"  -i, --interface IF   listen there rather than read a file, until interrupted\n"
-"  -f, --filter FILTER  only these packets, in the language of pcap-filter(7)\n"
-"  -c, --count N        the first N packets only\n"
-"  -T fields            print fields, separated by tabs: those named by\n"
-"  -e, --field NAME     which may be given many times; the names are tshark's\n"
-"  -G, --list-fields    what fields there are: name, header, first bit, bits, meaning\n"
-"  -j, --json           a JSON object a line: packets, then a summary\n"
-"      --headers        with --json: each field of each header, and the bytes\n"
-"  -v, --verbose        each packet in plain words: what is asked, what is answered, and why\n"
-"  -l, --ladder         an arrow a packet, the client left and the server right\n"
-"  -C, --check          hold the capture against the rules of the protocol; only what is\n"
-"                       broken is printed, and how much was looked at\n"
-"      --ignore RULE    leave this rule out; may be given many times\n"
-"      --list-rules     the rules: name, what has to be, who says so\n"
-"  -h, --help           this text\n"
-"\n"
-"Exit status: 0 done, 1 the capture is damaged or cannot be read, 2 the command line is\n"
-"wrong.  With --check: 0 no rule is broken, 1 one is, 2 the capture cannot be read.\n"
-"See rtgt-explain(1).\n";
-
-enum {
-	OPT_HEADERS = 256, OPT_IGNORE, OPT_RULES,
+static const struct usage_option options[] = {
+	{ OPT_INTERFACE, "capture packets on this interface until interrupted, instead of reading "
+			 "FILE" },
+	{ OPT_FILTER, "only these packets, in the language of pcap-filter(7)" },
+	{ OPT_COUNT, "the first N packets only" },
+	{ OPT_FORMAT, "print fields, separated by tabs: those that -e names" },
+	{ OPT_FIELD, "a field for -T fields; may be given many times; the names are tshark's" },
+	{ OPT_LIST_FIELDS, "list the fields: name, header, first bit, bits, meaning" },
+	{ OPT_JSON, "print a JSON object a line: packets, then a summary" },
+	{ OPT_HEADERS, "with --json: each field of each header, and the bytes" },
+	{ OPT_VERBOSE, "each packet in plain words: what it asks or answers, and why" },
+	{ OPT_LADDER, "an arrow a packet, the client left and the server right" },
+	{ OPT_CHECK, "check the capture against the rules of the protocol; print the violations, and "
+		     "how much was checked" },
+	{ OPT_IGNORE, "with --check: skip this rule; may be given many times" },
+	{ OPT_LIST_RULES, "list the rules: name, requirement, reference" },
+	NO_MORE_OPTIONS
 };
 
-static const struct option options[] = {
-	{ "interface", required_argument, NULL, 'i' },
-	{ "filter", required_argument, NULL, 'f' },
-	{ "count", required_argument, NULL, 'c' },
-	{ "field", required_argument, NULL, 'e' },
-	{ "list-fields", no_argument, NULL, 'G' },
-	{ "json", no_argument, NULL, 'j' },
-	{ "headers", no_argument, NULL, OPT_HEADERS },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "ladder", no_argument, NULL, 'l' },
-	{ "check", no_argument, NULL, 'C' },
-	{ "ignore", required_argument, NULL, OPT_IGNORE },
-	{ "list-rules", no_argument, NULL, OPT_RULES },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
+static const struct usage usage = {
+	.name = "explain",
+	.synopsis = "explain [OPTIONS] FILE\nexplain [OPTIONS] -i INTERFACE",
+	.about =
+"Explain the packets of a capture: RoCE v2, the CM's messages, iWARP, a line a packet.  FILE\n"
+"is pcap or pcapng; \"-\" is standard input.\n",
+	.options = options,
+	.notes =
+"Exit status: 0 done, 1 the capture is damaged or cannot be read, 2 the command line is\n"
+"wrong.  With --check: 0 no rule is broken, 1 one is, 2 the capture cannot be read.\n"
+"See rtgt-explain(1).\n",
 };
 
 #define IGNORED_MAX	32
@@ -74,7 +58,7 @@ struct source {
 	const char *file, *interface, *filter;
 	char *ignored[IGNORED_MAX];
 	unsigned int nr_ignored;
-	bool help, list, rules, fields;
+	bool list, rules, fields;
 };
 
 /* For the signal handler */
@@ -85,56 +69,76 @@ static void stop(void)
 	capture_stop(current);
 }
 
-static int set(struct explain *x, struct source *s, int opt, char *arg)
+/* What the options say */
+struct chosen {
+	struct explain *x;
+	struct source *s;
+};
+
+static int set_format(struct source *s, const char *text)
+{
+	static const char *const words[] = { "fields", NULL };
+	unsigned int which;
+
+	s->fields = true;
+	return opt_word(OPT_FORMAT, text, words, &which);
+}
+
+static int add_ignored(struct source *s, char *rule)
+{
+	if (s->nr_ignored == IGNORED_MAX)
+		return misused("--ignore: at most " STRING(IGNORED_MAX) " rules");
+	s->ignored[s->nr_ignored++] = rule;
+	return EXIT_OK;
+}
+
+static int set_source(struct source *s, enum opt opt, char *text)
 {
 	switch (opt) {
-	case 'i':
-		s->interface = arg;
+	case OPT_INTERFACE:
+		s->interface = text;
 		return EXIT_OK;
-	case 'f':
-		s->filter = arg;
+	case OPT_FILTER:
+		s->filter = text;
 		return EXIT_OK;
-	case 'c':
-		return parse_int("--count", arg, 1, UINT64_MAX, &x->limit);
-	case 'T':
-		if (strcmp(arg, "fields"))
-			return misused("-T \"%s\": there is only -T fields; for JSON say --json",
-				       arg);
-		s->fields = true;
-		return EXIT_OK;
-	case 'e':
-		return explain_add_column(x, arg);
-	case 'G':
+	case OPT_FORMAT:
+		return set_format(s, text);
+	case OPT_IGNORE:
+		return add_ignored(s, text);
+	case OPT_LIST_FIELDS:
 		s->list = true;
 		return EXIT_OK;
-	case 'j':
-		x->json = true;
+	default:
+		s->rules = true;
 		return EXIT_OK;
+	}
+}
+
+static int set_option(void *arg, enum opt opt, char *text)
+{
+	const struct chosen *to = arg;
+	struct explain *x = to->x;
+
+	switch (opt) {
+	case OPT_COUNT:
+		return opt_int(opt, text, 1, UINT64_MAX, &x->limit);
+	case OPT_FIELD:
+		return explain_add_column(x, text);
 	case OPT_HEADERS:
 		x->headers = true;
 		return EXIT_OK;
-	case 'v':
+	case OPT_VERBOSE:
 		x->verbose = true;
 		return EXIT_OK;
-	case 'l':
+	case OPT_LADDER:
 		x->ladder = true;
 		return EXIT_OK;
-	case 'C':
+	case OPT_CHECK:
 		x->check = true;
 		return EXIT_OK;
-	case OPT_IGNORE:
-		if (s->nr_ignored == IGNORED_MAX)
-			return misused("explain: --ignore: not that many");
-		s->ignored[s->nr_ignored++] = arg;
-		return EXIT_OK;
-	case OPT_RULES:
-		s->rules = true;
-		return EXIT_OK;
-	case 'h':
-		s->help = true;
-		return EXIT_OK;
+	default:
+		return set_source(to->s, opt, text);
 	}
-	return EXIT_USAGE;
 }
 
 /* What does not go together */
@@ -159,26 +163,18 @@ static int judge(const struct explain *x, const struct source *s)
 	return EXIT_OK;
 }
 
-static int parse(struct explain *x, struct source *s, int argc, char **argv)
+static int parse(struct explain *x, struct source *s, struct tool *tool, int argc, char **argv)
 {
-	int opt, rc;
+	struct words words = { argc, argv };
+	struct chosen to = { x, s };
+	int ret = options_parse(&usage, tool, &words, set_option, &to);
 
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, ":i:f:c:T:e:GjvlCh", options, NULL)) != -1) {
-		if (opt == ':')
-			return misused("explain: %s needs a value", argv[optind - 1]);
-		if (opt == '?')
-			return misused("explain: unknown option %s (rtgt explain --help)",
-				       argv[optind - 1]);
-		rc = set(x, s, opt, optarg);
-		if (rc)
-			return rc;
-	}
-	if (s->help || s->list || s->rules)
-		return EXIT_OK;
-	if (argc - optind > 1)
-		return misused("explain: one FILE, not \"%s\" as well", argv[optind + 1]);
-	s->file = argv[optind];
+	x->json = tool->json;
+	if (ret || s->list || s->rules)
+		return ret;
+	if (words.argc > 1)
+		return misused("explain: one FILE, not \"%s\" as well", words.argv[1]);
+	s->file = words.argv[0];
 	return judge(x, s);
 }
 
@@ -344,7 +340,7 @@ static void print(void *arg, struct json_object *o)
 					    JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
-int cmd_explain(const struct tool *tool, int argc, char **argv)
+int cmd_explain(struct tool *tool, int argc, char **argv)
 {
 	struct explain *x = explain_new(print, NULL);
 	struct source s = {};
@@ -352,13 +348,11 @@ int cmd_explain(const struct tool *tool, int argc, char **argv)
 
 	if (!x)
 		return failed("no memory");
-	x->json = tool->json;
-	/* getopt_long() wants a word in front */
-	rc = parse(x, &s, argc + 1, argv - 1);
-	if (rc == EXIT_OK) {
-		if (s.help)
-			rc = print_help(help);
-		else if (s.list)
+	rc = parse(x, &s, tool, argc, argv);
+	if (rc == OPTIONS_HELP) {
+		rc = EXIT_OK;
+	} else if (rc == EXIT_OK) {
+		if (s.list)
 			rc = explain_list_fields();
 		else if (s.rules)
 			rc = explain_list_rules();

@@ -21,51 +21,54 @@
 #include "tool/cli/interrupt.h"
 #include "bw.h"
 
-static const char help[] =
-"Usage: rtgt [-j] [-p] bw [OPTIONS] HOST\n"
-"\n"
-"Bandwidth and message rate to a target, from user space and from this machine's kernel.\n"
-"\n"
-MEASURE_HELP_WHERE
-"  -o, --ops LIST       of write (the default), read, send, write-imm, write+read\n"
-"  -b, --bidi           -o write+read: WRITEs and READs at once, over -q connections each\n"
-"  -S, -s, --size LIST  bytes: 64K (the default) or 1,4K,1M\n"
-"  -C, -n, --count N    messages of each connection that are timed, 1000 by default\n"
-"  -D, --duration S     so many seconds instead\n"
-"  -W, --warmup N       user: messages before them, 100 by default\n"
-"  -t, --depth N        messages under way on each connection, 16 by default\n"
-"  -Q, --signal N       one in N asks for a completion, or over TCP for an answer; 1 by\n"
-"                       default.  The kernel posts N together\n"
-"      --segment BYTES  kernel: cut a message into requests of so many bytes, each when\n"
-"                       the one before has ended\n"
-"  -q, --qps N          connections, 1 by default\n"
-"      --verify WHAT    end (the default): the last bytes of each place; all: every message\n"
-"      --bulk           1 GiB in chunks of 4 MiB, all verified, over RDMA and TCP: the same\n"
-"                       as -o write -S 4M -C 256 -W 0 --verify all --over rdma,tcp\n"
-MEASURE_HELP_HOW
-"\n"
-"A message counts once, whichever way it goes: send comes back, write+read counts both.\n"
-"MiB are 2^20 bytes.  The end is the completion, or the target's answer of what is answered\n"
-"(send, write-imm); over TCP the answer of rtgt tcp-serve that all bytes are there.\n"
-"\n"
-"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-bw(1).\n";
-
-enum {
-	OPT_VERIFY = OPT_OWN,
-	OPT_BULK,
-	OPT_SEGMENT,
+static const struct usage_option options[] = {
+	{ OPT_ADDRESS, NULL },
+	{ OPT_PORT, NULL },
+	{ OPT_TCP_PORT, "the port of rtgt tcp-serve; default " STRING(RTGT_TCP_PORT) },
+	{ OPT_SOURCE, NULL },
+	{ OPT_FROM, "user (default), kernel, or both: user,kernel.  The kernel's initiator needs "
+		    "root and the module loaded here" },
+	{ OPT_OVER, NULL },
+	{ OPT_OPS, "write (default), read, send, write-imm, write+read" },
+	{ OPT_BIDI, "-o write+read: WRITEs and READs at once, over -q connections each" },
+	{ OPT_SIZE, "64K (default) or 1,4K,1M or 1-1M (doubling)" },
+	{ OPT_COUNT, "messages of each connection that are timed; default 1000" },
+	{ OPT_DURATION, "post messages for this many seconds instead" },
+	{ OPT_WARMUP, "user: messages before the timed ones; default 100" },
+	{ OPT_DEPTH, "outstanding messages of each connection; default 16, at most "
+		     STRING(BW_DEPTH_MAX) },
+	{ OPT_SIGNAL, "one message in N requests a completion, or an answer over TCP; default 1.  "
+		      "The kernel posts N messages at once" },
+	{ OPT_SEGMENT, "kernel: split a message into requests of this many bytes; each is posted "
+		       "when the one before has completed" },
+	{ OPT_QPS, "connections; default 1, at most " STRING(BW_QPS_MAX) },
+	{ OPT_VERIFY, "end (default): the last bytes of each place; all: every message" },
+	{ OPT_BULK, "1 GiB in messages of 4 MiB, all verified, over RDMA and TCP: the same as "
+		    "-o write -S 4M -C 256 -W 0 --verify all --over rdma,tcp" },
+	{ OPT_REGION, NULL },
+	{ OPT_EVENTS, "user: sleep until a completion event comes (default)" },
+	{ OPT_POLL, "user: poll instead; needs a CPU for each connection" },
+	{ OPT_COMPLETION, "kernel: softirq (default), workqueue or direct, which polls" },
+	{ OPT_TIMEOUT, NULL },
+	{ OPT_PROGRESS, NULL },
+	{ OPT_JSON, NULL },
+	{ OPT_PRETTY, NULL },
+	NO_MORE_OPTIONS
 };
 
-static const struct option options[] = {
-	{ "bidi", no_argument, NULL, 'b' },
-	{ "duration", required_argument, NULL, 'D' },
-	{ "depth", required_argument, NULL, 't' },
-	{ "signal", required_argument, NULL, 'Q' },
-	{ "qps", required_argument, NULL, 'q' },
-	{ "verify", required_argument, NULL, OPT_VERIFY },
-	{ "segment", required_argument, NULL, OPT_SEGMENT },
-	{ "bulk", no_argument, NULL, OPT_BULK },
-	{ }
+static const struct usage usage = {
+	.name = "bw",
+	.synopsis = "[-j] [-p] bw [OPTIONS] HOST",
+	.about =
+"Bandwidth and message rate to a target, from user space and from this machine's kernel.\n",
+	.options = options,
+	.notes =
+"A message counts once: send, which comes back, counts in one direction; write+read counts\n"
+"both.  MiB are 2^20 bytes.  A message ends with its completion, or with the target's answer\n"
+"if it answers the operation (send, write-imm); over TCP with the answer of rtgt tcp-serve\n"
+"that it has all bytes.\n"
+"\n"
+"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-bw(1).\n",
 };
 
 static const struct measure_op bw_ops[NR_OPS] = {
@@ -89,62 +92,50 @@ static struct bw *to_bw(struct measure *m)
 
 /* -------------------------------------------------------------------- the command line */
 
-static int set_small(const char *opt, const char *text, unsigned int max, unsigned int *value)
-{
-	uint64_t wide = 0;
-	int ret = parse_int(opt, text, 1, max, &wide);
-
-	*value = (unsigned int)wide;
-	return ret;
-}
-
-static int set_segment(const char *text, unsigned int *value)
-{
-	const char *end = text;
-	uint64_t wide = 0;
-
-	if (read_size(text, &end, &wide) || *end || !wide || wide > BW_SEGMENT_MAX)
-		return misused("--segment \"%s\": 1 to 16M bytes", text);
-	*value = (unsigned int)wide;
-	return EXIT_OK;
-}
-
 static void set_bulk(struct bw *b)
 {
 	b->m.ops = 1u << OP_WRITE;
-	b->m.size[0] = 4u << 20;
-	b->m.nr_sizes = 1;
+	b->m.sizes.at[0] = 4u << 20;
+	b->m.sizes.nr = 1;
 	b->m.count = 256;
 	b->m.warmup = 0;
 	b->m.over = 1u << OVER_RDMA | 1u << OVER_TCP;
 	b->verify_all = true;
 }
 
-static int own_option(struct measure *m, int opt, const char *text)
+static int set_verify(struct bw *b, const char *text)
+{
+	static const char *const words[] = { "end", "all", NULL };
+	unsigned int which = 0;
+	int ret = opt_word(OPT_VERIFY, text, words, &which);
+
+	b->verify_all = which;
+	return ret;
+}
+
+static int own_option(struct measure *m, enum opt opt, const char *text)
 {
 	struct bw *b = to_bw(m);
 
 	switch (opt) {
-	case 'b':
+	case OPT_BIDI:
 		m->ops = 1u << OP_BOTH;
 		return EXIT_OK;
-	case 'D':
-		return set_small("-D", text, 3600, &b->seconds);
-	case 't':
-		return set_small("-t", text, 128, &b->depth);
-	case 'Q':
-		return set_small("-Q", text, 128, &b->signal);
-	case 'q':
-		return set_small("-q", text, BW_QPS_MAX, &b->qps);
+	case OPT_DURATION:
+		return opt_uint(opt, text, 1, 3600, &b->seconds);
+	case OPT_DEPTH:
+		return opt_uint(opt, text, 1, BW_DEPTH_MAX, &b->depth);
+	case OPT_SIGNAL:
+		return opt_uint(opt, text, 1, BW_DEPTH_MAX, &b->signal);
+	case OPT_QPS:
+		return opt_uint(opt, text, 1, BW_QPS_MAX, &b->qps);
 	case OPT_SEGMENT:
-		return set_segment(text, &b->segment);
+		return opt_bytes(opt, text, 1, BW_SEGMENT_MAX, &b->segment);
 	case OPT_BULK:
 		set_bulk(b);
 		return EXIT_OK;
 	default:
-		b->verify_all = !strcmp(text, "all");
-		return b->verify_all || !strcmp(text, "end") ? EXIT_OK :
-			misused("--verify \"%s\": end or all", text);
+		return set_verify(b, text);
 	}
 }
 
@@ -236,7 +227,7 @@ static int a_round(struct bw *b, struct bw_stream *s, unsigned int nr, uint64_t 
 		atomic_store(&s[i].w.idle, false);
 		w.list[i] = &s[i].w;
 	}
-	ret = watch_begin(&w, &b->m.progress, b->m.timeout, err);
+	ret = watch_begin(&w, &b->m.progress, b->m.to.timeout, err);
 	if (!ret)
 		ret = watch_end(&w, move(s, nr, &w, err), err);
 	for (unsigned int i = 0; i < nr && !ret; i++) {
@@ -321,30 +312,28 @@ static int cell(struct measure *m, struct rtgt_err *err)
 	return ret;
 }
 
-int cmd_bw(const struct tool *tool, int argc, char **argv)
+int cmd_bw(struct tool *tool, int argc, char **argv)
 {
 	struct bw b = {
 		.m = {
-			.tool = tool, .command = "bw", .schema = BW_SCHEMA, .op = bw_ops,
-			.nr_ops = NR_OPS,
-			.service = STRING(RTGT_PORT), .tcp_service = STRING(RTGT_TCP_PORT),
+			.tool = tool, .usage = &usage, .own = own_option,
+			.schema = BW_SCHEMA, .op = bw_ops, .nr_ops = NR_OPS,
+			.to = { .service = STRING(RTGT_PORT), .timeout = default_timeout() },
+			.tcp_service = STRING(RTGT_TCP_PORT),
 			.from = 1u << FROM_USER, .over = 1u << OVER_RDMA, .ops = 1u << OP_WRITE,
-			.size = { 65536 }, .nr_sizes = 1, .count = 1000, .warmup = 100,
-			.timeout = default_timeout(), .completion = "softirq",
+			.sizes = { { 65536 }, 1 }, .count = 1000, .warmup = 100,
+			.completion = "softirq",
 		},
 		.depth = 16, .signal = 1, .qps = 1,
 	};
 	struct rtgt_client_param param = { };
-	int ret = measure_parse(&b.m, argc + 1, argv - 1, "bD:t:Q:q:", options,
-				help, own_option);
+	int ret = measure_parse(&b.m, tool, argc, argv);
 
 	if (!ret)
 		ret = check_options(&b);
 	if (ret)
-		return ret < 0 ? EXIT_OK : ret;
-	for (unsigned int i = 0; i < b.m.nr_sizes; i++)
-		if (b.m.size[i] > param.payload)
-			param.payload = b.m.size[i];
+		return ret == OPTIONS_HELP ? EXIT_OK : ret;
+	param.payload = measure_largest(&b.m);
 	ret = measure_run(&b.m, &param, cell, b.qps * (b.m.ops & 1u << OP_BOTH ? 2 : 1));
 	if (!ret)
 		ret = bw_out_end(&b);

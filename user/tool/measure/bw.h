@@ -7,6 +7,8 @@
 #ifndef RTGT_BW_H
 #define RTGT_BW_H
 
+#include <assert.h>
+
 #include "measure.h"
 #include "watch.h"
 
@@ -16,7 +18,11 @@
 /* What the kernel's initiator takes */
 #define BW_SEGMENT_MAX	(16u << 20)
 
-#define BW_QPS_MAX	(WATCH_MAX / 2)
+/* Outstanding messages of a connection */
+#define BW_DEPTH_MAX	128
+
+#define BW_QPS_MAX	16
+static_assert(2 * BW_QPS_MAX <= WATCH_MAX, "write+read has two connections for each of -q");
 
 /**
  * struct bw - rtgt bw
@@ -36,7 +42,7 @@ struct bw {
 	struct measure m;
 	unsigned int depth;
 	unsigned int signal;
-	unsigned int segment;
+	uint64_t segment;
 	unsigned int qps;
 	unsigned int seconds;
 	bool verify_all;

@@ -111,7 +111,7 @@ static int rdma_open(struct bw_stream *s, struct rtgt_err *err)
 			(ret == -ECONNREFUSED && !s->client.cm.refusal.typed)))
 		return rtgt_fail(err, -ret,
 				 "%s accepts no further connection while it has the first one: rtgt bw needs a server that accepts two or more",
-				 m->host);
+				 m->to.host);
 	if (ret)
 		return ret;
 	s->open = true;

@@ -13,25 +13,14 @@
 #include <rtgt/client.h>
 #include "tool/out/facts.h"
 #include "tool/out/histogram.h"
-#include "tool/cli/cli.h"
+#include "tool/cli/options.h"
 
 #define COST_SCHEMA	"rtgt-cost-1"
-#define COST_LIST	16
-
-/**
- * struct cost_list - numbers from the command line
- * @value: as they came
- * @nr: how many
- */
-struct cost_list {
-	uint64_t value[COST_LIST];
-	unsigned int nr;
-};
 
 /**
  * struct cost - a command line, and what comes of it
  * @tool: options in front of the command
- * @cm: where to
+ * @to: the target
  * @what: bits 1 << index in the table of cost.c
  * @size: bytes of registrations
  * @held: numbers of connections, growing
@@ -42,10 +31,10 @@ struct cost_list {
  */
 struct cost {
 	const struct tool *tool;
-	struct rtgt_cm_param cm;
+	struct where to;
 	unsigned int what;
-	struct cost_list size;
-	struct cost_list held;
+	struct sizes size;
+	struct sizes held;
 	uint64_t count;
 	unsigned int rows;
 	struct rtgt_facts facts;

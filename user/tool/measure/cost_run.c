@@ -19,7 +19,13 @@
 
 static int open_client(struct cost *c, struct rtgt_client *client, struct rtgt_err *err)
 {
-	const struct rtgt_client_param param = { .cm = c->cm, .payload = ECHO_BYTES };
+	const struct rtgt_client_param param = {
+		.cm = {
+			.host = c->to.host, .service = c->to.service, .source = c->to.source,
+			.timeout_ms = (int)c->to.timeout * 1000,
+		},
+		.payload = ECHO_BYTES,
+	};
 	int ret = rtgt_client_open(client, &param, err);
 
 	if (!ret && !c->facts.version)
@@ -82,7 +88,7 @@ int cost_registrations(struct cost *c, struct rtgt_err *err)
 
 	if (!ret) {
 		for (unsigned int i = 0; !ret && i < c->size.nr; i++)
-			ret = time_registrations(c, client->qp.pd, c->size.value[i], err);
+			ret = time_registrations(c, client->qp.pd, c->size.at[i], err);
 		rtgt_client_close(client);
 	}
 	free(client);
@@ -235,22 +241,22 @@ static int hold_more(struct cost *c, struct rtgt_client **client, uint64_t nr, u
  */
 int cost_held(struct cost *c, struct rtgt_err *err)
 {
-	uint64_t most = c->held.value[c->held.nr - 1], nr = 0;
+	uint64_t most = c->held.at[c->held.nr - 1], nr = 0;
 	struct rtgt_client **client = calloc(most, sizeof(*client));
 	double before = -1, now, kib;
 	int ret = client ? allow_files(most, err) : rtgt_fail(err, ENOMEM, "no memory");
 
-	for (unsigned int i = 0; !ret && i < c->held.nr; nr = c->held.value[i++]) {
-		ret = hold_more(c, client, nr, c->held.value[i], err);
+	for (unsigned int i = 0; !ret && i < c->held.nr; nr = c->held.at[i++]) {
+		ret = hold_more(c, client, nr, c->held.at[i], err);
 		if (ret)
 			break;
 		now = available();
 		/* the first one opens the device and is not counted */
 		kib = before < 0 || now < 0 ? -1 :
-		      (before - now) / (double)(c->held.value[i] - c->held.value[0]);
+		      (before - now) / (double)(c->held.at[i] - c->held.at[0]);
 		if (!i)
 			before = now;
-		ret = time_echoes(c, client[0], c->held.value[i], kib, err);
+		ret = time_echoes(c, client[0], c->held.at[i], kib, err);
 	}
 	for (nr = 0; client && nr < most && client[nr]; nr++) {
 		rtgt_client_close(client[nr]);

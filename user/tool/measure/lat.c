@@ -9,34 +9,44 @@
 
 #include "lat.h"
 
-static const char help[] =
-"Usage: rtgt [-j] [-p] lat [OPTIONS] HOST\n"
-"\n"
-"Time single operations to a target, from user space and from this machine's kernel.\n"
-"\n"
-MEASURE_HELP_WHERE
-"  -o, --ops LIST       of write, read, send, write-imm, cas, faa; by default write, read\n"
-"                       and send.  TCP has no atomics\n"
-"  -S, -s, --size LIST  bytes: 64 (the default) or 1,4K,1M\n"
-"  -C, -n, --count N    operations timed, 1000 by default\n"
-"  -W, --warmup N       operations before them, 100 by default\n"
-"      --half           tell half of what is answered (send, write-imm), as ib_send_lat does\n"
-MEASURE_HELP_HOW
-"\n"
-"Times are in microseconds, of the full round trip unless the column \"trip\" says half:\n"
-"from the post to the completion, or to the target's answer of what is answered; over TCP\n"
-"to the answer of rtgt tcp-serve, which it gives when all bytes are there.  Bytes are\n"
-"compared at both ends after each line.\n"
-"\n"
-"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-lat(1).\n";
-
-enum {
-	OPT_HALF = OPT_OWN,
+static const struct usage_option options[] = {
+	{ OPT_ADDRESS, NULL },
+	{ OPT_PORT, NULL },
+	{ OPT_TCP_PORT, "the port of rtgt tcp-serve; default " STRING(RTGT_TCP_PORT) },
+	{ OPT_SOURCE, NULL },
+	{ OPT_FROM, "user (default), kernel, or both: user,kernel.  The kernel's initiator needs "
+		    "root and the module loaded here" },
+	{ OPT_OVER, NULL },
+	{ OPT_OPS, "write, read, send, write-imm, cas, faa; default write,read,send.  TCP has no "
+		   "atomics" },
+	{ OPT_SIZE, "64 (default) or 1,4K,1M or 1-1M (doubling)" },
+	{ OPT_COUNT, "operations timed; default 1000" },
+	{ OPT_WARMUP, "operations before them; default 100" },
+	{ OPT_HALF, "print half the round trip of send and write-imm, as ib_send_lat does" },
+	{ OPT_REGION, NULL },
+	{ OPT_EVENTS, "user: sleep until a completion event comes (default)" },
+	{ OPT_POLL, "user: poll instead; needs a CPU of its own" },
+	{ OPT_COMPLETION, "kernel: softirq (default), workqueue or direct, which polls" },
+	{ OPT_TIMEOUT, NULL },
+	{ OPT_PROGRESS, NULL },
+	{ OPT_JSON, NULL },
+	{ OPT_PRETTY, NULL },
+	NO_MORE_OPTIONS
 };
 
-static const struct option options[] = {
-	{ "half", no_argument, NULL, OPT_HALF },
-	{ }
+static const struct usage usage = {
+	.name = "lat",
+	.synopsis = "[-j] [-p] lat [OPTIONS] HOST",
+	.about =
+"Time single operations to a target, from user space and from this machine's kernel.\n",
+	.options = options,
+	.notes =
+"Times are in microseconds, of the full round trip unless the column \"trip\" says half:\n"
+"from the post to the completion, or to the target's answer if it answers the operation; over\n"
+"TCP to the answer of rtgt tcp-serve, which it sends when it has all bytes.  The bytes are\n"
+"compared at both ends after each line.\n"
+"\n"
+"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-lat(1).\n",
 };
 
 static const struct measure_op lat_ops[] = {
@@ -59,7 +69,7 @@ static struct lat *to_lat(struct measure *m)
 	return (struct lat *)((char *)m - offsetof(struct lat, m));
 }
 
-static int own_option(struct measure *m, int opt, const char *text)
+static int own_option(struct measure *m, enum opt opt, const char *text)
 {
 	(void)opt;
 	(void)text;
@@ -115,31 +125,29 @@ static int cell(struct measure *m, struct rtgt_err *err)
 	return 0;
 }
 
-int cmd_lat(const struct tool *tool, int argc, char **argv)
+int cmd_lat(struct tool *tool, int argc, char **argv)
 {
 	struct lat l = {
 		.m = {
-			.tool = tool, .command = "lat", .schema = LAT_SCHEMA, .op = lat_ops,
+			.tool = tool, .usage = &usage, .own = own_option,
+			.schema = LAT_SCHEMA, .op = lat_ops,
 			.nr_ops = sizeof(lat_ops) / sizeof(lat_ops[0]),
-			.service = STRING(RTGT_PORT), .tcp_service = STRING(RTGT_TCP_PORT),
+			.to = { .service = STRING(RTGT_PORT), .timeout = default_timeout() },
+			.tcp_service = STRING(RTGT_TCP_PORT),
 			.from = 1u << FROM_USER, .over = 1u << OVER_RDMA, .ops = DEFAULT_OPS,
-			.size = { 64 }, .nr_sizes = 1, .count = 1000, .warmup = 100,
-			.timeout = default_timeout(), .completion = "softirq",
+			.sizes = { { 64 }, 1 }, .count = 1000, .warmup = 100,
+			.completion = "softirq",
 		},
 	};
 	struct rtgt_client_param param = { .chain = LAT_SIGNAL_EVERY + 2 };
-	/* the command itself stands in front, where getopt() expects it */
-	int ret = measure_parse(&l.m, argc + 1, argv - 1, "", options, help,
-				own_option);
+	int ret = measure_parse(&l.m, tool, argc, argv);
 
 	if (ret)
-		return ret < 0 ? EXIT_OK : ret;
+		return ret == OPTIONS_HELP ? EXIT_OK : ret;
 	l.ns = calloc(l.m.count, sizeof(*l.ns));
 	if (!l.ns)
 		return failed("no memory for %llu samples", (unsigned long long)l.m.count);
-	for (unsigned int i = 0; i < l.m.nr_sizes; i++)
-		if (l.m.size[i] > param.payload)
-			param.payload = l.m.size[i];
+	param.payload = measure_largest(&l.m);
 	ret = measure_run(&l.m, &param, cell, 1);
 	if (!ret)
 		ret = lat_out_end(&l);

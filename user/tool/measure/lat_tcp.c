@@ -90,7 +90,7 @@ int lat_tcp_run(struct lat *l, struct rtgt_err *err)
 		rtgt_pattern_fill(tx, size, rtgt_now_ns());
 		/* what does not come is not there */
 		rtgt_pattern_fill(rx, size, rtgt_now_ns());
-		ret = watch_begin(&w, &l->m.progress, l->m.timeout, err);
+		ret = watch_begin(&w, &l->m.progress, l->m.to.timeout, err);
 		if (!ret)
 			ret = watch_end(&w, loop(l, &watched, tx, rx, err), err);
 		if (!ret)

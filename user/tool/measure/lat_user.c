@@ -219,7 +219,7 @@ int lat_user_run(struct lat *l, struct rtgt_err *err)
 	}
 	rtgt_wr_prepare(&c->qp, &wr, &sge, &send);
 	give_way_begin(l, &before);
-	ret = watch_begin(&w, &l->m.progress, l->m.timeout, err);
+	ret = watch_begin(&w, &l->m.progress, l->m.to.timeout, err);
 	if (!ret)
 		ret = watch_end(&w, loop(l, &watched, &send, &mr, err), err);
 	give_way_end(l, &before);

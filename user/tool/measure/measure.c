@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rtgt lat and rtgt bw: what they share of a command line, and the matrix of what is
- * measured: operation by operation, size by size, over each transport, from each
- * initiator.
+ * rtgt lat and rtgt bw: the matrix of what is measured: operation by operation, size by
+ * size, over each transport, from each initiator.
  *
  * A connection of the user initiator comes first in any case: it tells what the
  * target is and what its region grants.  A cell of the matrix that cannot be is told
@@ -10,79 +9,9 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tool/cli/interrupt.h"
 #include "measure.h"
-
-#define COUNT_MAX	(1u << 20)
-
-#define LETTERS	":a:p:I:o:S:s:C:n:W:r:eh"
-
-enum {
-	OPT_FROM = 256,
-	OPT_OVER,
-	OPT_TCP_PORT,
-	OPT_POLL,
-	OPT_COMPLETION,
-	OPT_TIMEOUT,
-	OPT_PROGRESS,
-};
-
-static const struct option common[] = {
-	{ "address", required_argument, NULL, 'a' },
-	{ "port", required_argument, NULL, 'p' },
-	{ "tcp-port", required_argument, NULL, OPT_TCP_PORT },
-	{ "source", required_argument, NULL, 'I' },
-	{ "from", required_argument, NULL, OPT_FROM },
-	{ "over", required_argument, NULL, OPT_OVER },
-	{ "ops", required_argument, NULL, 'o' },
-	{ "size", required_argument, NULL, 'S' },
-	{ "count", required_argument, NULL, 'C' },
-	{ "iters", required_argument, NULL, 'n' },
-	{ "warmup", required_argument, NULL, 'W' },
-	{ "region", required_argument, NULL, 'r' },
-	{ "events", no_argument, NULL, 'e' },
-	{ "poll", no_argument, NULL, OPT_POLL },
-	{ "completion", required_argument, NULL, OPT_COMPLETION },
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-	{ "progress", no_argument, NULL, OPT_PROGRESS },
-	{ "help", no_argument, NULL, 'h' },
-};
-
-#define NR_COMMON	(sizeof(common) / sizeof(common[0]))
-#define OWN_MAX		16
-
-static const char *const from_names[] = {
-	[FROM_USER] = "user", [FROM_KERNEL] = "kernel", [NR_FROM] = NULL,
-};
-
-static const char *const over_names[] = {
-	[OVER_RDMA] = "rdma", [OVER_TCP] = "tcp", [NR_OVER] = NULL,
-};
-
-/**
- * measure_from_str() - an initiator as a word
- * @from: which
- *
- * Return: a static string.
- */
-const char *measure_from_str(enum measure_from from)
-{
-	return from_names[from];
-}
-
-/**
- * measure_over_str() - a transport as a word
- * @over: which
- *
- * Return: a static string.
- */
-const char *measure_over_str(enum measure_over over)
-{
-	return over_names[over];
-}
 
 /**
  * measure_completions() - how the present cell waits, as a word
@@ -108,183 +37,6 @@ bool measure_is_atomic(const struct measure_op *op)
 	return op->access == RTGT_ACCESS_ATOMIC;
 }
 
-/* -------------------------------------------------------------------- the command line */
-
-/**
- * measure_words() - a list of words
- * @m: whose
- * @text: with commas between
- * @names: the words there are; ends with NULL
- * @bits: 1 << index of those that are in the list
- *
- * Return: an exit status.
- */
-int measure_words(const struct measure *m, const char *text, const char *const *names,
-		  unsigned int *bits)
-{
-	*bits = 0;
-	for (size_t len; *text; text += len + (text[len] == ',')) {
-		unsigned int i;
-
-		len = strcspn(text, ",");
-		for (i = 0; names[i] && (strncmp(text, names[i], len) || names[i][len]); i++)
-			;
-		if (!names[i])
-			return misused("no \"%.*s\" (rtgt %s --help)", (int)len, text, m->command);
-		*bits |= 1u << i;
-	}
-	return *bits ? EXIT_OK : misused("an empty list (rtgt %s --help)", m->command);
-}
-
-static int parse_ops(struct measure *m, const char *text)
-{
-	const char *names[32] = { };
-
-	for (unsigned int i = 0; i < m->nr_ops; i++)
-		names[i] = m->op[i].name;
-	return measure_words(m, text, names, &m->ops);
-}
-
-static int parse_sizes(struct measure *m, const char *list)
-{
-	const char *text = list;
-	uint64_t size;
-
-	for (m->nr_sizes = 0; m->nr_sizes < MEASURE_SIZES; text++) {
-		if (read_size(text, &text, &size) || !size || size > 1u << 24)
-			break;
-		m->size[m->nr_sizes++] = (uint32_t)size;
-		if (!*text)
-			return EXIT_OK;
-		if (*text != ',')
-			break;
-	}
-	return misused("-S: up to %d sizes of 1 byte to 16M, with commas between (%s)",
-		       MEASURE_SIZES, text);
-}
-
-static int parse_completion(struct measure *m, const char *text)
-{
-	if (strcmp(text, "softirq") && strcmp(text, "workqueue") && strcmp(text, "direct"))
-		return misused("--completion \"%s\": softirq, workqueue or direct", text);
-	m->completion = text;
-	return EXIT_OK;
-}
-
-static int set_number(struct measure *m, int opt, const char *text)
-{
-	uint64_t value = 0;
-	int ret;
-
-	switch (opt) {
-	case 'p':
-		m->service = text;
-		return parse_int("-p", text, 1, 65535, &value);
-	case OPT_TCP_PORT:
-		m->tcp_service = text;
-		return parse_int("--tcp-port", text, 1, 65535, &value);
-	case 'C':
-		return parse_int("-C", text, 1, COUNT_MAX, &m->count);
-	case 'W':
-		return parse_int("-W", text, 0, COUNT_MAX, &m->warmup);
-	case 'r':
-		ret = parse_int("-r", text, 0, RTGT_MAX_REGIONS - 1, &value);
-		m->region = (uint32_t)value;
-		return ret;
-	default:
-		ret = parse_int("--timeout", text, 1, 3600, &value);
-		m->timeout = (unsigned int)value;
-		return ret;
-	}
-}
-
-static int set_option(struct measure *m, int opt, const char *text)
-{
-	switch (opt) {
-	case 'a':
-		m->host = text;
-		return EXIT_OK;
-	case 'I':
-		m->source = text;
-		return EXIT_OK;
-	case OPT_FROM:
-		return measure_words(m, text, from_names, &m->from);
-	case OPT_OVER:
-		return measure_words(m, text, over_names, &m->over);
-	case 'o':
-		return parse_ops(m, text);
-	case 's':
-	case 'S':
-		return parse_sizes(m, text);
-	case 'e':
-	case OPT_POLL:
-		m->poll = opt == OPT_POLL;
-		return EXIT_OK;
-	case OPT_COMPLETION:
-		return parse_completion(m, text);
-	case OPT_PROGRESS:
-		m->progress.on = true;
-		return EXIT_OK;
-	default:
-		return set_number(m, opt == 'n' ? 'C' : opt, text);
-	}
-}
-
-/**
- * measure_parse() - the command line
- * @m: holds the defaults
- * @argc: words, the command itself in front
- * @argv: the words
- * @letters: the command's own
- * @own_options: the command's own, an empty one behind the last
- * @help: for --help
- * @own: takes an option of the command's own
- *
- * Return: EXIT_OK to go on, another exit status, or -1 when --help was the whole of it.
- */
-int measure_parse(struct measure *m, int argc, char **argv, const char *letters,
-		  const struct option *own_options, const char *help,
-		  int (*own)(struct measure *m, int opt, const char *text))
-{
-	struct option options[NR_COMMON + OWN_MAX] = { };
-	size_t n = NR_COMMON;
-	char all[64];
-	int opt, ret;
-
-	memcpy(options, common, sizeof(common));
-	for (; own_options->name && n < NR_COMMON + OWN_MAX - 1; own_options++)
-		options[n++] = *own_options;
-	snprintf(all, sizeof(all), "%s%s", LETTERS, letters);
-	/* main() used getopt() on other words and with other rules: begin anew */
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, all, options, NULL)) != -1) {
-		if (opt == 'h')
-			return print_help(help) ? EXIT_FAILED : -1;
-		if (opt == ':')
-			return misused("%s needs a value (rtgt %s --help)", argv[optind - 1],
-				       m->command);
-		if (opt == '?')
-			return misused("unknown option %s (rtgt %s --help)", argv[optind - 1],
-				       m->command);
-		if (opt >= OPT_OWN || (opt < OPT_FROM && !strchr(LETTERS, opt)))
-			ret = own(m, opt, optarg);
-		else
-			ret = set_option(m, opt, optarg);
-		if (ret)
-			return ret;
-	}
-	if (optind < argc && !m->host)
-		m->host = argv[optind++];
-	if (optind < argc)
-		return misused("one HOST is enough: %s, %s", m->host, argv[optind]);
-	if (!m->host)
-		return misused("%s to which HOST? (rtgt %s --help)", m->command, m->command);
-	if (m->from == 1u << FROM_KERNEL && m->over == 1u << OVER_TCP)
-		return misused("the kernel has no TCP initiator: --from user, or --over rdma");
-	m->progress.on |= isatty(STDERR_FILENO);
-	return EXIT_OK;
-}
-
 /* ----------------------------------------------------------------------- the targets */
 
 /**
@@ -296,8 +48,8 @@ int measure_parse(struct measure *m, int argc, char **argv, const char *letters,
 struct rtgt_cm_param measure_cm_param(const struct measure *m)
 {
 	return (struct rtgt_cm_param) {
-		.host = m->host, .service = m->service, .source = m->source,
-		.timeout_ms = (int)m->timeout * 1000,
+		.host = m->to.host, .service = m->to.service, .source = m->to.source,
+		.timeout_ms = (int)m->to.timeout * 1000,
 	};
 }
 
@@ -312,8 +64,8 @@ struct rtgt_cm_param measure_cm_param(const struct measure *m)
 int measure_tcp_open(const struct measure *m, struct rtgt_tcp *tcp, struct rtgt_err *err)
 {
 	const struct rtgt_tcp_param param = {
-		.host = m->host, .service = m->tcp_service, .source = m->source,
-		.timeout_ms = (int)m->timeout * 1000, .poll = m->poll,
+		.host = m->to.host, .service = m->tcp_service, .source = m->to.source,
+		.timeout_ms = (int)m->to.timeout * 1000, .poll = m->poll,
 	};
 
 	return rtgt_tcp_open(tcp, &param, err);
@@ -449,8 +201,8 @@ int measure_matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt
 		if (!(m->ops & 1u << op))
 			continue;
 		at->op = &m->op[op];
-		for (unsigned int i = 0; i < (atomic ? 1 : m->nr_sizes) && !ret; i++) {
-			at->size = atomic ? 8 : m->size[i];
+		for (unsigned int i = 0; i < (atomic ? 1 : m->sizes.nr) && !ret; i++) {
+			at->size = atomic ? 8 : (uint32_t)m->sizes.at[i];
 			for (unsigned int n = 0; n < NR_FROM * NR_OVER && !ret; n++) {
 				at->from = (enum measure_from)(n / NR_OVER);
 				at->over = (enum measure_over)(n % NR_OVER);
@@ -466,9 +218,10 @@ int measure_matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt
 static int open_kernel(struct measure *m, unsigned int nr, struct rtgt_err *err)
 {
 	const struct kernel_param param = {
-		.name = m->command, .host = m->host, .service = m->service, .source = m->source,
+		.name = m->usage->name, .host = m->to.host, .service = m->to.service,
+		.source = m->to.source,
 		.completion = m->completion, .count = m->count, .warmup = m->warmup,
-		.region = m->region, .timeout = m->timeout, .progress = &m->progress,
+		.region = m->region, .timeout = m->to.timeout, .progress = &m->progress,
 	};
 
 	return kernel_open(&m->kernel, &param, nr, err);
@@ -500,7 +253,7 @@ int measure_run(struct measure *m, const struct rtgt_client_param *param,
 	if (!ret)
 		return EXIT_OK;
 	if (m->at.op)
-		return failed("%s %s over %s: %s", m->command, m->at.op->name,
+		return failed("%s %s over %s: %s", m->usage->name, m->at.op->name,
 			      measure_over_str(m->at.over), err.text);
-	return failed("%s: %s", m->command, err.text);
+	return failed("%s: %s", m->usage->name, err.text);
 }

@@ -7,13 +7,13 @@
  *   watch.c        waiting with as few system calls as can be
  *   kernel.c       the kernel's initiators, through configfs
  *   measure_out.c  the JSON document and its facts
- *   measure.c      options, targets, the matrix
+ *   measure_args.c the options
+ *   measure.c      targets, the matrix
  *   lat, bw, cost  the commands
  */
 #ifndef RTGT_MEASURE_H
 #define RTGT_MEASURE_H
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,11 +22,9 @@
 #include "tool/out/facts.h"
 #include "tool/out/json.h"
 #include "tool/tcp/tcp.h"
-#include "tool/cli/cli.h"
+#include "tool/cli/options.h"
 #include "kernel.h"
 #include "progress.h"
-
-#define MEASURE_SIZES	32
 
 enum measure_from {
 	FROM_USER,
@@ -75,23 +73,20 @@ struct cell {
 /**
  * struct measure - a command line, and what comes of it
  * @tool: options in front of the command
- * @command: its name
+ * @usage: of the command
+ * @own: takes an option of the command's own
  * @schema: of its JSON
  * @op: the operations there are
  * @nr_ops: how many
- * @host: where to
- * @service: the RDMA target's port, as text
- * @tcp_service: the TCP server's
- * @source: where from; NULL leaves it to the routing table
+ * @to: the target
+ * @tcp_service: the port of the TCP server there, as text
  * @from: bits 1 << enum measure_from
  * @over: bits 1 << enum measure_over
  * @ops: bits 1 << index in @op
- * @size: bytes of an operation
- * @nr_sizes: how many sizes
+ * @sizes: bytes of an operation
  * @count: operations timed
  * @warmup: operations before them
  * @region: which of the target's
- * @timeout: bound of each step, in seconds
  * @completion: how the kernel initiator takes completions
  * @poll: the user initiator spins
  * @at: the cell being measured
@@ -107,23 +102,20 @@ struct cell {
  */
 struct measure {
 	const struct tool *tool;
-	const char *command;
+	const struct usage *usage;
+	int (*own)(struct measure *m, enum opt opt, const char *text);
 	const char *schema;
 	const struct measure_op *op;
 	unsigned int nr_ops;
-	const char *host;
-	const char *service;
+	struct where to;
 	const char *tcp_service;
-	const char *source;
 	unsigned int from;
 	unsigned int over;
 	unsigned int ops;
-	uint32_t size[MEASURE_SIZES];
-	unsigned int nr_sizes;
+	struct sizes sizes;
 	uint64_t count;
 	uint64_t warmup;
 	uint32_t region;
-	unsigned int timeout;
 	const char *completion;
 	bool poll;
 	struct cell at;
@@ -138,33 +130,13 @@ struct measure {
 	struct kernel kernel;
 };
 
-/* A command's own options have numbers from here on, or letters */
-#define OPT_OWN		512
-
-#define MEASURE_HELP_WHERE								\
-"  -a, --address HOST   where to; the same as HOST\n"					\
-"  -p, --port PORT      the RDMA target's port, " STRING(RTGT_PORT) " by default\n"	\
-"      --tcp-port PORT  that of rtgt tcp-serve, " STRING(RTGT_TCP_PORT) " by default\n"	\
-"  -I, --source ADDR    connect from this address\n"					\
-"      --from LIST      user (the default), kernel, or both: user,kernel.  The kernel's\n" \
-"                       needs root and the module loaded here\n"			\
-"      --over LIST      rdma (the default), tcp, or both: rdma,tcp\n"
-
-#define MEASURE_HELP_HOW								\
-"  -r, --region N       which of the port's regions, 0 by default\n"			\
-"  -e, --events         user: sleep until something comes (default)\n"			\
-"      --poll           user: spin instead\n"						\
-"      --completion C   kernel: softirq (default), workqueue or direct, which polls\n"	\
-"      --timeout S      bound of each step, 10 seconds by default\n"			\
-"      --progress       tell on stderr how far it is, also where that is no terminal\n"	\
-"  -h, --help           this text\n"
+/* measure_args.c */
+uint32_t measure_largest(const struct measure *m);
+int measure_parse(struct measure *m, struct tool *tool, int argc, char **argv);
+const char *measure_from_str(enum measure_from from);
+const char *measure_over_str(enum measure_over over);
 
 /* measure.c */
-int measure_parse(struct measure *m, int argc, char **argv, const char *letters,
-		  const struct option *own_options, const char *help,
-		  int (*own)(struct measure *m, int opt, const char *text));
-int measure_words(const struct measure *m, const char *text, const char *const *names,
-		  unsigned int *bits);
 int measure_open(struct measure *m, const struct rtgt_client_param *param, struct rtgt_err *err);
 int measure_tcp_open(const struct measure *m, struct rtgt_tcp *tcp, struct rtgt_err *err);
 int measure_matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err *err),
@@ -175,8 +147,6 @@ int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t r
 		struct rtgt_err *err);
 bool measure_cannot_be(int ret);
 struct rtgt_cm_param measure_cm_param(const struct measure *m);
-const char *measure_from_str(enum measure_from from);
-const char *measure_over_str(enum measure_over over);
 const char *measure_completions(const struct measure *m);
 bool measure_is_atomic(const struct measure_op *op);
 

@@ -25,9 +25,9 @@ uint32_t ping_largest(const struct ping *p)
 {
 	uint32_t max = 0;
 
-	for (unsigned int i = 0; i < p->nr_sizes; i++)
-		if (p->size[i] > max)
-			max = p->size[i];
+	for (unsigned int i = 0; i < p->sizes.nr; i++)
+		if (p->sizes.at[i] > max)
+			max = (uint32_t)p->sizes.at[i];
 	return max;
 }
 
@@ -102,13 +102,13 @@ static int run_sizes(struct ping *p, bool asked, struct rtgt_err *err)
 	if (wanted > max && !p->sweep && (asked || !(p->op->needs & PING_MSG)))
 		return rtgt_fail(err, EMSGSIZE, "%s of %u bytes is not possible: %s", p->op->name,
 				 wanted, why);
-	for (unsigned int i = 0; i < p->nr_sizes && !ret; i++) {
-		if (p->size[i] > max) {
+	for (unsigned int i = 0; i < p->sizes.nr && !ret; i++) {
+		if (p->sizes.at[i] > max) {
 			cut = true;
 			continue;
 		}
-		ret = run_size(p, p->size[i], err);
-		done = p->size[i];
+		done = (uint32_t)p->sizes.at[i];
+		ret = run_size(p, done, err);
 	}
 	/* The sweep ends with the largest there is */
 	if (!ret && cut && p->sweep && done < max)
@@ -221,9 +221,9 @@ static int run(struct ping *p)
 	struct rtgt_log log = { .to = p->debug ? stderr : NULL, .start = rtgt_now_ns() };
 	struct rtgt_client_param param = {
 		.cm = {
-			.host = p->host, .service = p->service, .source = p->source,
+			.host = p->to.host, .service = p->to.service, .source = p->to.source,
 			.transport = p->transport,
-			.timeout_ms = (int)p->timeout * 1000,
+			.timeout_ms = (int)p->to.timeout * 1000,
 		},
 		.poll = p->poll,
 		.payload = ping_largest(p),
@@ -262,7 +262,7 @@ static int run(struct ping *p)
 	return ret ? EXIT_FAILED : EXIT_OK;
 }
 
-int cmd_ping(const struct tool *tool, int argc, char **argv)
+int cmd_ping(struct tool *tool, int argc, char **argv)
 {
 	struct ping *p;
 	int ret;
@@ -270,15 +270,11 @@ int cmd_ping(const struct tool *tool, int argc, char **argv)
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return failed("no memory");
-	p->json = tool->json;
-	p->pretty = tool->pretty;
-
-	/* argv[-1] is the word "ping": what getopt() takes for the program's name */
-	ret = ping_parse(p, argc + 1, argv - 1);
+	ret = ping_parse(p, tool, argc, argv);
 	if (!ret) {
 		interrupt_catch((int)SA_RESETHAND, NULL);
 		ret = run(p);
-	} else if (ret < 0) {
+	} else if (ret == OPTIONS_HELP) {
 		ret = EXIT_OK;
 	}
 	free(p);

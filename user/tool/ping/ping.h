@@ -21,9 +21,8 @@
 #include "tool/out/facts.h"
 #include "tool/out/histogram.h"
 #include "tool/out/json.h"
-#include "tool/cli/cli.h"
+#include "tool/cli/options.h"
 
-#define PING_SIZES	128
 #define PING_OPS	12
 
 /* Bytes around a range that are watched, where the region has room */
@@ -34,8 +33,9 @@
 
 struct ping;
 
-/* Requests of a chain, half of them to READ and half to WRITE with --fence */
-#define PING_CHAIN	128
+/* Requests of a chain, with --fence as many READs as WRITEs */
+#define PING_CHAIN_MAX	64
+#define PING_CHAIN	(2 * PING_CHAIN_MAX)
 
 /* ping_op.needs */
 #define PING_TARGET	0x1U	/* a target that speaks rtgt */
@@ -70,10 +70,9 @@ extern const struct ping_op ping_ops[PING_OPS];
  * struct ping - a run
  *
  * As the command line says:
- * @host, @service, @source: where to, from where
+ * @to: the target
  * @count: iterations; 0 leaves it to the size
- * @size: sizes
- * @nr_sizes: how many
+ * @sizes: bytes of an operation
  * @sweep: the sizes are the default ones
  * @asked: bit per operation named with -o; 0 for the usual ones
  * @all: -o all: whatever is possible
@@ -81,7 +80,6 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @sges, @chain, @flags: --sge, --unsignaled, --inline and --fence as IBV_SEND_*
  * @window, @odp: --window, --odp
  * @region: index
- * @timeout: seconds
  * @verify, @show, @debug, @quiet, @poll, @json, @pretty: options
  *
  * While it runs:
@@ -109,10 +107,9 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @total_iterations, @total_bytes: of what was verified
  */
 struct ping {
-	const char *host, *service, *source;
+	struct where to;
 	uint64_t count;
-	uint32_t size[PING_SIZES];
-	unsigned int nr_sizes;
+	struct sizes sizes;
 	bool sweep;
 	unsigned int asked;
 	bool all;
@@ -120,7 +117,6 @@ struct ping {
 	unsigned int sges, chain, flags;
 	bool window, odp;
 	uint32_t region;
-	unsigned int timeout;
 	bool verify, show, debug, quiet, poll, json, pretty;
 
 	struct rtgt_client client;
@@ -142,7 +138,7 @@ struct ping {
 	uint64_t total_iterations, total_bytes;
 };
 
-int ping_parse(struct ping *p, int argc, char **argv);
+int ping_parse(struct ping *p, struct tool *tool, int argc, char **argv);
 uint32_t ping_largest(const struct ping *p);
 
 const char *ping_lacks(const struct ping *p, char *why);

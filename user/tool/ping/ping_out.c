@@ -26,7 +26,7 @@ void ping_out_head(const struct ping *p, const struct rtgt_facts *f)
 		return;
 	rtgt_access_str(p->mem->access, access, sizeof(access));
 	printf("ping %s port %s from %s: device %s, %s, path MTU %s, %s, kernel %s, %s\n",
-	       f->destination, p->service, f->source, f->device,
+	       f->destination, p->to.service, f->source, f->device,
 	       rtgt_transport_str(p->transport), f->path_mtu,
 	       f->same_machine ? "one machine" : "two machines", f->kernel,
 	       p->poll ? "polling" : "completion events");
@@ -178,8 +178,8 @@ int ping_out_json(struct ping *p, const struct rtgt_facts *facts, const struct r
 	rtgt_json_int(doc, "schema_version", 1);
 	rtgt_json_str(doc, "command", "ping");
 	rtgt_json_bool(doc, "ok", !err->code);
-	rtgt_json_str(doc, "host", p->host);
-	rtgt_json_str(doc, "port", p->service);
+	rtgt_json_str(doc, "host", p->to.host);
+	rtgt_json_str(doc, "port", p->to.service);
 	rtgt_json_bool(doc, "verify", p->verify);
 	rtgt_json_int(doc, "sges", p->sges);
 	rtgt_json_int(doc, "chain", p->chain);

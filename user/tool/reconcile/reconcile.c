@@ -18,14 +18,22 @@
 
 #include "libwire/capture.h"
 #include "libwire/flow.h"
+#include "tool/cli/options.h"
 #include "tool/out/json.h"
 #include "reconcile.h"
 
-static const char help[] =
-"Usage: rtgt reconcile DIR\n"
-"\n"
+static const struct usage_option options[] = {
+	{ OPT_JSON, NULL },
+	{ OPT_PRETTY, NULL },
+	NO_MORE_OPTIONS
+};
+
+static const struct usage usage = {
+	.name = "reconcile",
+	.synopsis = "[-j] [-p] reconcile [OPTIONS] DIR",
+	.about =
 "Compare what a client, its target, their devices and the wire say of one run of rtgt\n"
-"ping.  DIR holds, by these names:\n"
+"ping.  DIR has these files:\n"
 "\n"
 "  wire.pcap             a capture at the target's end of the wire, from before the run\n"
 "  ping.json             rtgt -j ping ...\n"
@@ -33,9 +41,12 @@ static const char help[] =
 "  client-rdma-before.json, client-rdma-after.json, server-rdma-before.json,\n"
 "  server-rdma-after.json    rdma -j statistic show link DEVICE/1\n"
 "\n"
-"The capture must be there; what else is missing is not compared.  -j gives JSON.\n"
-"\n"
-"Exit status: 0 all agree, 1 a difference, 2 a file cannot be read.\n";
+"The capture must be there; a number whose file is missing is not compared.\n",
+	.options = options,
+	.notes =
+"Exit status: 0 all agree, 1 a difference, 2 a file cannot be read.\n"
+"See rtgt-reconcile(1).\n",
+};
 
 static void on_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
 {
@@ -229,20 +240,22 @@ static int reconcile(struct reconcile *r, const char *dir)
 	return report(r);
 }
 
-int cmd_reconcile(const struct tool *tool, int argc, char **argv)
+int cmd_reconcile(struct tool *tool, int argc, char **argv)
 {
+	struct words words = { argc, argv };
 	struct reconcile *r;
 	int rc;
 
-	if (argc >= 1 && is_help(argv[0]))
-		return print_help(help);
-	if (argc != 1 || argv[0][0] == '-')
+	rc = options_parse(&usage, tool, &words, NULL, NULL);
+	if (rc)
+		return rc == OPTIONS_HELP ? EXIT_OK : rc;
+	if (words.argc != 1)
 		return misused("reconcile: give one DIR (rtgt reconcile --help)");
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return failed("no memory");
 	r->tool = tool;
-	rc = reconcile(r, argv[0]);
+	rc = reconcile(r, words.argv[0]);
 	for (unsigned int i = 0; i < FILES; i++)
 		json_object_put(r->file[i]);
 	free(r);

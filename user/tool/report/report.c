@@ -8,7 +8,6 @@
  * scripts draw all of it.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,28 +18,33 @@
 
 #include "tool/out/json.h"
 #include "report.h"
-#include "tool/cli/cli.h"
+#include "tool/cli/options.h"
 
-static const char help[] =
-"Usage: rtgt report [OPTIONS] DIR\n"
-"\n"
-"Write DIR/report.html: one page, complete in itself, that shows what lies in DIR: the packets\n"
-"to step through, the wire as a whole, latencies, counters.  What is not there is left out.\n"
-"\n"
-"  -c, --capture FILE  the packets to step through; DIR/steps.pcap, or else DIR/wire.pcap\n"
-"  -o, --output FILE   write the page there\n"
-"  -h, --help          this text\n"
+static const struct usage_option options[] = {
+	{ OPT_CAPTURE, "the packets to step through; default DIR/steps.pcap, or else "
+		       "DIR/wire.pcap" },
+	{ OPT_OUTPUT, "write the page to this file" },
+	NO_MORE_OPTIONS
+};
+
+static const struct usage usage = {
+	.name = "report",
+	.synopsis = "report [OPTIONS] DIR",
+	.about =
+"Write DIR/report.html: one page, complete in itself, that shows what is in DIR: the packets\n"
+"to step through, the wire as a whole, latencies, counters.  It leaves out what DIR has not.\n"
 "\n"
 "Read from DIR: wire.pcap (the whole wire), *.json of rtgt -j ping and rtgt -j lat, pairs\n"
-"NAME-before.json and NAME-after.json of counters, timeline.json, transcript.txt.\n"
-"\n"
-"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-report(1).\n";
+"NAME-before.json and NAME-after.json of counters, timeline.json, transcript.txt.\n",
+	.options = options,
+	.notes =
+"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-report(1).\n",
+};
 
-static const struct option options[] = {
-	{ "capture", required_argument, NULL, 'c' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
+/* What the options say */
+struct report_options {
+	const char *capture;
+	const char *output;
 };
 
 /* From ld -r -b binary: where a file of tool/report/page begins and ends */
@@ -226,39 +230,31 @@ static int report(const char *dir, const char *capture, const char *output)
 	return ret;
 }
 
-int cmd_report(const struct tool *tool, int argc, char **argv)
+static int set_option(void *arg, enum opt opt, char *text)
 {
-	const char *capture = NULL, *output = NULL;
-	struct stat st;
-	int opt;
+	struct report_options *o = arg;
 
-	(void)tool;
-	/* 0: the words of the command in front of ours were parsed already */
-	optind = 0;
-	while ((opt = getopt_long(argc + 1, argv - 1, ":c:o:h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'c':
-			capture = optarg;
-			break;
-		case 'o':
-			output = optarg;
-			break;
-		case 'h':
-			return print_help(help);
-		case ':':
-			return misused("report %s: a file is missing", (argv - 1)[optind - 1]);
-		default:
-			return misused("report: unknown option %s (rtgt report --help)",
-				       (argv - 1)[optind - 1]);
-		}
-	}
-	argv += optind - 1;
-	argc -= optind - 1;
-	if (argc != 1)
+	if (opt == OPT_CAPTURE)
+		o->capture = text;
+	else
+		o->output = text;
+	return EXIT_OK;
+}
+
+int cmd_report(struct tool *tool, int argc, char **argv)
+{
+	struct words words = { argc, argv };
+	struct report_options o = { };
+	struct stat st;
+	int ret = options_parse(&usage, tool, &words, set_option, &o);
+
+	if (ret)
+		return ret == OPTIONS_HELP ? EXIT_OK : ret;
+	if (words.argc != 1)
 		return misused("report: one directory is wanted, here are %d (rtgt report --help)",
-			       argc);
-	if (stat(argv[0], &st) || !S_ISDIR(st.st_mode))
+			       words.argc);
+	if (stat(words.argv[0], &st) || !S_ISDIR(st.st_mode))
 		return failed("report: %s is no directory; make demo leaves one, build/demo",
-			      argv[0]);
-	return report(argv[0], capture, output);
+			      words.argv[0]);
+	return report(words.argv[0], o.capture, o.output);
 }

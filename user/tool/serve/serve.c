@@ -22,7 +22,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "tool/cli/cli.h"
+#include "tool/cli/options.h"
 #include "tool/cli/interrupt.h"
 #include "serve.h"
 
@@ -373,17 +373,14 @@ static void end(struct server *s)
 		close(s->epoll);
 }
 
-int cmd_serve(const struct tool *tool, int argc, char **argv)
+int cmd_serve(struct tool *tool, int argc, char **argv)
 {
 	static struct server server;
 	struct server *s = &server;
-	bool done = false;
-	int ret;
+	int ret = serve_args(&s->cfg, tool, argc, argv);
 
-	(void)tool;
-	ret = serve_args(&s->cfg, argc, argv, &done);
-	if (ret || done)
-		return ret;
+	if (ret)
+		return ret == OPTIONS_HELP ? EXIT_OK : ret;
 	s->epoll = -1;
 	s->signals = -1;
 	TAILQ_INIT(&s->devices);

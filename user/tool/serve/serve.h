@@ -30,6 +30,7 @@
 #include <rtgt/log.h>
 #include <rtgt/counters.h>
 #include <rtgt/proto.h>
+#include "tool/cli/cli.h"
 
 #define SERVE_NAME	32
 #define SERVE_PATH	4096
@@ -247,8 +248,8 @@ struct server {
 	uint64_t written_ns;
 };
 
-/* serve_args.c: an exit status; help printed or nothing to do when *@done */
-int serve_args(struct serve_cfg *cfg, int argc, char **argv, bool *done);
+/* serve_args.c: an exit status, or OPTIONS_HELP */
+int serve_args(struct serve_cfg *cfg, struct tool *tool, int argc, char **argv);
 
 /* serve.c */
 int serve_watch(struct server *s, int fd, struct serve_source *source);

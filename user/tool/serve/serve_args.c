@@ -5,7 +5,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,21 +12,38 @@
 #include <unistd.h>
 
 #include "tool/config/attr.h"
-#include "tool/cli/cli.h"
+#include "tool/cli/options.h"
 #include "serve.h"
 
 #define GIB	(1ull << 30)
 
-static const char help[] =
-"Usage: rtgt serve [OPTIONS] [KEY VALUE]... [region NAME [KEY VALUE]...]...\n"
-"\n"
+static const struct usage_option options[] = {
+	{ OPT_STATE, "keep in DIR, which must be on a tmpfs, what the kernel's target has in debugfs: "
+		     "counters, connections, regions/NAME/data (the memory itself), "
+		     "conns/ID/NAME/data of private connections" },
+	{ OPT_STATS, "print the counters at the end; SIGUSR1 prints them at any time" },
+	{ OPT_VERBOSE, "print a line for each connection: refused, established, closed" },
+	{ OPT_ONCE, "end when one connection was served" },
+	{ OPT_COUNT, "end when N connections were served" },
+	{ OPT_WINDOWS, "with scope private: a client can invalidate its keys with "
+		       "SEND_WITH_INVALIDATE and get new ones, as from the kernel's target.  For "
+		       "trusted clients: one that invalidates a key twice crashes a kernel with "
+		       "rxe" },
+	{ OPT_POLL, NULL },
+	NO_MORE_OPTIONS
+};
+
+static const struct usage usage = {
+	.name = "serve",
+	.synopsis = "serve [OPTIONS] [KEY VALUE]... [region NAME [KEY VALUE]...]...",
+	.about =
 "Serve the kernel target's protocol from user space, until SIGTERM or SIGINT: the same\n"
-"clients, the same requests, the same answers.  Says \"listening on ADDR port N\" when it\n"
-"can be connected to.\n"
+"clients, the same requests, the same answers.  Prints \"listening on ADDR port N\" when\n"
+"clients can connect.\n"
 "\n"
 "Keys, as of rtgt port add:\n"
 "  addr 0.0.0.0        IPv4 or IPv6 address to listen on\n"
-"  port 7471           1 to 65535\n"
+"  port " STRING(RTGT_PORT) "           1 to 65535\n"
 "  transport rc        rc; uc, which clients connect to with RDMA_PS_IB; ud, with RDMA_PS_UDP,\n"
 "                      one endpoint for all clients of a device, and no memory\n"
 "  scope shared        shared: one memory for all connections; private: each has its own\n"
@@ -38,54 +54,23 @@ static const char help[] =
 " to 2M (K, M)\n"
 "  recv_depth 16       SENDs held at a time, 1 to " STRING(RTGT_RECV_DEPTH_MAX) "\n"
 "  withhold_max 0      receives that WITHHOLD may hold back at a time, up to "
-STRING(RTGT_RECV_DEPTH_MAX) "; 0: half of\n"
-"                      those that clients share (srq, ud), all of others\n"
-"  idle_ms 0           a connection that sent no message and no immediate for so many milliseconds\n"
-"                      is closed, up to " STRING(RTGT_IDLE_MAX_MS) "; 0: never\n"
+STRING(RTGT_RECV_DEPTH_MAX) ";\n"
+"                      0: half of those that clients share (srq, ud), all of others\n"
+"  idle_ms 0           close a connection that sent no message and no immediate for this many\n"
+"                      milliseconds, up to " STRING(RTGT_IDLE_MAX_MS) "; 0: never\n"
 "  mr_max 0            bytes of the largest memory registration, whole pages; 0: no limit\n"
 "\n"
 "Keys of a region, as of rtgt region add; without any there is one, \"data\", of 1M:\n"
 "  size 4096           bytes, 1 to " STRING(RTGT_REGION_MAX_GIB) "G (K, M, G)\n"
-"  access read,write   what a peer may do: read, write, atomic, flush, with commas between\n"
-"  fill zero           what it holds at first: zero, counter or a byte as 0xNN\n"
-"\n"
-"Options:\n"
-"      --state DIR     keep in DIR, which must be on a tmpfs, what the kernel's target has in\n"
-"                      debugfs: counters, connections, regions/NAME/data (the memory itself),\n"
-"                      conns/ID/NAME/data of private connections\n"
-"  -s, --stats         print the counters at the end; on SIGUSR1 they are printed anyway\n"
-"  -v, --verbose       a line for each connection: refused, established, closed\n"
-"      --once          end when one connection was served\n"
-"      --count N       end when N connections were served\n"
-"      --windows       with scope private: keys a client can kill with SEND_WITH_INVALIDATE and\n"
-"                      have made anew, as the kernel target's.  For clients you trust: one\n"
-"                      that kills a key twice takes a kernel down that has rxe\n"
-"      --poll          spin on the completion queues: wants a CPU of its own\n"
-"  -h, --help          this text\n"
-"\n"
+"  access read,write   what a peer may do: read, write, atomic, flush, separated by commas\n"
+"  fill zero           what it holds at first: zero, counter or a byte as 0xNN\n",
+	.options = options,
+	.notes =
 "Exit status: 0 ended by a signal or its count, 1 it could not serve, 2 the command line\n"
-"is wrong.\n"
+"is wrong.  See rtgt-serve(1).\n"
 "Example:\n"
-"  rtgt serve addr 192.0.2.1 scope private region data size 1M access read,write,atomic\n";
-
-enum {
-	OPT_STATE = 256,
-	OPT_ONCE,
-	OPT_COUNT,
-	OPT_POLL,
-	OPT_WINDOWS,
-};
-
-static const struct option options[] = {
-	{ "state", required_argument, NULL, OPT_STATE },
-	{ "stats", no_argument, NULL, 's' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "once", no_argument, NULL, OPT_ONCE },
-	{ "count", required_argument, NULL, OPT_COUNT },
-	{ "poll", no_argument, NULL, OPT_POLL },
-	{ "windows", no_argument, NULL, OPT_WINDOWS },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
+"  rtgt serve addr 192.0.2.1 scope private region data size 1M access read,write,atomic\n",
+	.stop = true,
 };
 
 static int words(const char *text, const char *first, const char *second)
@@ -299,46 +284,43 @@ static int take_words(struct serve_cfg *cfg, int argc, char **argv)
 	return ret;
 }
 
-int serve_args(struct serve_cfg *cfg, int argc, char **argv, bool *done)
+static int set_option(void *arg, enum opt opt, char *text)
 {
-	/* the words of a command begin with its own name, which getopt skips */
-	int opt, ret = EXIT_OK;
+	struct serve_cfg *cfg = arg;
+
+	switch (opt) {
+	case OPT_STATE:
+		cfg->state = text;
+		return EXIT_OK;
+	case OPT_ONCE:
+		cfg->count = 1;
+		return EXIT_OK;
+	case OPT_COUNT:
+		return opt_int(opt, text, 1, UINT32_MAX, &cfg->count);
+	case OPT_POLL:
+		cfg->poll = true;
+		return EXIT_OK;
+	case OPT_WINDOWS:
+		cfg->windows = true;
+		return EXIT_OK;
+	case OPT_STATS:
+		cfg->stats = true;
+		return EXIT_OK;
+	default:
+		cfg->verbose = true;
+		return EXIT_OK;
+	}
+}
+
+/* EXIT_OK to go on; OPTIONS_HELP when --help was the whole of it */
+int serve_args(struct serve_cfg *cfg, struct tool *tool, int argc, char **argv)
+{
+	struct words words = { argc, argv };
+	int ret;
 
 	*cfg = (struct serve_cfg) { .max_conns = 1024, .recv_size = 4096, .recv_depth = 16 };
 	cfg->addr.ss_family = AF_INET;
 	((struct sockaddr_in *)&cfg->addr)->sin_port = htons(RTGT_PORT);
-	optind = 0;
-	while (!ret && (opt = getopt_long(argc + 1, argv - 1, "+:svh", options, NULL)) != -1) {
-		switch (opt) {
-		case OPT_STATE:
-			cfg->state = optarg;
-			break;
-		case OPT_ONCE:
-			cfg->count = 1;
-			break;
-		case OPT_COUNT:
-			ret = parse_int("--count", optarg, 1, UINT32_MAX, &cfg->count);
-			break;
-		case OPT_POLL:
-			cfg->poll = true;
-			break;
-		case OPT_WINDOWS:
-			cfg->windows = true;
-			break;
-		case 's':
-			cfg->stats = true;
-			break;
-		case 'v':
-			cfg->verbose = true;
-			break;
-		case 'h':
-			*done = true;
-			return print_help(help);
-		case ':':
-			return misused("%s needs a value (rtgt serve --help)", argv[optind - 2]);
-		default:
-			return misused("unknown option %s (rtgt serve --help)", argv[optind - 2]);
-		}
-	}
-	return ret ? ret : take_words(cfg, argc - optind + 1, argv + optind - 1);
+	ret = options_parse(&usage, tool, &words, set_option, cfg);
+	return ret ? ret : take_words(cfg, words.argc, words.argv);
 }

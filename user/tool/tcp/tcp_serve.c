@@ -14,7 +14,6 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
-#include <getopt.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -30,8 +29,8 @@
 
 #include <rtgt/pattern.h>
 #include "tcp.h"
-#include "tool/cli/cli.h"
 #include "tool/cli/interrupt.h"
+#include "tool/cli/options.h"
 #include "tcp_serve.h"
 
 #define SIZE_DEFAULT	(64ull << 20)
@@ -40,25 +39,29 @@
 /* One more is hung up on */
 #define CONNECTIONS_MAX	256u
 
-static const char help[] =
-"Usage: rtgt tcp-serve [OPTIONS]\n"
-"\n"
-"Serve WRITE, READ and echoes over TCP, for rtgt lat and rtgt bw with --over tcp.\n"
-"\n"
-"  -a, --address ADDR   listen at this address; by default at all\n"
-"  -p, --port PORT      port, " STRING(RTGT_TCP_PORT) " by default\n"
-"  -s, --size BYTES     of the memory clients write and read, 64M by default\n"
-"  -h, --help           this text\n"
-"\n"
-"Says \"listening\" when it does, and ends with a signal.  There is no authentication.\n"
-"Exit status: 0 ended by a signal, 1 failed, 2 the command line is wrong.\n";
+static const struct usage_option options[] = {
+	{ OPT_ADDRESS, "listen on this address; default all" },
+	{ OPT_PORT, "listen on this port; default " STRING(RTGT_TCP_PORT) },
+	{ OPT_SIZE, "of the memory that clients write and read; default 64M" },
+	NO_MORE_OPTIONS
+};
 
-static const struct option options[] = {
-	{ "address", required_argument, NULL, 'a' },
-	{ "port", required_argument, NULL, 'p' },
-	{ "size", required_argument, NULL, 's' },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
+static const struct usage usage = {
+	.name = "tcp-serve",
+	.synopsis = "tcp-serve [OPTIONS]",
+	.about =
+"Serve WRITE, READ and echoes over TCP, for rtgt lat and rtgt bw with --over tcp.\n",
+	.options = options,
+	.notes =
+"Prints \"listening\" when it listens, and ends with a signal.  There is no authentication.\n"
+"Exit status: 0 ended by a signal, 1 failed, 2 the command line is wrong.\n",
+};
+
+/* What the options say */
+struct tcp_options {
+	const char *address;
+	const char *service;
+	uint64_t size;
 };
 
 /* One connection's */
@@ -311,37 +314,32 @@ static int serve_all(const char *address, const char *service, uint64_t size)
 	return EXIT_OK;
 }
 
-int cmd_tcp_serve(const struct tool *tool, int argc, char **argv)
+static int set_option(void *arg, enum opt opt, char *text)
 {
-	const char *address = NULL, *service = STRING(RTGT_TCP_PORT), *end;
-	uint64_t size = SIZE_DEFAULT, port;
-	int opt;
+	struct tcp_options *o = arg;
+	uint64_t port;
 
-	(void)tool;
-	optind = 0;
-	while ((opt = getopt_long(argc + 1, argv - 1, ":a:p:s:h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'a':
-			address = optarg;
-			break;
-		case 'p':
-			service = optarg;
-			if (parse_int("-p", optarg, 1, 65535, &port))
-				return EXIT_USAGE;
-			break;
-		case 's':
-			if (read_size(optarg, &end, &size) || *end || !size || size > SIZE_MAX_MEM)
-				return misused("-s \"%s\": 1 byte to 64G", optarg);
-			break;
-		case 'h':
-			return print_help(help);
-		default:
-			return misused("%s: unknown, or it needs a value (rtgt tcp-serve --help)",
-				       (argv - 1)[optind - 1]);
-		}
+	switch (opt) {
+	case OPT_ADDRESS:
+		o->address = text;
+		return EXIT_OK;
+	case OPT_PORT:
+		o->service = text;
+		return opt_int(opt, text, 1, 65535, &port);
+	default:
+		return opt_bytes(opt, text, 1, SIZE_MAX_MEM, &o->size);
 	}
-	if (optind <= argc)
-		return misused("tcp-serve takes no \"%s\" (rtgt tcp-serve --help)",
-			       (argv - 1)[optind]);
-	return serve_all(address, service, size);
+}
+
+int cmd_tcp_serve(struct tool *tool, int argc, char **argv)
+{
+	struct tcp_options o = { .service = STRING(RTGT_TCP_PORT), .size = SIZE_DEFAULT };
+	struct words words = { argc, argv };
+	int ret = options_parse(&usage, tool, &words, set_option, &o);
+
+	if (ret)
+		return ret == OPTIONS_HELP ? EXIT_OK : ret;
+	if (words.argc)
+		return misused("tcp-serve takes no \"%s\" (rtgt tcp-serve --help)", words.argv[0]);
+	return serve_all(o.address, o.service, o.size);
 }

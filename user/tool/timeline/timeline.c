@@ -10,42 +10,48 @@
  * timeline_trace.c reads the trace, timeline_wire.c the capture; timeline_conn.c and
  * timeline_op.c join them; timeline_out.c and timeline_json.c tell it.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/cli/options.h"
 #include "tool/out/json.h"
 #include "timeline.h"
 
 #define OPS_TOLD	4
 
-static const char help[] =
-"Usage: rtgt timeline [-n N] DIR\n"
-"       rtgt timeline record [-i INTERFACE] [-n N] DIR -- COMMAND...\n"
-"\n"
-"When did what happen? Of each connection: how the queue pairs of both ends went through\n"
-"their states, between which packets of the connection manager. Of each operation: post,\n"
-"packets, completions, at the client and at the target. In microseconds; -j gives JSON.\n"
+static const struct usage_option options[] = {
+	{ OPT_INTERFACE, "record: where the packets are; needed if there are several RDMA devices, and "
+			 "then the client's" },
+	{ OPT_COUNT, "print the first N operations; default " STRING(OPS_TOLD) "; JSON has all" },
+	{ OPT_JSON, NULL },
+	{ OPT_PRETTY, NULL },
+	NO_MORE_OPTIONS
+};
+
+static const struct usage usage = {
+	.name = "timeline",
+	.synopsis = "[-j] [-p] timeline [OPTIONS] DIR\n"
+		    "[-j] [-p] timeline record [OPTIONS] DIR -- COMMAND...",
+	.about =
+"When did what happen?  Of each connection: how the queue pairs of both ends went through\n"
+"their states, between which packets of the connection manager.  Of each operation: post,\n"
+"packets, completions, at the client and at the target.  In microseconds.\n"
 "\n"
 "DIR holds " TL_TRACE " and " TL_CAPTURE ", as record leaves them there: it traces the kernel\n"
-"and listens to the interface while COMMAND runs, then tells, and writes " TL_JSON " as well.\n"
-"What was traced at this machine only is told of this machine only: run it where both ends\n"
-"are, or at each of them.\n"
-"\n"
-"  -i, --interface IF   record: where the packets are; needed where there are several RDMA\n"
-"                       devices, and then the client's\n"
-"  -n, --operations N   tell the first N operations, " STRING(OPS_TOLD) " if not told; JSON has all\n"
-"  -h, --help           this text\n"
-"\n"
+"and captures on the interface while COMMAND runs, then prints, and writes " TL_JSON ".\n"
+"It traces this machine only: run it where both ends are, or at each of them.\n",
+	.options = options,
+	.notes =
 "Exit status: 0 done, 1 failed, 2 the command line is wrong; of record, that of COMMAND if\n"
-"it is not 0. See rtgt-timeline(1).\n";
+"it is not 0.  See rtgt-timeline(1).\n",
+	.stop = true,
+};
 
-static const struct option options[] = {
-	{ "interface", required_argument, NULL, 'i' },
-	{ "operations", required_argument, NULL, 'n' },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
+/* What the options say */
+struct timeline_options {
+	const char *interface;
+	uint64_t limit;
 };
 
 /* Read a directory and join what is in it; tl_close() frees @t, also where this fails */
@@ -133,50 +139,47 @@ static int judge(bool record, const char *interface, int words)
 	return EXIT_OK;
 }
 
-int cmd_timeline(const struct tool *tool, int argc, char **argv)
+static int set_option(void *arg, enum opt opt, char *text)
 {
-	const bool record = argc && !strcmp(argv[0], "record");
-	const char *interface = NULL;
-	uint64_t limit = OPS_TOLD;
-	int opt, rc;
+	struct timeline_options *o = arg;
+
+	if (opt == OPT_COUNT)
+		return opt_int(opt, text, 0, UINT64_MAX, &o->limit);
+	o->interface = text;
+	return EXIT_OK;
+}
+
+/* Record, and tell what was recorded; the exit status of the command counts first */
+static int record_and_tell(const struct tool *tool, const struct timeline_options *o,
+			   struct words *words)
+{
+	char *dir = words->argv[0];
+	int rc, told = EXIT_OK;
 	bool recorded;
 
-	argc -= record;
-	argv += record;
-	optind = 0;
-	/* "+": what stands behind DIR is the command's; getopt_long() wants a word in front */
-	while ((opt = getopt_long(argc + 1, argv - 1, "+:i:n:h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'i':
-			interface = optarg;
-			break;
-		case 'n':
-			rc = parse_int("--operations", optarg, 0, UINT64_MAX, &limit);
-			if (rc)
-				return rc;
-			break;
-		case 'h':
-			return print_help(help);
-		case ':':
-			return misused("timeline: %s needs a value", argv[optind - 2]);
-		default:
-			return misused("timeline: unknown option %s (rtgt timeline --help)",
-				       argv[optind - 2]);
-		}
+	rc = tl_record(dir, o->interface, words->argv + 1, &recorded);
+	if (recorded)
+		told = tell(tool, dir, o->limit, true);
+	return rc ? rc : told;
+}
+
+int cmd_timeline(struct tool *tool, int argc, char **argv)
+{
+	const bool record = argc && !strcmp(argv[0], "record");
+	struct words words = { argc - record, argv + record };
+	struct timeline_options o = { .limit = OPS_TOLD };
+	int rc = options_parse(&usage, tool, &words, set_option, &o);
+
+	if (rc)
+		return rc == OPTIONS_HELP ? EXIT_OK : rc;
+	if (record && words.argc > 1 && !strcmp(words.argv[1], "--")) {
+		words.argv[1] = words.argv[0];
+		words.argc--;
+		words.argv++;
 	}
-	argc -= optind - 1;
-	argv += optind - 1;
-	if (record && argc > 1 && !strcmp(argv[1], "--")) {
-		argv[1] = argv[0];
-		argc--;
-		argv++;
-	}
-	rc = judge(record, interface, argc);
+	rc = judge(record, o.interface, words.argc);
 	if (rc)
 		return rc;
-	if (!record)
-		return tell(tool, argv[0], limit, false);
-	rc = tl_record(argv[0], interface, argv + 1, &recorded);
-	opt = recorded ? tell(tool, argv[0], limit, true) : EXIT_OK;
-	return rc ? rc : opt;
+	return record ? record_and_tell(tool, &o, &words) :
+	       tell(tool, words.argv[0], o.limit, false);
 }
