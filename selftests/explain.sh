@@ -31,8 +31,7 @@ live_json() {
 	text=$(probe access op=write len=3000)
 	has "$text" wc=success
 	heard "CM DREP"
-	same "what the schema says" \
-		"$(jq -r --slurpfile schemas <(cat "$HERE"/rtgt-*-1.json) -f "$HERE/schema.jq" "$WORK/live.out")" ""
+	document "$WORK/live.out"
 	# shellcheck disable=SC2016 # jq's variables
 	filter='[.[] | select(.type == "packet")] as $p | {
 		wrong: [$p[] | select(.icrc != "ok" or .fault) | .number],

@@ -35,6 +35,13 @@ same() { # WHAT GOT WANTED
 	[[ $2 == "$3" ]] || fail "$1: got \"$2\", wanted \"$3\""
 }
 
+# A JSON document that rtgt printed, or several: scripts/schema-check compares it with its
+# schema when the tier has ended, outside of the guest, where the validator is.
+document() { # FILE
+	jq -c --arg case "$PROGRAM.$CASE" '{ case: $case, document: . }' "$1" >>"${RTGT_DOCUMENTS:-/dev/null}" ||
+		fail "$1 is no JSON: $(<"$1")"
+}
+
 # In a "key=value ..." text, as probe prints it.
 has() { # TEXT KEY=VALUE...
 	local text=" ${1//$'\n'/ } " want

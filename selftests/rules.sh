@@ -71,6 +71,12 @@ every_operation() {
 	check ""
 	has "$TEXT" "no rule is broken"
 	[[ $TEXT == *" 0 gaps, "* ]] || fail "$TEXT"
+	document "$WORK/ping.json"
+	rtgt explain --json --headers "$WORK/wire.pcap" >"$WORK/explained"
+	document "$WORK/explained"
+	rtgt report "$WORK"
+	page_data "$WORK/report.html" >"$WORK/data"
+	document "$WORK/data"
 }
 
 # What is refused is as it should be.
@@ -161,6 +167,7 @@ lies() {
 	mv "$WORK/truth" "$WORK/ping.json"
 	rtgt -j reconcile "$WORK" >"$WORK/story" && fail "a client that counts wrong is believed"
 	same "numbers that do not agree" "$(jq '[.rows[] | select(.ok | not)] | length' "$WORK/story")" 3
+	document "$WORK/story"
 }
 
 # The JSON in the page's script element
@@ -179,6 +186,7 @@ page() {
 	[[ $(<"$WORK/said") == *"cut.json is no JSON, left out" ]] || fail "$(<"$WORK/said")"
 	page_data "$WORK/report.html" >"$WORK/data"
 	! grep -q "<" "$WORK/data" || fail "the data could end the element it is in"
+	document "$WORK/data"
 	same "text of a document" "$(jq -r '.docs["hostile.json"].text' "$WORK/data")" "</script><!--"
 	rtgt explain --json "$WORK/wire.pcap" | jq -cS 'select(.type == "packet") | [.number, .line, .words]' >"$WORK/want"
 	jq -cS '.steps.list[] | [.n, .x, .w]' "$WORK/data" | cmp - "$WORK/want" || fail "the page has other packets"

@@ -50,12 +50,20 @@ shown_as_json() {
 	on_target rtgt port enable "$PORT"
 	background holder probe hold
 	said holder ready=1
-	json=$(on_target rtgt -j show "$PORT")
+	on_target rtgt -j show "$PORT" >"$WORK/show"
+	document "$WORK/show"
+	json=$(<"$WORK/show")
 	same "what JSON tells" "$(jq -r '.ports[0] | [.name, .addr, .port, .state, .scope, .regions[0].name, .regions[0].size,
 		.regions[0].fill, (.connections | length), .connections[0].client, .counters.conns_established] | @csv' <<<"$json")" \
 		"\"$PORT\",\"$RTGT_TARGET_ADDR\",$CM_PORT,\"listening\",\"shared\",\"data\",65536,\"0x5a\",1,\"rtgt\",1"
 	on_target rtgt show "$PORT" >"$WORK/text"
 	grep -q "$RTGT_TARGET_ADDR:$CM_PORT" "$WORK/text"
+	on_target rtgt -j port show "$PORT" >"$WORK/json"
+	same "the port in the list" "$(jq -r '.ports[0].name' "$WORK/json")" "$PORT"
+	document "$WORK/json"
+	on_target rtgt -j region show "$PORT" >"$WORK/json"
+	same "the region in the list" "$(jq -r '.regions[0] | .port + "/" + .name' "$WORK/json")" "$PORT/data"
+	document "$WORK/json"
 	finish holder
 }
 
@@ -110,6 +118,7 @@ ping_all() {
 	same "results" "$(jq -r '[.ok, (.results | length), ([.results[].op] | unique | join(" ")), (.errors | length),
 		(.results | map(.iterations == 2 and .verified_bytes == 2 * .size) | all)] | join(",")' "$WORK/json")" \
 		"true,64,read send write write-imm,0,true"
+	document "$WORK/json"
 	expect_counters imms=32 malformed=0 qp_errors=0
 }
 
@@ -128,7 +137,9 @@ smoke() {
 	done
 	[[ $lacks == *flush* ]] || access+=,flush
 	target_port scope=private recv_size=8K region mem size=64K "access=$access"
-	json=$(rtgt -j ping -o all -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -S 1,5000 -C 3 "$RTGT_TARGET_ADDR")
+	rtgt -j ping -o all -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -S 1,5000 -C 3 "$RTGT_TARGET_ADDR" >"$WORK/json"
+	document "$WORK/json"
+	json=$(<"$WORK/json")
 	same "what the device lacks" "$(jq -r '[.skipped[].op + " "] | join("")' <<<"$json")" "$lacks"
 	same "ok, errors, at least the twelve" "$(jq -r '[.ok, (.errors | length), ([.results[].op, .skipped[].op] | unique |
 		length >= 12)] | join(",")' <<<"$json")" "true,0,true"
@@ -144,6 +155,8 @@ ping_fails() {
 	fails_with "write" rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -o write "$RTGT_TARGET_ADDR"
 	target port_del "$PORT"
 	fails_with "nothing listens" rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	! rtgt ping -j -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/json" 2>/dev/null || fail "ping succeeds"
+	document "$WORK/json"
 	fails_with "nobody.invalid" rtgt ping nobody.invalid
 }
 

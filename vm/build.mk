@@ -80,8 +80,8 @@ build/bin/.built: build/user/.built
 	touch $@
 
 build/selftests/.built: $(call files,selftests) $(call files,user/librtgt) $(call files,user/libwire) \
-		$(call files,user/schema) $(call files,user/tool/timeline) $(call files,kmod/include) \
-		$(call files,kmod/proto) $(programs-root)
+		$(call files,user/tool/timeline) $(call files,kmod/include) $(call files,kmod/proto) \
+		$(programs-root)
 	rm -rf $(@D)
 	$(MAKE) -C selftests tree KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
 		OUTPUT=$(CURDIR)/build/selftests-obj DEST=$(CURDIR)/$(@D)

@@ -37,6 +37,16 @@ static int print_document(const struct tool *tool, struct json_object *doc)
 	return ret ? EXIT_FAILED : EXIT_OK;
 }
 
+/* A document with one list, which it takes over */
+static int print_list(const struct tool *tool, const char *schema, const char *name,
+		      struct json_object *list)
+{
+	struct json_object *doc = rtgt_json_document(schema);
+
+	json_object_object_add(doc, name, list);
+	return print_document(tool, doc);
+}
+
 static size_t length(struct json_object *array)
 {
 	return array ? json_object_array_length(array) : 0;
@@ -59,7 +69,7 @@ int show_ports(const struct tool *tool, const char *only)
 	char where[64];
 
 	if (tool->json)
-		return print_document(tool, ports);
+		return print_list(tool, "rtgt-ports-1", "ports", ports);
 	printf("%-12s %-14s %-22s %-8s %-9s %-8s %9s %9s %10s %7s\n", "NAME", "STATE", "ADDRESS",
 	       "SERVICE", "TRANSPORT", "SCOPE", "MAX_CONNS", "RECV_SIZE", "RECV_DEPTH", "REGIONS");
 	for (size_t i = 0; i < length(ports); i++) {
@@ -112,7 +122,7 @@ int show_regions(const struct tool *tool, const char *only)
 
 	json_object_put(ports);
 	if (tool->json)
-		return print_document(tool, all);
+		return print_list(tool, "rtgt-regions-1", "regions", all);
 	printf("%-24s %5s %11s %7s  %-23s %s\n", "REGION", "INDEX", "SIZE", "EXTENTS", "ACCESS",
 	       "FILL");
 	for (size_t i = 0; i < length(all); i++) {
@@ -242,8 +252,7 @@ int cmd_show(struct tool *tool, int argc, char **argv)
 		return failed("no port %s: rtgt port show lists them", only);
 	}
 	if (tool->json) {
-		doc = json_object_new_object();
-		rtgt_json_int(doc, "schema_version", 1);
+		doc = rtgt_json_document("rtgt-show-1");
 		json_object_object_add(doc, "features", model_features());
 		json_object_object_add(doc, "ports", ports);
 		return print_document(tool, doc);

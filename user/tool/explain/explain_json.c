@@ -12,9 +12,8 @@
 /* What every object begins with */
 struct json_object *explain_object(const char *type)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = rtgt_json_document("rtgt-explain-1");
 
-	rtgt_json_str(o, "schema", "rtgt-explain-1");
 	rtgt_json_str(o, "type", type);
 	return o;
 }

@@ -55,13 +55,12 @@ void measure_out_skip(struct measure *m, const char *why)
 int out_document(const struct tool *tool, const char *schema, const struct rtgt_facts *facts,
 		 struct json_object *results)
 {
-	struct json_object *doc = json_object_new_object();
+	struct json_object *doc = rtgt_json_document(schema);
 	struct json_object *line = json_object_new_array();
 	int ret;
 
 	for (int i = 0; i < tool->argc; i++)
 		json_object_array_add(line, json_object_new_string(tool->argv[i]));
-	rtgt_json_str(doc, "schema", schema);
 	json_object_object_add(doc, "command", line);
 	json_object_object_add(doc, "facts", rtgt_json_facts(facts));
 	json_object_object_add(doc, "results", json_object_get(results));

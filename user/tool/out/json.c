@@ -11,6 +11,20 @@
 #include "json.h"
 
 /**
+ * rtgt_json_document() - an object that a command prints
+ * @schema: its schema: user/schema/ has a file of this name
+ *
+ * Return: the object, with the member that names the schema.
+ */
+struct json_object *rtgt_json_document(const char *schema)
+{
+	struct json_object *doc = json_object_new_object();
+
+	rtgt_json_str(doc, "schema", schema);
+	return doc;
+}
+
+/**
  * rtgt_json_str() - add a string
  * @to: object
  * @key: name

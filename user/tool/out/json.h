@@ -12,6 +12,7 @@
 #include "facts.h"
 #include "histogram.h"
 
+struct json_object *rtgt_json_document(const char *schema);
 void rtgt_json_str(struct json_object *to, const char *key, const char *value);
 void rtgt_json_int(struct json_object *to, const char *key, int64_t value);
 void rtgt_json_bool(struct json_object *to, const char *key, bool value);

@@ -171,11 +171,10 @@ static struct json_object *json_error(const struct rtgt_err *err, const struct p
 /* The whole run; @facts is NULL when it never connected, @err->code 0 when all is well */
 int ping_out_json(struct ping *p, const struct rtgt_facts *facts, const struct rtgt_err *err)
 {
-	struct json_object *doc = json_object_new_object();
+	struct json_object *doc = rtgt_json_document("rtgt-ping-1");
 	struct json_object *errors = json_object_new_array();
 	int ret;
 
-	rtgt_json_int(doc, "schema_version", 1);
 	rtgt_json_str(doc, "command", "ping");
 	rtgt_json_bool(doc, "ok", !err->code);
 	rtgt_json_str(doc, "host", p->to.host);

@@ -181,9 +181,9 @@ static void print_row(const struct row *row)
 
 static void print_json(const struct reconcile *r)
 {
-	struct json_object *doc = json_object_new_object(), *rows = json_object_new_array();
+	struct json_object *doc = rtgt_json_document("rtgt-reconcile-1");
+	struct json_object *rows = json_object_new_array();
 
-	rtgt_json_str(doc, "schema", "rtgt-reconcile-1");
 	rtgt_json_bool(doc, "ok", !r->wrong);
 	for (unsigned int i = 0; i < r->rows; i++) {
 		struct json_object *o = json_object_new_object();

@@ -190,7 +190,6 @@ static void add_origin(struct json_object *to, const char *dir)
 	/* dir may be "." */
 	base = realpath(dir, full) ? strrchr(full, '/') : NULL;
 	strftime(made, sizeof(made), "%F %R", localtime_r(&now, &tm));
-	rtgt_json_str(to, "schema", "rtgt-report-1");
 	rtgt_json_str(to, "version", RTGT_TOOL_VERSION);
 	rtgt_json_str(to, "made", made);
 	rtgt_json_str(to, "directory", base && base[1] ? base + 1 : dir);
@@ -218,7 +217,7 @@ static int report(const char *dir, const char *capture, const char *output)
 			return EXIT_FAILED;
 		}
 	}
-	data = json_object_new_object();
+	data = rtgt_json_document("rtgt-report-1");
 	add_origin(data, dir);
 	add(data, "docs", report_docs(dir));
 	add(data, "commands", report_commands(dir));

@@ -143,10 +143,10 @@ static struct json_object *json_clock(const struct timeline *t)
  */
 struct json_object *tl_json(const struct timeline *t)
 {
-	struct json_object *doc = json_object_new_object(), *conns = json_object_new_array();
+	struct json_object *doc = rtgt_json_document("rtgt-timeline-1");
 	struct json_object *ops = json_object_new_array(), *missing = json_object_new_array();
+	struct json_object *conns = json_object_new_array();
 
-	rtgt_json_str(doc, "schema", "rtgt-timeline-1");
 	json_object_object_add(doc, "clock", json_clock(t));
 	for (unsigned int i = 0; i < t->trace.nr_missing; i++)
 		json_object_array_add(missing, json_object_new_string(t->trace.missing[i]));
