@@ -5,7 +5,7 @@
 # of what.
 
 # What the scripts take from the environment is said in vm/lib.sh; nothing of make's own
-export KERNEL CLIENT_KERNEL MODULES SOURCE PATCH DEBUG MATRIX T V LOCAL WALL
+export KERNEL CLIENT_KERNEL DEVICE MODULES SOURCE PATCH DEBUG MATRIX T V LOCAL WALL
 unexport MAKEFLAGS MFLAGS MAKEFILES MAKELEVEL
 .NOTPARALLEL:
 
@@ -54,6 +54,7 @@ help:
 #:                   first, in 15 minutes, and eight times slower); kcsan and swiotlb,
 #:                   likewise; or a path: your own tree (Documentation/your-kernel.rst)
 #:   CLIENT_KERNEL=  another one for the client of two guests
+#:   DEVICE=rxe      the guests' RDMA devices: rxe (RoCE), or siw (iWARP)
 #:   MODULES=drivers/infiniband/sw/rxe  with these directories of its source built anew,
 #:                   which is quick; SOURCE=/path takes them from there, PATCH=FILE patches
 #:   V=1             shows the output of long steps

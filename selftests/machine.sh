@@ -214,8 +214,9 @@ device_active() { # DEVICE
 }
 
 device_add() { # DEVICE NETDEV
-	[[ -e /sys/class/infiniband/$1 ]] || rdma link add "$1" type rxe netdev "$2" ||
-		complain "the kernel makes no rxe device on $2 (CONFIG_RDMA_RXE)" || return
+	local type=${RTGT_DEVICE:-rxe}
+	[[ -e /sys/class/infiniband/$1 ]] || rdma link add "$1" type "$type" netdev "$2" ||
+		complain "the kernel makes no $type device on $2 (CONFIG_RDMA_${type^^})" || return
 	wait_until 30 device_active "$1" || complain "$1 on $2 does not become ACTIVE; see rdma link and dmesg"
 }
 

@@ -10,13 +10,13 @@
 
 # From the environment, or as the tier has them
 environment() { # [TIER]
-	export RTGT_TIER=${1:-${RTGT_TIER:-fast}}
+	export RTGT_TIER=${1:-${RTGT_TIER:-fast}} RTGT_DEVICE=${RTGT_DEVICE:-rxe}
 	case $RTGT_TIER in
 	fast)
 		export RTGT_PEER=
 		export RTGT_TARGET_ADDR=${RTGT_TARGET_ADDR:-198.51.100.1} RTGT_CLIENT_ADDR=${RTGT_CLIENT_ADDR:-198.51.100.2}
 		export RTGT_TARGET_ADDR6=${RTGT_TARGET_ADDR6:-2001:db8::1} RTGT_CLIENT_ADDR6=${RTGT_CLIENT_ADDR6:-2001:db8::2}
-		export RTGT_TARGET_DEV=rxe_t RTGT_CLIENT_DEV=rxe_c RTGT_TARGET_NETDEV=va
+		export RTGT_TARGET_DEV=${RTGT_DEVICE}_t RTGT_CLIENT_DEV=${RTGT_DEVICE}_c RTGT_TARGET_NETDEV=va
 		;;
 	wire)
 		: "${RTGT_PEER:?the wire tier needs RTGT_PEER, a way to the target}"

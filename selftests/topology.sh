@@ -37,6 +37,9 @@ CLIENT6=${RTGT_CLIENT_ADDR6:-2001:db8::2}
 TABLE_TARGET=7471
 TABLE_CLIENT=7472
 SYSCTLS=(all/rp_filter)
+# With RTGT_DEVICE=siw they are siw_t and siw_c
+DRIVER=rdma_rxe
+[[ ${RTGT_DEVICE:-rxe} == rxe ]] || DRIVER=$RTGT_DEVICE
 
 # shellcheck source=machine.sh
 . "${BASH_SOURCE[0]%/*}/machine.sh"
@@ -66,7 +69,7 @@ note() {
 		done
 		! have_rule -4 0 || echo "rule -4 0"
 		! have_ipv6 || ! have_rule -6 0 || echo "rule -6 0"
-		for name in rdma_ucm rdma_rxe veth; do
+		for name in rdma_ucm "$DRIVER" veth; do
 			[[ -e /sys/module/$name ]] || echo "module $name"
 		done
 	} >"$NOTES.new"
@@ -108,7 +111,7 @@ up() {
 	local dev
 	note
 	# they may be built in
-	modprobe -qa veth rdma_rxe rdma_ucm || :
+	modprobe -qa veth "$DRIVER" rdma_ucm || :
 	have_netdev va || ip link add va type veth peer name vb || complain "the kernel makes no veth (CONFIG_VETH)"
 	for dev in va vb; do
 		echo 1 >"/proc/sys/net/ipv4/conf/$dev/accept_local"
@@ -121,8 +124,8 @@ up() {
 	ip link set vb up
 	rules -4 "$TARGET" "$CLIENT"
 	! have_ipv6 || up6
-	device_add rxe_t va
-	device_add rxe_c vb
+	device_add "${RTGT_TARGET_DEV:-rxe_t}" va
+	device_add "${RTGT_CLIENT_DEV:-rxe_c}" vb
 	[[ -e /dev/infiniband/rdma_cm ]] || complain "there is no /dev/infiniband/rdma_cm (CONFIG_INFINIBAND_USER_ACCESS)"
 }
 

@@ -35,7 +35,7 @@ $(K)/boot/modules.erofs: $(K)/modules.list vm/mkmodules vm/guest-init
 	vm/mkmodules make $(@D)
 
 # A tree's modules, and those that were built by themselves, change when their makers like
-$(K)/modules.list: FORCE $(root) $(if $(RTGT_KTREE),$(K)/tree/.made) $(if $(MODULES),$(K)/edit/list)
+$(K)/modules.list: FORCE $(root) $(if $(RTGT_KTREE),$(K)/tree/.made) $(if $(MODULES),$(K)/edit/list) $(K)/siw/list
 	$(if $(MODULES),,rm -f $(K)/edit/list)
 	@$(call changed,vm/mkmodules list $(K)/boot)
 
@@ -45,6 +45,16 @@ $(K)/tree/.made: FORCE
 
 $(K)/edit/list: FORCE
 	+@vm/rebuild $(K)/edit
+
+# Debian builds no siw: it is made of the source of the very kernel.  A kernel that has one
+# keeps it, and so does one whose source is not of the same release (a tree).
+$(K)/siw/list: $(root) vm/rebuild vm/build.mk
+	@mkdir -p $(@D)
+	@if [ "$(RTGT_KTREE)" ] || modprobe -d $(RTGT_KMODULES) -S $(RTGT_KREL) --show-depends siw >/dev/null 2>&1; then \
+		: >$@; \
+	else \
+		MODULES=drivers/infiniband/sw/siw RTGT_DRIVERS=/usr/src/linux-drivers-$(RTGT_KREL) vm/rebuild $(@D); \
+	fi
 
 # Copied, so that the source stays clean and each kernel has its own objects.  What changed
 # in a tree, or in headers of modules built by themselves, Kbuild knows better.

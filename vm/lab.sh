@@ -17,6 +17,8 @@
 # which the next one removes: its lock is free.  The guests themselves die with
 # the shell that started them.
 #
+# DEVICE is what the guests' RDMA devices are: rxe or siw.
+#
 # All guests have KERNEL, but with CLIENT_KERNEL the guest "client" has that one.  A guest's
 # memory and slowness are those of its kernel (vm/kernels); LAB_SLOW, the slowest's,
 # multiplies all limits in time, outside and inside.
@@ -33,6 +35,8 @@ LAB_CLIENT=$(kernel_guest "${CLIENT_KERNEL:-$KERNEL}") || exit
 read -r _ LAB_SLOW _ <<<"$LAB_GUEST"
 read -r _ LAB_CLIENT_SLOW _ <<<"$LAB_CLIENT"
 ((LAB_CLIENT_SLOW <= LAB_SLOW)) || LAB_SLOW=$LAB_CLIENT_SLOW
+DEVICE=${DEVICE:-rxe}
+[[ $DEVICE == @(rxe|siw) ]] || die "DEVICE=$DEVICE is neither rxe nor siw"
 LAB_BOOT_SECS=${LAB_BOOT_SECS:-$((60 * LAB_SLOW))}
 
 lab_sweep() {
@@ -145,7 +149,7 @@ lab_start() {
 		hung_task_panic=1 "sysctl.kernel.hung_task_timeout_secs=$((30 * LAB_SLOW))"
 		"rcupdate.rcu_cpu_stall_timeout=$((21 * LAB_SLOW))"
 		mitigations=off tsc=reliable "lab.tier=$tier" "lab.role=$name" "lab.slow=$LAB_SLOW"
-		"lab.accel=$LAB_ACCEL" "lab.time=wall"
+		"lab.accel=$LAB_ACCEL" "lab.time=wall" "lab.device=$DEVICE"
 	)
 	if [[ $LAB_ACCEL == kvm ]]; then
 		args=(-accel kvm -cpu host)
