@@ -136,11 +136,6 @@ int rtgt_dev_check(struct ib_device *ibdev)
 				    dev_name(&ibdev->dev));
 		return -EOPNOTSUPP;
 	}
-	if (!rdma_ib_or_roce(ibdev, rdma_start_port(ibdev))) {
-		pr_warn_ratelimited("%s: not served: neither InfiniBand nor RoCE, so no rkey can be valid before the connection is up\n",
-				    dev_name(&ibdev->dev));
-		return -EOPNOTSUPP;
-	}
 	return 0;
 }
 

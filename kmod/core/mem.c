@@ -31,6 +31,7 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -85,6 +86,22 @@ static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
 		cond_resched();
 	}
 	return mem;
+}
+
+/**
+ * rtgt_random_iova() - choose an address for memory that a peer will use
+ * @align: its alignment, a power of two of at most 1 GiB
+ *
+ * It is below the canonical hole, so that no arithmetic on it wraps by accident and it cannot be
+ * taken for an address of the kernel.
+ *
+ * Return: the address.
+ */
+u64 rtgt_random_iova(u32 align)
+{
+	u64 iova = get_random_u64() & GENMASK_ULL(45, 30);
+
+	return iova | BIT_ULL(46) | (get_random_u32() & GENMASK(29, 0) & ~(align - 1));
 }
 
 /**

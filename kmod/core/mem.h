@@ -86,6 +86,7 @@ void rtgt_mem_remove_user(struct rtgt_mem *mem, struct rtgt_mem_user *user);
 void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here);
 u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len);
 u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len);
+u64 rtgt_random_iova(u32 align);
 void rtgt_mem_debugfs(struct dentry *dir, const char *name, struct rtgt_mem *mem);
 
 #endif /* _RTGT_MEM_H */

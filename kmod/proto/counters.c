@@ -22,6 +22,7 @@ const char *rtgt_counter_name(unsigned int counter)
 		[RTGT_REJECTS_RESOURCES]	= "rejects_resources",
 		[RTGT_REJECTS_DEVICE]		= "rejects_device",
 		[RTGT_REJECTS_STOPPING]		= "rejects_stopping",
+		[RTGT_REJECTS_ASK]		= "rejects_ask",
 		[RTGT_RECV_MSGS]		= "recv_msgs",
 		[RTGT_RECV_BYTES]		= "recv_bytes",
 		[RTGT_IMMS]			= "imms",
@@ -60,6 +61,8 @@ enum rtgt_counter rtgt_reject_counter(enum rtgt_rej_reason reason)
 		return RTGT_REJECTS_DEVICE;
 	case RTGT_REJ_STOPPING:
 		return RTGT_REJECTS_STOPPING;
+	case RTGT_REJ_ASK:
+		return RTGT_REJECTS_ASK;
 	}
 	return RTGT_REJECTS_RESOURCES;
 }

@@ -358,6 +358,7 @@ const char *rtgt_rej_name(u32 reason)
 		[RTGT_REJ_RESOURCES] = "resources",
 		[RTGT_REJ_DEVICE] = "device",
 		[RTGT_REJ_STOPPING] = "stopping",
+		[RTGT_REJ_ASK] = "ask",
 	};
 
 	if (reason >= ARRAY_SIZE(names) || !names[reason])

@@ -42,7 +42,7 @@ static void domain_release(struct kref *ref)
 	while (dom->nr)
 		rtgt_map_destroy(&dom->map[--dom->nr]);
 	if (dom->reg)
-		rtgt_reg_destroy(dom->reg);
+		rtgt_regqp_destroy(dom->reg);
 	if (!IS_ERR_OR_NULL(dom->pd))
 		ib_dealloc_pd(dom->pd);
 	rtgt_dev_detach(&dom->user);
@@ -61,7 +61,7 @@ static void domain_release(struct kref *ref)
  * @nr: number of regions, at most RTGT_MAX_REGIONS
  * @mr_max: maximum size of an MR in bytes, a multiple of PAGE_SIZE; 0 for no limit
  *
- * May sleep.  Each rkey is valid when this returns.
+ * May sleep.  Each rkey is valid when this returns, if rtgt_domain_early() is true.
  *
  * Return: a reference for rtgt_domain_put(), or an ERR_PTR: -ENODEV when the device is being
  * removed, -EOPNOTSUPP when it lacks something, what rtgt_map_create() returned.
@@ -94,16 +94,13 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 		ret = PTR_ERR(dom->pd);
 		goto put;
 	}
-	dom->reg = rtgt_reg_create(dom->pd);
+	if (rdma_ib_or_roce(ibdev, rdma_start_port(ibdev)))
+		dom->reg = rtgt_regqp_create(dom->pd);
 	if (IS_ERR(dom->reg)) {
 		ret = PTR_ERR(dom->reg);
 		dom->reg = NULL;
 		goto put;
 	}
-	/* an rkey that waits for one connection is no use to the others */
-	ret = -EOPNOTSUPP;
-	if (mem && !dom->reg->ops->before_rep)
-		goto put;
 	while (dom->nr < nr) {
 		ret = rtgt_map_create(dom, spec[dom->nr], mem ? mem[dom->nr] : NULL);
 		if (ret)
@@ -118,26 +115,39 @@ put:
 }
 
 /**
+ * rtgt_domain_early() - check whether rkeys are valid before there is a connection
+ * @dom: domain
+ *
+ * Return: true if so; false on iWARP, where a request of a client registers.
+ */
+bool rtgt_domain_early(const struct rtgt_domain *dom)
+{
+	return dom->reg;
+}
+
+/**
  * rtgt_domain_rotate() - invalidate rkeys of a region and make others
  * @dom: domain
  * @index: region, below @dom->nr
  * @from: first extent, below the region's number of extents
  * @nr: how many; ends with the last extent
  * @only_invalid: only the extents whose rkey is invalid already
+ * @conn: registers through a connection's queue pair where the domain has none (iWARP); NULL
+ *	  when the caller acts for no connection: then rkeys are invalidated only
  *
  * May sleep.  When it returns the device accepts the old rkeys no more; an outstanding
  * access has either completed or fails.
  *
- * Return: how many rkeys are new, or a negative errno when the device refused: part of the
+ * Return: how many rkeys were replaced, or a negative errno when the device refused: part of the
  * region is unreachable then, until the next rotation or rtgt_domain_reregister().
  */
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
-		       bool only_invalid)
+		       bool only_invalid, struct rtgt_reg *conn)
 {
 	int ret;
 
 	mutex_lock(&dom->lock);
-	ret = rtgt_map_rotate(&dom->map[index], from, nr, only_invalid);
+	ret = rtgt_map_rotate(&dom->map[index], from, nr, only_invalid, dom->reg ?: conn);
 	mutex_unlock(&dom->lock);
 	if (ret < 0)
 		WRITE_ONCE(dom->any_invalid, true);
@@ -159,10 +169,11 @@ int rtgt_domain_reregister(struct rtgt_domain *dom)
 	unsigned int i;
 	int ret;
 
-	if (!xchg(&dom->any_invalid, false))
+	/* on iWARP the client's request for the capabilities does this */
+	if (!dom->reg || !xchg(&dom->any_invalid, false))
 		return 0;
 	for (i = 0; i < dom->nr; i++) {
-		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true);
+		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true, NULL);
 		if (ret < 0)
 			return ret;
 		rotated += ret;

@@ -20,11 +20,14 @@
  * allocation of its MR until that is deregistered; a completion that looks an extent up there
  * uses it under the lock of by_rkey only.
  *
+ * iWARP.  Without a connection nothing can be posted (struct rtgt_reg is NULL): an extent is
+ * created, and its rkey revoked, by an MR that is not registered.  A rotation for a connection
+ * registers it.
+ *
  * Failures.  Creation is all or nothing.  A rotation that fails leaves the extent invalid:
  * no peer reaches it until a later rotation succeeds.
  */
 #include <linux/ktime.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
@@ -43,17 +46,6 @@ static int map_ib_access(const struct rtgt_map *map)
 	if (map->access & RTGT_ACCESS_FLUSH)
 		ib |= RTGT_IB_ACCESS_FLUSH_GLOBAL;
 	return ib;
-}
-
-/*
- * Any address aligned to the entries will do, below the canonical hole, so that no
- * arithmetic on it wraps by accident and it cannot be taken for a kernel address.
- */
-static u64 extent_random_iova(u32 entry_size)
-{
-	u64 iova = get_random_u64() & GENMASK_ULL(45, 30);
-
-	return iova | BIT_ULL(46) | (get_random_u32() & GENMASK(29, 0) & ~(entry_size - 1));
 }
 
 static int extent_dma(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len)
@@ -161,15 +153,19 @@ static void extent_set_key(struct rtgt_map *map, struct rtgt_extent *ext, u32 rk
 }
 
 /*
- * Make the present rkey of @ext->mr valid.  It is noted before: a peer that guesses it can
- * invalidate it as soon as it is valid, before this function returns.
+ * Make the present rkey of @ext->mr valid; without @reg, leave that to a later rotation.  The
+ * rkey is noted before: a peer that guesses it can invalidate it as soon as it is valid, before
+ * this function returns.
  */
-static int extent_register(struct rtgt_map *map, struct rtgt_extent *ext)
+static int extent_register(struct rtgt_map *map, struct rtgt_extent *ext, struct rtgt_reg *reg)
 {
 	int ret;
 
-	extent_set_key(map, ext, ext->mr->rkey, false);
-	ret = rtgt_reg_register(map->dom->reg, ext->mr, map_ib_access(map));
+	extent_set_key(map, ext, ext->mr->rkey, !reg);
+	ext->fresh = !reg;
+	if (!reg)
+		return 0;
+	ret = rtgt_reg_register(reg, ext->mr, map_ib_access(map));
 	if (!ret)
 		return 0;
 	/* whatever state the MR is in: the next rotation replaces it */
@@ -187,7 +183,7 @@ static int extent_register(struct rtgt_map *map, struct rtgt_extent *ext)
  *
  * May sleep.
  *
- * Return: 0 when the rkey is valid; -EAGAIN when the memory can only be registered in
+ * Return: 0 when the rkey is valid, or on iWARP can be made so; -EAGAIN when the memory can only be registered in
  * pages, -ENOMEM, or what the device returned.  After an error nothing is left.
  */
 int rtgt_extent_create(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len)
@@ -206,10 +202,10 @@ int rtgt_extent_create(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset
 		ret = PTR_ERR(mr);
 		goto undo_dma;
 	}
-	mr->iova = extent_random_iova(map->entry_size);
+	mr->iova = rtgt_random_iova(map->entry_size);
 	ext->mr = mr;
 	alloc = ktime_get_ns();
-	ret = extent_register(map, ext);
+	ret = extent_register(map, ext, map->dom->reg);
 	if (ret)
 		goto put_mr;
 	map->entries += extent_entries(map, len);
@@ -242,7 +238,8 @@ void rtgt_extent_destroy(struct rtgt_map *map, struct rtgt_extent *ext)
  * Replace the MR, which ends all its rkeys.  The new one is made before the old one is
  * deregistered, so it cannot have the same number.
  */
-static int extent_replace_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
+static int extent_replace_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 len,
+			     struct rtgt_reg *reg)
 {
 	struct ib_mr *mr = extent_get_mr(map, ext, len);
 
@@ -252,7 +249,7 @@ static int extent_replace_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 
 	extent_put_mr(map, ext);
 	ext->mr = mr;
 	ext->rotations = 0;
-	return extent_register(map, ext);
+	return extent_register(map, ext, reg);
 }
 
 /**
@@ -260,25 +257,30 @@ static int extent_replace_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 
  * @map: region
  * @ext: extent, its rkey valid or invalidated
  * @len: its bytes
+ * @reg: registers; NULL to leave the extent invalid
  *
  * The caller holds rtgt_domain.lock.  May sleep.
  *
- * Return: 0, or a negative errno: the extent is invalid then.
+ * Return: 1 if the rkey is another one, 0 if it was valid never before and is now; or a
+ * negative errno: the extent is invalid then.
  */
-int rtgt_extent_rotate(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
+int rtgt_extent_rotate(struct rtgt_map *map, struct rtgt_extent *ext, u64 len,
+		       struct rtgt_reg *reg)
 {
 	lockdep_assert_held(&map->dom->lock);
+	if (ext->fresh)
+		return extent_register(map, ext, reg);
 	if (!READ_ONCE(ext->invalid)) {
 		/* fails if a peer invalidated the rkey first */
-		if (rtgt_reg_invalidate(map->dom->reg, ext->mr))
+		if (!reg || rtgt_reg_invalidate(reg, ext->mr))
 			ext->rotations = RTGT_ROTATIONS_MAX;
 		extent_set_key(map, ext, ext->rkey, true);
 	}
 	if (ext->rotations == RTGT_ROTATIONS_MAX)
-		return extent_replace_mr(map, ext, len);
+		return extent_replace_mr(map, ext, len, reg) ?: 1;
 	ext->rotations++;
 	ib_update_fast_reg_key(ext->mr, ib_inc_rkey(ext->mr->rkey));
-	return extent_register(map, ext);
+	return extent_register(map, ext, reg) ?: 1;
 }
 
 /**

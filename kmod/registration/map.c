@@ -136,7 +136,8 @@ static void map_sync_for_reader(struct rtgt_mem_user *user, u64 offset, u64 len)
  *
  * May sleep.
  *
- * Return: 0 when all rkeys are valid; -EOPNOTSUPP when the device lacks FLUSH, -ENOMEM, -E2BIG
+ * Return: 0 when all rkeys are valid, or on iWARP can be made so; -EOPNOTSUPP when the device
+ * lacks FLUSH or atomics, -ENOMEM, -E2BIG
  * when it takes more than RTGT_MAX_EXTENTS, or what the device returned.
  */
 int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struct rtgt_mem *mem)
@@ -147,6 +148,11 @@ int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struc
 	if (spec->access & RTGT_ACCESS_FLUSH &&
 	    !(dom->ibdev->attrs.device_cap_flags & RTGT_IB_DEVICE_FLUSH_GLOBAL)) {
 		pr_err_ratelimited("%s: cannot FLUSH: take that from the access of region %s\n",
+				   dev_name(&dom->ibdev->dev), spec->name);
+		return -EOPNOTSUPP;
+	}
+	if (spec->access & RTGT_ACCESS_ATOMIC && dom->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE) {
+		pr_err_ratelimited("%s: no atomics: take that from the access of region %s\n",
 				   dev_name(&dom->ibdev->dev), spec->name);
 		return -EOPNOTSUPP;
 	}
@@ -195,12 +201,14 @@ void rtgt_map_destroy(struct rtgt_map *map)
  * @from: first extent
  * @nr: how many; ends with the last extent
  * @only_invalid: only the extents whose rkey is invalid already
+ * @reg: registers; NULL to leave the extents invalid
  *
  * The caller holds rtgt_domain.lock.  May sleep.
  *
  * Return: how many rkeys are new, or a negative errno.
  */
-int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid)
+int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid,
+		    struct rtgt_reg *reg)
 {
 	u32 end = from + min(nr, map->nr - from);
 	int rotated = 0;
@@ -211,10 +219,10 @@ int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid)
 	for (i = from; i < end; i++) {
 		if (only_invalid && !READ_ONCE(map->extent[i].invalid))
 			continue;
-		ret = rtgt_extent_rotate(map, &map->extent[i], rtgt_extent_len(map, i));
-		if (ret)
+		ret = rtgt_extent_rotate(map, &map->extent[i], rtgt_extent_len(map, i), reg);
+		if (ret < 0)
 			return ret;
-		rotated++;
+		rotated += ret;
 	}
 	return rotated;
 }

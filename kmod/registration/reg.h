@@ -3,45 +3,46 @@
 #ifndef _RTGT_REG_H
 #define _RTGT_REG_H
 
+#include <linux/completion.h>
 #include <linux/types.h>
-
-struct ib_mr;
-struct ib_pd;
-struct ib_send_wr;
-struct rtgt_reg;
+#include <rdma/ib_verbs.h>
 
 /**
- * struct rtgt_reg_ops - one way to run REG_MR and LOCAL_INV
- * @before_rep: rkeys can be valid before a connection exists, so the CM REP may hold them
- *		and the connections of a port may share them
- * @create: make what the work requests of a protection domain are run with; returns an
- *	    ERR_PTR on failure.  May sleep
- * @destroy: free it; nothing runs on it any more.  rkeys stay valid.  May sleep
+ * struct rtgt_reg - one way to run REG_MR and LOCAL_INV
  * @run: post @wr, which the caller filled but for its completion and flags, and wait for
  *	 its completion; one at a time.  Returns 0, -EIO when the device refused it, or
  *	 what ib_post_send() returned.  May sleep
- */
-struct rtgt_reg_ops {
-	bool before_rep;
-	struct rtgt_reg *(*create)(struct ib_pd *pd);
-	void (*destroy)(struct rtgt_reg *reg);
-	int (*run)(struct rtgt_reg *reg, struct ib_send_wr *wr);
-};
-
-/**
- * struct rtgt_reg - runs the registrations of one protection domain
- * @ops: how; set by rtgt_reg_create()
  *
  * An implementation embeds it.
  */
 struct rtgt_reg {
-	const struct rtgt_reg_ops *ops;
+	int (*run)(struct rtgt_reg *reg, struct ib_send_wr *wr);
 };
 
-extern const struct rtgt_reg_ops rtgt_regqp_ops;
+/**
+ * struct rtgt_connreg - registers through the queue pair of a connection
+ * @reg: what the rest of the module knows of it
+ * @qp: the queue pair
+ * @cqe: of the outstanding work request
+ * @done: completes with it
+ * @status: of it
+ */
+struct rtgt_connreg {
+	struct rtgt_reg reg;
+	struct ib_qp *qp;
+	struct ib_cqe cqe;
+	struct completion done;
+	enum ib_wc_status status;
+};
 
-struct rtgt_reg *rtgt_reg_create(struct ib_pd *pd);
-void rtgt_reg_destroy(struct rtgt_reg *reg);
+/* connreg.c */
+void rtgt_connreg_init(struct rtgt_connreg *connreg, struct ib_qp *qp);
+
+/* regqp.c */
+struct rtgt_reg *rtgt_regqp_create(struct ib_pd *pd);
+void rtgt_regqp_destroy(struct rtgt_reg *reg);
+
+/* reg.c */
 int rtgt_reg_register(struct rtgt_reg *reg, struct ib_mr *mr, int access);
 int rtgt_reg_invalidate(struct rtgt_reg *reg, struct ib_mr *mr);
 

@@ -44,6 +44,7 @@ struct rtgt_domain;
  * @rkey: of @mr; under the lock of rtgt_dev.by_rkey
  * @invalid: a peer invalidated @rkey, or it could not be registered: no peer reaches the
  *	     extent; under the lock of rtgt_dev.by_rkey
+ * @fresh: @mr was never registered: its rkey was never valid
  * @rotations: rkeys that @mr had before this one
  */
 struct rtgt_extent {
@@ -52,6 +53,7 @@ struct rtgt_extent {
 	struct rtgt_map *map;
 	u32 rkey;
 	bool invalid;
+	bool fresh;
 	u8 rotations;
 };
 
@@ -91,7 +93,7 @@ struct rtgt_map {
  * @ibdev: the device
  * @user: hold on the device, until the last reference is put
  * @pd: QPs that are to reach the regions are created here
- * @reg: registers and invalidates
+ * @reg: registers and invalidates; NULL on iWARP, where only a connection can (reg.c)
  * @lock: rkeys change under it; protects @pool
  * @any_invalid: an rkey was invalidated, or not registered, since
  *		 rtgt_domain_reregister() last looked
@@ -131,8 +133,9 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
 				       unsigned int nr, u64 mr_max);
 void rtgt_domain_put(struct rtgt_domain *dom);
+bool rtgt_domain_early(const struct rtgt_domain *dom);
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
-		       bool only_invalid);
+		       bool only_invalid, struct rtgt_reg *conn);
 int rtgt_domain_reregister(struct rtgt_domain *dom);
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
 void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);

@@ -128,63 +128,6 @@ static int regqp_connect(struct ib_qp *qp)
 			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-static struct rtgt_reg *regqp_create(struct ib_pd *pd)
-{
-	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_RC,
-		.sq_sig_type = IB_SIGNAL_ALL_WR,
-		.cap = {
-			.max_send_wr = 2,
-			.max_recv_wr = 1,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
-		},
-	};
-	struct regqp *rqp;
-	int ret;
-
-	rqp = kzalloc(sizeof(*rqp), GFP_KERNEL);
-	if (!rqp)
-		return ERR_PTR(-ENOMEM);
-	mutex_init(&rqp->lock);
-	init_completion(&rqp->done);
-	rqp->cqe.done = regqp_done;
-
-	rqp->cq = ib_alloc_cq_any(pd->device, NULL, 4, IB_POLL_SOFTIRQ);
-	if (IS_ERR(rqp->cq)) {
-		ret = PTR_ERR(rqp->cq);
-		goto free_rqp;
-	}
-	init.send_cq = rqp->cq;
-	init.recv_cq = rqp->cq;
-	rqp->qp = ib_create_qp(pd, &init);
-	if (IS_ERR(rqp->qp)) {
-		ret = PTR_ERR(rqp->qp);
-		goto free_cq;
-	}
-	ret = regqp_connect(rqp->qp);
-	if (ret)
-		goto destroy_qp;
-	return &rqp->reg;
-
-destroy_qp:
-	ib_destroy_qp(rqp->qp);
-free_cq:
-	ib_free_cq(rqp->cq);
-free_rqp:
-	kfree(rqp);
-	return ERR_PTR(ret);
-}
-
-static void regqp_destroy(struct rtgt_reg *reg)
-{
-	struct regqp *rqp = to_regqp(reg);
-
-	ib_destroy_qp(rqp->qp);
-	ib_free_cq(rqp->cq);
-	kfree(rqp);
-}
-
 static int regqp_recover(struct regqp *rqp)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
@@ -226,9 +169,74 @@ unlock:
 	return ret;
 }
 
-const struct rtgt_reg_ops rtgt_regqp_ops = {
-	.before_rep = true,
-	.create = regqp_create,
-	.destroy = regqp_destroy,
-	.run = regqp_run,
-};
+/**
+ * rtgt_regqp_create() - create the registration queue pair of a protection domain
+ * @pd: protection domain
+ *
+ * May sleep.
+ *
+ * Return: for rtgt_regqp_destroy(), before @pd is; or an ERR_PTR.
+ */
+struct rtgt_reg *rtgt_regqp_create(struct ib_pd *pd)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.cap = {
+			.max_send_wr = 2,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+	struct regqp *rqp;
+	int ret;
+
+	rqp = kzalloc(sizeof(*rqp), GFP_KERNEL);
+	if (!rqp)
+		return ERR_PTR(-ENOMEM);
+	rqp->reg.run = regqp_run;
+	mutex_init(&rqp->lock);
+	init_completion(&rqp->done);
+	rqp->cqe.done = regqp_done;
+
+	rqp->cq = ib_alloc_cq_any(pd->device, NULL, 4, IB_POLL_SOFTIRQ);
+	if (IS_ERR(rqp->cq)) {
+		ret = PTR_ERR(rqp->cq);
+		goto free_rqp;
+	}
+	init.send_cq = rqp->cq;
+	init.recv_cq = rqp->cq;
+	rqp->qp = ib_create_qp(pd, &init);
+	if (IS_ERR(rqp->qp)) {
+		ret = PTR_ERR(rqp->qp);
+		goto free_cq;
+	}
+	ret = regqp_connect(rqp->qp);
+	if (ret)
+		goto destroy_qp;
+	return &rqp->reg;
+
+destroy_qp:
+	ib_destroy_qp(rqp->qp);
+free_cq:
+	ib_free_cq(rqp->cq);
+free_rqp:
+	kfree(rqp);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rtgt_regqp_destroy() - destroy a registration queue pair
+ * @reg: nothing is registered or invalidated with it any more
+ *
+ * rkeys that it made valid stay valid.  May sleep.
+ */
+void rtgt_regqp_destroy(struct rtgt_reg *reg)
+{
+	struct regqp *rqp = to_regqp(reg);
+
+	ib_destroy_qp(rqp->qp);
+	ib_free_cq(rqp->cq);
+	kfree(rqp);
+}

@@ -296,6 +296,7 @@ struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibde
 	conn->peer.ss_family = AF_INET;
 	strscpy(conn->dev_name, dev_name(&ibdev->dev), sizeof(conn->dev_name));
 	conn->user.gone = conn_gone;
+	conn->iwarp = rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev));
 	conn->transport = port->cfg.transport;
 	conn->recv_depth = port->cfg.recv_depth;
 	conn->recv_size = port->cfg.recv_size;

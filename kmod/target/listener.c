@@ -43,15 +43,39 @@ static void port_close_conns(struct rtgt_port *port)
 	wait_event(port->idle, rtgt_port_idle(port));
 }
 
+/* iWARP has neither UC nor UD, which no attribute of a device tells. */
+static int port_check_device(struct rtgt_port *port, struct ib_device *ibdev)
+{
+	if (port->cfg.transport != RTGT_RC &&
+	    rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev))) {
+		pr_warn_ratelimited("%s: %s is an iWARP device, which has reliable connections only: set transport to rc\n",
+				    port->name, dev_name(&ibdev->dev));
+		return -EOPNOTSUPP;
+	}
+	return rtgt_dev_check(ibdev);
+}
+
+static int port_request(struct rtgt_port *port, struct rdma_cm_id *id,
+			const struct rdma_cm_event *ev)
+{
+	int ret = port_check_device(port, id->device);
+
+	if (ret)
+		rtgt_conn_reject(port, id, RTGT_REJ_DEVICE, -ret);
+	else if (port->cfg.transport == RTGT_UD)
+		ret = rtgt_endpoint_request(port, id, &ev->param.ud);
+	else
+		ret = rtgt_conn_request(port, id, &ev->param.conn);
+	return ret;
+}
+
 static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct rtgt_port *port = id->context;
 
 	switch (ev->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		if (port->cfg.transport == RTGT_UD)
-			return rtgt_endpoint_request(port, id, &ev->param.ud);
-		return rtgt_conn_request(port, id, &ev->param.conn);
+		return port_request(port, id, ev);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		/* only a listener that is bound to an address gets this event */
 		if (xchg(&port->listen_id, NULL) != id)
@@ -115,7 +139,7 @@ static int port_listen(struct rtgt_port *port, struct net *net)
 	if (ret)
 		goto destroy_id;
 	if (id->device) {
-		ret = rtgt_dev_check(id->device);
+		ret = port_check_device(port, id->device);
 		if (ret)
 			goto destroy_id;
 	}

@@ -178,7 +178,7 @@ static void revoke_work(struct rtgt_recv_ctx *recv)
 	int ret;
 
 	ret = rtgt_domain_rotate(dom, rq->region, rq->offset, RTGT_STEP_KEYS,
-				 !conn->port->cfg.private);
+				 !conn->port->cfg.private, &conn->connreg.reg);
 	if (ret < 0) {
 		rtgt_reply(recv, RTGT_ST_FAILED, 0);
 		return;
@@ -202,6 +202,39 @@ static void revoke_work(struct rtgt_recv_ctx *recv)
 	rtgt_reply(recv, RTGT_OK, sizeof(struct rtgt_region));
 }
 
+static void extents_start(struct rtgt_recv_ctx *recv)
+{
+	recv->done = 0;
+	rtgt_recv_defer(recv);
+}
+
+/*
+ * On iWARP, make the rkeys of the next RTGT_STEP_KEYS of @nr extents valid.  Returns whether the
+ * request goes on; otherwise it is deferred, or has its reply.
+ */
+static bool extents_register(struct rtgt_recv_ctx *recv, u32 nr)
+{
+	struct rtgt_conn *conn = recv->conn;
+	struct rtgt_request *rq = &recv->rq;
+	int ret;
+
+	if (rtgt_domain_early(conn->domain) || recv->done >= nr)
+		return true;
+	ret = rtgt_domain_rotate(conn->domain, rq->region, rq->offset + recv->done,
+				 min_t(u32, nr - recv->done, RTGT_STEP_KEYS), true,
+				 &conn->connreg.reg);
+	if (ret < 0) {
+		rtgt_reply(recv, RTGT_ST_FAILED, 0);
+		return false;
+	}
+	rtgt_count(conn->port->stats, RTGT_ROTATIONS, ret);
+	recv->done += RTGT_STEP_KEYS;
+	if (recv->done >= nr)
+		return true;
+	rtgt_recv_defer(recv);
+	return false;
+}
+
 /* Reply with as many capabilities as fit into the reply and into the client's buffer. */
 static void extents_work(struct rtgt_recv_ctx *recv)
 {
@@ -222,6 +255,8 @@ static void extents_work(struct rtgt_recv_ctx *recv)
 		return;
 	}
 	nr = min3((u32)rq->count, room / (u32)sizeof(struct rtgt_cap), map->nr - (u32)rq->offset);
+	if (!extents_register(recv, nr))
+		return;
 	rtgt_encode_extents(body, map->mem->size, map->nr, nr);
 	mutex_lock(&dom->lock);
 	for (i = 0; i < nr; i++) {
@@ -266,7 +301,7 @@ static const struct {
 	[RTGT_MSG_REVOKE]	= { revoke_start, revoke_work, .connected = true },
 	[RTGT_MSG_WITHHOLD]	= { op_withhold },
 	[RTGT_MSG_DISCONNECT]	= { op_disconnect, .connected = true },
-	[RTGT_MSG_EXTENTS]	= { rtgt_recv_defer, extents_work, .connected = true },
+	[RTGT_MSG_EXTENTS]	= { extents_start, extents_work, .connected = true },
 };
 
 /**

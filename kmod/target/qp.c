@@ -2,10 +2,11 @@
 /*
  * The queue pair of a connection: create it, bring it to RTS, drain it, destroy it.
  *
- * rtgt_qp_create() brings the QP to RTS before rdma_accept(), which then only sends the REP.
+ * On InfiniBand and RoCE, rtgt_qp_create() brings the QP to RTS before rdma_accept(), which then only sends the REP.
  * So receives are posted before a message can arrive, "rdma resource show" names this module
  * as the owner, and the QP of a datagram endpoint, which belongs to no client's id, is created
- * in the same way.
+ * in the same way.  An iWARP QP stays in INIT, with its receives posted, until rdma_accept()
+ * gives it the TCP stream.
  *
  * Draining, in the state CLOSING.  The send and the receive queue share one CQ, whose
  * completions run one after the other.  A completion that begins in CLOSING posts nothing to
@@ -194,8 +195,11 @@ static int qp_create(struct rtgt_conn *conn)
 		.srq = conn->pool->srq,
 		.port_num = conn->port_num,
 		.cap = {
-			/* one more of each for the markers; the core adds those of rw contexts */
-			.max_send_wr = conn->nr_sends + 1,
+			/*
+			 * One more of each for the markers, and on iWARP one to register with;
+			 * the core adds those of rw contexts
+			 */
+			.max_send_wr = conn->nr_sends + 1 + conn->iwarp,
 			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,
 			.max_send_sge = min(RTGT_RW_SGS, ibdev->attrs.max_send_sge),
 			.max_recv_sge = 1,
@@ -206,7 +210,7 @@ static int qp_create(struct rtgt_conn *conn)
 	int ret;
 
 	/* a transfer may be three work requests: registration, READ or WRITE, invalidation */
-	ret = rtgt_cq_create(&conn->cq, ibdev, depth + conn->nr_sends + 3 * ctxs + 2,
+	ret = rtgt_cq_create(&conn->cq, ibdev, depth + conn->nr_sends + 3 * ctxs + 3,
 			     IB_POLL_SOFTIRQ);
 	if (ret)
 		return ret;
@@ -217,6 +221,7 @@ static int qp_create(struct rtgt_conn *conn)
 		return PTR_ERR(qp);
 	conn->qp = qp;
 	conn->qpn = qp->qp_num;
+	rtgt_connreg_init(&conn->connreg, qp);
 	if (!conn->pool->srq)
 		conn->pool->qp = qp;
 	return 0;
@@ -256,18 +261,18 @@ static int qp_to_rtr(struct rtgt_conn *conn, struct rdma_cm_id *id,
 		ret = service->setup(conn);
 	if (!ret && !conn->pool->srq)
 		ret = rtgt_recv_pool_post(conn->pool);
-	if (!ret)
+	if (!ret && !conn->iwarp)
 		ret = qp_modify(conn, id, IB_QPS_RTR, param);
 	return ret;
 }
 
 /**
- * rtgt_qp_create() - create the contexts, the CQ and the QP of a connection; the QP is in RTS
+ * rtgt_qp_create() - create the contexts, the CQ and the QP of a connection
  * @conn: connection with a domain
  * @id: id with the addresses of the QP; not kept
  * @param: parameters of the REP: numbers of outstanding READs and atomics
  *
- * After a failure the caller's teardown calls rtgt_qp_destroy().  May sleep.
+ * The QP is in RTS then, on iWARP in INIT.  After a failure the caller's teardown calls rtgt_qp_destroy().  May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -299,7 +304,7 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 		ib_destroy_qp(qp);
 		return ret;
 	}
-	return qp_modify(conn, id, IB_QPS_RTS, param);
+	return conn->iwarp ? 0 : qp_modify(conn, id, IB_QPS_RTS, param);
 }
 
 static void qp_drain(struct rtgt_conn *conn)

@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <rdma/rw.h>
 
+#include "core/mem.h"
 #include "registration/region.h"
 #include "target/conn.h"
 #include "target/port.h"
@@ -127,6 +128,23 @@ u32 rtgt_rw_bytes(const struct rtgt_conn *conn, u64 offset, u64 len)
 	return min(len, most - offset_in_page(offset));
 }
 
+/*
+ * An iWARP READ request names the local memory, which the core registers for it, by the address
+ * that the MR has: an address of the kernel.  Another one is chosen here, before the MR is
+ * registered, with the same offset in the page.
+ */
+static void rw_hide_addresses(struct rtgt_rw_ctx *rw)
+{
+	u32 i;
+
+	for (i = 0; i < rw->ctx.nr_ops; i++) {
+		struct rdma_rw_reg_ctx *reg = &rw->ctx.reg[i];
+
+		reg->mr->iova = rtgt_random_iova(PAGE_SIZE) | offset_in_page(reg->mr->iova);
+		reg->sge.addr = reg->mr->iova;
+	}
+}
+
 /**
  * rtgt_rw_post() - post a transfer
  * @rw: from rtgt_rw_get(), with memory added.  The caller does not own it any more, nor, if
@@ -153,6 +171,8 @@ int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, 
 		rw_put(conn, rw);
 		return ret;
 	}
+	if (conn->iwarp && dir == DMA_FROM_DEVICE)
+		rw_hide_addresses(rw);
 	/* the completion may come before this returns */
 	recv->state = RTGT_RECV_TRANSFER;
 	rw->state = RTGT_RW_POSTED;

@@ -2,7 +2,8 @@
 /*
  * The service "rtgt": the REP has the capabilities, SENDs are requests, immediates may request
  * a reply.  A client whose REQ has no rtgt private data is a plain client: it gets the same REP,
- * and reads as much of it as it knows.
+ * and reads as much of it as it knows.  On iWARP the REP has no capability, and a plain client
+ * cannot request one: it is rejected.
  */
 #include <linux/bits.h>
 
@@ -19,6 +20,10 @@ static int rtgt_request(struct rtgt_conn *conn, const void *priv, size_t len, u3
 
 	why = rtgt_decode_req(priv, len, &req, arg);
 	conn->plain = req.plain;
+	if (!why && req.plain && conn->iwarp) {
+		*arg = RTGT_MSG_EXTENTS;
+		return RTGT_REJ_ASK;
+	}
 	return why;
 }
 

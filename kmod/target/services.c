@@ -8,7 +8,6 @@
 
 #include "core/mem.h"
 #include "proto/proto.h"
-#include "registration/reg.h"
 #include "registration/region.h"
 #include "target/conn.h"
 #include "target/port.h"
@@ -71,13 +70,17 @@ int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len
  * @priv: buffer for the private data of the REP
  * @size: bytes of the buffer
  *
+ * On iWARP no rkey is valid yet: then addresses and rkeys are 0, and RTGT_F_ASK is set.
+ *
  * Return: number of bytes written; 0 for a port without regions.
  */
 size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size)
 {
 	struct rtgt_domain *dom = conn->domain;
+	bool early = rtgt_domain_early(dom);
 	struct rtgt_rep_info rep = {
-		.features = conn->port->cfg.private ? RTGT_F_PRIVATE : 0,
+		.features = (conn->port->cfg.private ? RTGT_F_PRIVATE : 0) |
+			    (early ? 0 : RTGT_F_ASK),
 		.recv_size = conn->recv_size,
 		.recv_depth = conn->recv_depth,
 		.conn_id = conn->id,
@@ -87,18 +90,17 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 
 	if (!dom->nr)
 		return 0;
-	/* a client that finds no capability in the REP requests it */
-	if (!dom->reg->ops->before_rep)
-		return rtgt_service_endpoint(conn, priv, size);
 	/* waits for a rotation in progress */
 	mutex_lock(&dom->lock);
 	for (i = 0; i < dom->nr; i++) {
 		const struct rtgt_map *map = &dom->map[i];
 
-		rep.region[i].addr = map->extent[0].mr->iova;
 		rep.region[i].len = rtgt_extent_len(map, 0);
-		rep.region[i].rkey = map->extent[0].mr->rkey;
 		rep.region[i].access = rtgt_map_access(map);
+		if (!early)
+			continue;
+		rep.region[i].addr = map->extent[0].mr->iova;
+		rep.region[i].rkey = map->extent[0].mr->rkey;
 	}
 	mutex_unlock(&dom->lock);
 	return rtgt_encode_rep(priv, size, &rep);

@@ -34,10 +34,11 @@ static void log_peer(const struct rtgt_client *c)
 	if (!log)
 		return;
 	if (p->rtgt)
-		rtgt_log(log, "rep", "rtgt version %u, connection %u%s, recv_size %u recv_depth %u",
+		rtgt_log(log, "rep", "rtgt version %u, connection %u%s%s, recv_size %u recv_depth %u",
 			 p->version, p->conn_id,
-			 p->features & RTGT_F_PRIVATE ? ", regions of its own" : "", p->recv_size,
-			 p->recv_depth);
+			 p->features & RTGT_F_PRIVATE ? ", regions of its own" : "",
+			 p->features & RTGT_F_ASK ? ", capabilities on request" : "",
+			 p->recv_size, p->recv_depth);
 	else
 		rtgt_log(log, "rep", "a plain capability, no rtgt magic behind it");
 	for (uint32_t i = 0; i < p->nr; i++) {
@@ -92,14 +93,33 @@ static int make_messages(struct rtgt_client *c, uint32_t payload, bool odp, stru
 			      access | IBV_ACCESS_LOCAL_WRITE, log, err);
 }
 
+/* The capability of a region that has one extent, where the REP has none */
+static int learn_capability(struct rtgt_client *c, uint32_t region, struct rtgt_err *err)
+{
+	struct rtgt_layout *layout = &c->layout[region];
+	int ret = rtgt_client_extents(c, region, err);
+
+	if (ret)
+		return ret;
+	c->peer.region[region] = layout->extent[0];
+	if (layout->nr > 1)
+		return 0;
+	rtgt_layout_free(layout);
+	*layout = (struct rtgt_layout) { .size = c->peer.region[region].len, .nr = 1 };
+	return 0;
+}
+
 /* Learn what the regions of a new connection are made of */
 static int learn_layout(struct rtgt_client *c, struct rtgt_err *err)
 {
+	bool ask = c->peer.features & RTGT_F_ASK;
 	int ret = 0;
 
 	for (uint32_t i = 0; i < c->peer.nr && !ret; i++) {
 		c->layout[i] = (struct rtgt_layout) { .size = c->peer.region[i].len, .nr = 1 };
-		if (c->peer.rtgt && c->peer.region[i].access & RTGT_ACCESS_MORE)
+		if (ask)
+			ret = learn_capability(c, i, err);
+		else if (c->peer.rtgt && c->peer.region[i].access & RTGT_ACCESS_MORE)
 			ret = rtgt_client_extents(c, i, err);
 	}
 	return ret;

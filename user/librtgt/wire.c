@@ -159,6 +159,9 @@ int rtgt_refusal_str(const struct rtgt_refusal *refusal, char *buf, size_t size)
 	case RTGT_REJ_STOPPING:
 		return snprintf(buf, size,
 				"the port is being disabled: enable it (rtgt port enable) and try again");
+	case RTGT_REJ_ASK:
+		return snprintf(buf, size,
+				"over iWARP the capability comes with the reply to an EXTENTS request, which a client that sends no rtgt private data cannot make: use rtgt serve as the target, or librtgt as the client");
 	default:
 		return snprintf(buf, size, "reason %u, which this tool does not know",
 				refusal->reason);

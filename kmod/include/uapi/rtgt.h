@@ -136,6 +136,12 @@ struct rtgt_rep {
 } RTGT_PACKED;
 
 #define RTGT_F_PRIVATE		(1U << 0)	/* no other connection uses the regions */
+/*
+ * The REP holds the lengths and the access of the regions, but neither addresses nor rkeys: on
+ * iWARP, memory is registered after the connection is established.  The client requests them
+ * with RTGT_MSG_EXTENTS.
+ */
+#define RTGT_F_ASK		(1U << 1)
 
 /**
  * enum rtgt_rej_reason - why the target rejects a connection
@@ -148,6 +154,9 @@ struct rtgt_rep {
  * @RTGT_REJ_DEVICE: the device lacks a feature that the port needs; @arg is the errno
  * @RTGT_REJ_STOPPING: the port is being disabled, or the device is being removed; @arg is the
  *		       errno
+ * @RTGT_REJ_ASK: the REP of this transport has no capability (RTGT_F_ASK), and the REQ of a plain
+ *		  client has no rtgt private data, so it cannot request one; @arg is the
+ *		  operation that requests it
  */
 enum rtgt_rej_reason {
 	RTGT_REJ_VERSION	= 1,
@@ -156,6 +165,7 @@ enum rtgt_rej_reason {
 	RTGT_REJ_RESOURCES	= 4,
 	RTGT_REJ_DEVICE		= 5,
 	RTGT_REJ_STOPPING	= 6,
+	RTGT_REJ_ASK		= 7,
 };
 
 /**
@@ -195,7 +205,8 @@ struct rtgt_rej {
  *		       struct rtgt_withhold.  RTGT_ST_LIMIT if the target withholds as many
  *		       receives as the port allows (withhold_max)
  * @RTGT_MSG_DISCONNECT: disconnect; there is no reply
- * @RTGT_MSG_EXTENTS: return capabilities of a region that has several extents; body struct
+ * @RTGT_MSG_EXTENTS: return capabilities of a region that has several extents, or with
+ *		      RTGT_F_ASK those of any region, registered if they are not; body struct
  *		      rtgt_extents_query, reply struct rtgt_extents
  * @RTGT_MSG_REPLY: set in the op of a reply
  */
