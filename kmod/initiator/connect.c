@@ -263,6 +263,19 @@ static int check_region(struct rtgt_run *run)
 	return 0;
 }
 
+/* Does the device have the operation?  No attribute tells that iWARP has no immediates. */
+static int check_device(struct rtgt_run *run)
+{
+	struct ib_device *ibdev = run->id->device;
+
+	if (run->cfg.op == RTGT_INI_WRITE_IMM && rdma_protocol_iwarp(ibdev, run->id->port_num))
+		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no immediates: it is iWARP",
+				     run->dev);
+	if (rtgt_op_is_atomic(run->cfg.op) && ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
+		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no atomics", run->dev);
+	return 0;
+}
+
 /* Do the attributes fit what the target offers? */
 static int run_check(struct rtgt_run *run)
 {
@@ -273,7 +286,9 @@ static int run_check(struct rtgt_run *run)
 				     run->peer.version, RTGT_VERSION);
 	if (run->misfit == RTGT_MISFIT_SIZE)
 		return rtgt_run_fail(run, -EPROTO, "the target's REP is malformed");
-	ret = check_cfg(run);
+	ret = check_device(run);
+	if (!ret)
+		ret = check_cfg(run);
 	if (!ret && rtgt_op_is_answered(run->cfg.op))
 		ret = check_answered(run);
 	if (!ret && run->cfg.op != RTGT_INI_SEND)

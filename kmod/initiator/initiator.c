@@ -22,6 +22,7 @@
 
 #include "core/cq.h"
 #include "core/device.h"
+#include "initiator/ask.h"
 #include "initiator/connect.h"
 #include "initiator/initiator.h"
 #include "initiator/request.h"
@@ -65,6 +66,10 @@ static int run_operations(struct rtgt_run *run)
 	run->total = run->cfg.duration_ms ? S32_MAX : run->cfg.warmup + run->cfg.iters;
 	run->sample = kvcalloc(run->cfg.iters, sizeof(*run->sample), GFP_KERNEL);
 	ret = run->sample ? rtgt_ini_reqs_create(run, rtgt_ini_req_init) : -ENOMEM;
+	if (!ret)
+		ret = rtgt_run_capability(run);
+	if (!ret)
+		ret = rtgt_ini_reqs_make(run);
 	if (ret)
 		return rtgt_run_fail(run, ret, "no memory for %u operations of %u bytes: %d",
 				     run->cfg.depth, run->cfg.size, ret);

@@ -20,11 +20,14 @@ struct rtgt_run;
  * @mem: memory
  * @sgt: its DMA mapping
  * @mapped: @sgt is mapped
+ * @mr: covers @sgt where the device sends the address to the target (a READ over iWARP);
+ *	otherwise NULL
  */
 struct rtgt_ini_buf {
 	struct rtgt_mem *mem;
 	struct sg_table sgt;
 	bool mapped;
+	struct ib_mr *mr;
 };
 
 /**
@@ -94,6 +97,7 @@ void rtgt_ini_req_sync_for_cpu(struct rtgt_ini_req *req);
 void rtgt_ini_req_sync_for_device(struct rtgt_ini_req *req);
 void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len);
 int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req *req));
+int rtgt_ini_reqs_make(struct rtgt_run *run);
 void rtgt_ini_reqs_destroy(struct rtgt_run *run);
 
 #endif /* _RTGT_INI_REQUEST_H */

@@ -4,6 +4,9 @@
  * last one: work requests, messages, and the local memory of one-sided operations.  And
  * what follows from the attributes alone: where in the region each operation goes.
  *
+ * A READ over iWARP tells the target the address of the local memory.  So that memory is
+ * registered, at an address chosen at random, and by the queue pair of the run.
+ *
  * All requests use the same local memory, unless each operation is verified: then each
  * request has its own.
  */
@@ -12,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "core/mem.h"
+#include "initiator/ask.h"
 #include "initiator/initiator.h"
 #include "initiator/request.h"
 #include "initiator/run.h"
@@ -127,6 +131,42 @@ static int bytes_map(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 	return ret;
 }
 
+/* Does the target get to know the address of the local memory? */
+static bool bytes_exposed(const struct rtgt_run *run)
+{
+	return run->cfg.op == RTGT_INI_READ &&
+	       rdma_protocol_iwarp(run->id->device, run->id->port_num);
+}
+
+static u32 bytes_pages(const struct rtgt_ini_buf *bytes)
+{
+	return DIV_ROUND_UP(bytes->mem->size, PAGE_SIZE);
+}
+
+static int bytes_register(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
+{
+	struct ib_reg_wr wr = {
+		.wr.opcode = IB_WR_REG_MR,
+		/* of a READ's sink iWARP wants both */
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
+	};
+	int ret;
+
+	bytes->mr = ib_alloc_mr(run->pd, IB_MR_TYPE_MEM_REG, bytes_pages(bytes));
+	if (IS_ERR(bytes->mr)) {
+		ret = PTR_ERR(bytes->mr);
+		bytes->mr = NULL;
+		return ret;
+	}
+	ret = ib_map_mr_sg(bytes->mr, bytes->sgt.sgl, bytes->sgt.nents, NULL, PAGE_SIZE);
+	if (ret != bytes->sgt.nents)
+		return ret < 0 ? ret : -EINVAL;
+	bytes->mr->iova = rtgt_random_iova(PAGE_SIZE);
+	wr.mr = bytes->mr;
+	wr.key = bytes->mr->rkey;
+	return rtgt_run_post_once(run, &wr.wr);
+}
+
 static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 {
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
@@ -143,7 +183,10 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 	most = min_t(u32, RTGT_INI_SGES,
 		     cfg->op == RTGT_INI_READ ? min(can->max_sge_rd, can->max_send_sge) :
 						can->max_send_sge);
-	if (bytes->mem->nr > most)
+	if (bytes_exposed(run) && bytes_pages(bytes) > can->max_fast_reg_page_list_len)
+		return rtgt_run_fail(run, -E2BIG, "size %u: the device registers %u pages: lower size",
+				     cfg->size, can->max_fast_reg_page_list_len);
+	if (!bytes_exposed(run) && bytes->mem->nr > most)
 		return rtgt_run_fail(run, -E2BIG,
 				     "size %u is %u pieces of memory, a request of the device has %u: lower size",
 				     cfg->size, bytes->mem->nr, most);
@@ -152,6 +195,8 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 
 static void bytes_destroy(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 {
+	if (bytes->mr)
+		ib_dereg_mr(bytes->mr);
 	if (bytes->mapped) {
 		ib_dma_unmap_sgtable_attrs(run->id->device, &bytes->sgt, DMA_BIDIRECTIONAL, 0);
 		sg_free_table(&bytes->sgt);
@@ -240,6 +285,13 @@ void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len)
 	struct scatterlist *sg;
 	int i;
 
+	if (req->bytes->mr) {
+		sge->addr = req->bytes->mr->iova + at;
+		sge->length = len;
+		sge->lkey = req->bytes->mr->lkey;
+		req->wr.send.num_sge = 1;
+		return;
+	}
 	for_each_sgtable_dma_sg(&req->bytes->sgt, sg, i) {
 		u32 skip = min(at, sg_dma_len(sg));
 
@@ -330,7 +382,7 @@ u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg)
 }
 
 /**
- * rtgt_ini_reqs_create() - make the requests of a run
+ * rtgt_ini_reqs_create() - make the buffers of a run's requests
  * @run: connected
  * @init: sets the handlers of a request's completions
  *
@@ -355,10 +407,32 @@ int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req 
 		if (ret || i == run->cfg.depth)
 			break;
 		ret = req_create_bytes(req);
-		if (!ret)
-			req_make_wr(req);
 	}
 	return ret;
+}
+
+/**
+ * rtgt_ini_reqs_make() - make the work requests of a run
+ * @run: with requests, and the capability of its region
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rtgt_ini_reqs_make(struct rtgt_run *run)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < run->cfg.depth; i++) {
+		struct rtgt_ini_req *req = &run->reqs[i];
+
+		ret = bytes_exposed(run) && req->own.mem ? bytes_register(run, &req->own) : 0;
+		if (ret)
+			return ret;
+		req_make_wr(req);
+	}
+	return 0;
 }
 
 /**

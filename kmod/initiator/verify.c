@@ -3,121 +3,42 @@
  * After a run of the kernel's initiator: do both ends hold the same bytes?
  *
  * The initiator requests from the target the checksum of what was written or read, one
- * at a time on the run's queue pair, on which no request of the run is outstanding.  The
- * completions are on the stack, so a failure drains the queue pair before it returns.
+ * at a time on the run's queue pair, on which no request of the run is outstanding.
  */
-#include <linux/completion.h>
 #include <linux/minmax.h>
 #include <rdma/ib_verbs.h>
 
 #include "core/mem.h"
+#include "initiator/ask.h"
 #include "initiator/initiator.h"
 #include "initiator/request.h"
 #include "initiator/run.h"
 #include "initiator/verify.h"
 #include "proto/proto.h"
 
-struct once {
-	struct ib_cqe cqe;
-	struct completion done;
-	struct ib_wc wc;
-};
-
-static void once_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct once *once = container_of(wc->wr_cqe, struct once, cqe);
-	struct rtgt_run *run = container_of(cq->cq_context, struct rtgt_run, cq);
-
-	once->wc = *wc;
-	complete(&once->done);
-	wake_up(&run->ini->wake);
-}
-
-static void once_init(struct once *once)
-{
-	once->cqe.done = once_done;
-	init_completion(&once->done);
-}
-
-static int once_wait(struct rtgt_run *run, struct once *once)
-{
-	int ret = rtgt_run_wait(run, &once->done);
-
-	if (!ret && once->wc.status != IB_WC_SUCCESS)
-		ret = -EIO;
-	return ret;
-}
-
 /* The target's CRC-32 of a range of the region. */
 static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 {
-	struct rtgt_ini_req *req = &run->reqs[run->cfg.depth];
-	u32 size = sizeof(struct rtgt_msg) + sizeof(struct rtgt_range);
 	struct rtgt_reply reply;
-	struct once sent, got;
-	struct ib_sge sge = {
-		.addr = req->tx_dma,
-		.length = size,
-		.lkey = run->pd->local_dma_lkey,
-	};
-	struct ib_send_wr send = {
-		.wr_cqe = &sent.cqe,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IB_WR_SEND,
-		.send_flags = IB_SEND_SIGNALED,
-	};
 	int ret;
 
-	once_init(&sent);
-	once_init(&got);
-	ib_dma_sync_single_for_cpu(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
-	rtgt_encode_msg(req->tx, RTGT_MSG_CHECKSUM, 0, sizeof(struct rtgt_range));
-	rtgt_encode_range(req->tx + sizeof(struct rtgt_msg), run->cfg.region, offset,
-			  run->cfg.size);
-	ib_dma_sync_single_for_device(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
-	ret = rtgt_ini_req_post_recv(req, &got.cqe);
-	if (ret)
-		return ret;
-	ret = ib_post_send(run->id->qp, &send, NULL);
-	/* both are on this stack: they must have completed before it returns */
-	if (!ret)
-		ret = once_wait(run, &sent);
-	if (!ret)
-		ret = once_wait(run, &got);
-	if (ret) {
-		ib_drain_qp(run->id->qp);
-		return ret;
-	}
-	ib_dma_sync_single_for_cpu(run->id->device, req->rx_dma, req->recv_sge.length,
-				   DMA_FROM_DEVICE);
-	if (rtgt_decode_reply(req->rx, got.wc.byte_len, &reply) || reply.status != RTGT_OK ||
-	    reply.op != RTGT_MSG_CHECKSUM || reply.covered != run->cfg.size)
-		return -EPROTO;
-	*crc = reply.crc;
-	return 0;
+	rtgt_encode_range(rtgt_run_ask_body(run), run->cfg.region, offset, run->cfg.size);
+	ret = rtgt_run_ask(run, RTGT_MSG_CHECKSUM, sizeof(struct rtgt_range), &reply);
+	if (!ret && reply.covered != run->cfg.size)
+		ret = -EPROTO;
+	*crc = ret ? 0 : reply.crc;
+	return ret;
 }
 
 /* One more READ, of bytes from @offset on: all READs of a run have one buffer. */
 static int read_once(struct rtgt_run *run, u64 offset)
 {
 	struct rtgt_ini_req *req = &run->reqs[0];
-	struct once once;
-	int ret;
 
-	once_init(&once);
 	rtgt_ini_req_sync_for_device(req);
 	rtgt_ini_req_cut(req, 0, run->cfg.size);
 	req->wr.rdma.remote_addr = run->peer.region[run->cfg.region].addr + offset;
-	req->wr.send.wr_cqe = &once.cqe;
-	req->wr.send.next = NULL;
-	req->wr.send.send_flags = IB_SEND_SIGNALED;
-	ret = ib_post_send(run->id->qp, &req->wr.send, NULL);
-	if (!ret)
-		ret = once_wait(run, &once);
-	if (ret)
-		ib_drain_qp(run->id->qp);
-	return ret;
+	return rtgt_run_post_once(run, &req->wr.send);
 }
 
 /* The CRC-32 of the local bytes of a request. */

@@ -37,12 +37,15 @@
 #define DEVICE_ATOMIC_WRITE	0x010000000000ull
 
 /* Flags of verbs.h, and two it has no names for */
-static unsigned int device_can(const struct ibv_device_attr_ex *dev)
+static unsigned int device_can(const struct ibv_context *verbs,
+			       const struct ibv_device_attr_ex *dev)
 {
 	const unsigned int windows = IBV_DEVICE_MEM_WINDOW_TYPE_2A |
 				     IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 	unsigned int can = 0;
 
+	if (verbs->device->transport_type != IBV_TRANSPORT_IWARP)
+		can |= RTGT_CAN_IMM;
 	if (dev->orig_attr.atomic_cap != IBV_ATOMIC_NONE)
 		can |= RTGT_CAN_ATOMIC;
 	if (dev->device_cap_flags_ex & DEVICE_FLUSH_GLOBAL)
@@ -83,7 +86,7 @@ static int ask_device(struct rtgt_qp *q, const struct rtgt_qp_param *param, stru
 		return rtgt_fail(err, EINVAL, "%u pieces for a work request: the device takes %d",
 				 param->sges, dev.orig_attr.max_sge < RTGT_SGES ?
 				 dev.orig_attr.max_sge : RTGT_SGES);
-	q->can = device_can(&dev);
+	q->can = device_can(verbs, &dev);
 #ifndef RTGT_VERBS_FLUSH
 	q->unbuilt = q->can & (RTGT_CAN_FLUSH | RTGT_CAN_ATOMIC_WRITE);
 	q->can &= ~q->unbuilt;

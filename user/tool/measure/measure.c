@@ -136,6 +136,8 @@ int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t r
 		return rtgt_fail(err, EOPNOTSUPP, "the target does not speak rtgt");
 	if (measure_is_atomic(op) && !(c->qp.can & RTGT_CAN_ATOMIC))
 		return rtgt_fail(err, EOPNOTSUPP, "the device has no atomics");
+	if (op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && !(c->qp.can & RTGT_CAN_IMM))
+		return rtgt_fail(err, EOPNOTSUPP, "the device has no immediates (it is iWARP)");
 	if (op->opcode == IBV_WR_SEND)
 		return m->at.size <= c->payload ? 0 :
 			rtgt_fail(err, EMSGSIZE, "the target takes SENDs of %u bytes (recv_size)",

@@ -28,9 +28,9 @@
 const struct ping_op ping_ops[PING_OPS] = {
 	{ "write", WRITE, 0, RC | UC, 0, 0, ping_write },
 	{ "read", READ, 0, RC, 0, 0, ping_read },
-	{ "write-imm", WRITE, PING_TARGET, RC | UC, 0, 0, ping_write_imm },
+	{ "write-imm", WRITE, PING_TARGET, RC | UC, RTGT_CAN_IMM, 0, ping_write_imm },
 	{ "send", 0, ASK, RC | UC | UD, 0, 0, ping_send },
-	{ "send-imm", 0, ASK | PING_EXTRA, RC | UC | UD, 0, 0, ping_send_imm },
+	{ "send-imm", 0, ASK | PING_EXTRA, RC | UC | UD, RTGT_CAN_IMM, 0, ping_send_imm },
 	{ "send-inv", WRITE, ASK | PING_PRIVATE | PING_EXTRA, RC, 0, 0, ping_send_inv },
 	{ "cas", ATOMIC, PING_EXTRA, RC, RTGT_CAN_ATOMIC, 8, ping_cas },
 	{ "faa", ATOMIC, PING_EXTRA, RC, RTGT_CAN_ATOMIC, 8, ping_faa },

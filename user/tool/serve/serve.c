@@ -253,7 +253,7 @@ static int open_device(struct server *s)
 		return 0;
 	if (ret == -EOPNOTSUPP)
 		return rtgt_fail(&s->err, EOPNOTSUPP,
-				 "the device %s will not do: it is iWARP, or has no queue pairs of this transport, or no SRQ and srq is 1, or cannot FLUSH and a region's access has that",
+				 "the device %s will not do: it has no queue pairs of this transport, or no SRQ and srq is 1, or cannot FLUSH and a region's access has that",
 				 ibv_get_device_name(s->listener->verbs->device));
 	if (ret == -ENOMEM)
 		return rtgt_fail(&s->err, ENOMEM,

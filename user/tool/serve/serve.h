@@ -119,6 +119,7 @@ struct serve_device {
 	struct ibv_comp_channel *channel;
 	struct serve_domain *shared;
 	struct serve_source completions, asyncs;
+	bool iwarp;
 };
 
 TAILQ_HEAD(serve_recvs, serve_recv);

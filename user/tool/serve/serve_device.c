@@ -122,10 +122,11 @@ static int device_open(struct server *s, struct serve_device *dev)
 {
 	int ret;
 
-	if (dev->verbs->device->transport_type == IBV_TRANSPORT_IWARP)
-		return -EOPNOTSUPP;
+	dev->iwarp = dev->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 	ret = -ibv_query_device_ex(dev->verbs, NULL, &dev->attr);
 	if (!ret && s->cfg.srq && !dev->attr.orig_attr.max_srq)
+		ret = -EOPNOTSUPP;
+	if (!ret && s->cfg.transport != SERVE_RC && dev->iwarp)
 		ret = -EOPNOTSUPP;
 	if (!ret && s->cfg.transport != SERVE_RC)
 		ret = try_transport(dev, serve_qp_type(&s->cfg));

@@ -201,6 +201,11 @@ static void recv_failed(struct serve_conn *c, const struct ibv_wc *wc)
 {
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		serve_count(c->s, RTGT_RECV_FLUSHED, 1);
+	/* an iWARP device flushes when the TCP stream ends, for whatever reason */
+	if (wc->status == IBV_WC_WR_FLUSH_ERR && c->dev->iwarp) {
+		serve_close(c, "disconnected");
+		return;
+	}
 	serve_qp_failed(c, wc->status == IBV_WC_WR_FLUSH_ERR ?
 			"the device refused what the peer did" : ibv_wc_status_str(wc->status));
 }
@@ -368,6 +373,9 @@ int serve_io_create(struct serve_conn *c)
 	serve_io_refill(c);
 	if (c->state == SERVE_CLOSING)
 		return -EIO;
+	/* an iWARP one gets its TCP stream, and so to RTS, with rdma_accept() */
+	if (c->dev->iwarp)
+		return 0;
 	ret = modify(c, IBV_QPS_RTR);
 	return ret ? ret : modify(c, IBV_QPS_RTS);
 }

@@ -356,7 +356,11 @@ static int map_register(struct serve_domain *dom, struct serve_map *map,
 		return -errno;
 	map->windowed = cfg->windows && window_fits(dom->dev, map);
 	for (unsigned int i = 0; i < map->nr && !ret; i++) {
-		ret = random_iova(&map->iova[i]);
+		/* siw registers at the address of the memory, whatever it is asked for */
+		if (dom->dev->iwarp)
+			map->iova[i] = (uintptr_t)map->mem->base + i * map->extent_size;
+		else
+			ret = random_iova(&map->iova[i]);
 		if (!ret)
 			ret = register_extent(dom, map, i);
 	}

@@ -34,6 +34,7 @@
 #define RTGT_CAN_ATOMIC_WRITE	0x4U
 #define RTGT_CAN_WINDOW		0x8U	/* memory windows of type 2 */
 #define RTGT_CAN_ODP		0x10U	/* registrations on demand, see rtgt_qp.odp */
+#define RTGT_CAN_IMM		0x20U	/* immediates; no attribute tells: iWARP has none */
 
 /**
  * struct rtgt_qp_param - what queue pair to make

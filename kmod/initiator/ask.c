@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a run posts once and waits for: a request to the target and its reply, or a work request
+ * by itself.  They are posted while no operation of the run is outstanding, so one of them is
+ * outstanding at a time.
+ *
+ * The completions are on the stack, so a failure drains the queue pair before it returns.
+ */
+#include <linux/completion.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+
+#include "initiator/ask.h"
+#include "initiator/initiator.h"
+#include "initiator/request.h"
+#include "initiator/run.h"
+#include "proto/proto.h"
+
+struct once {
+	struct ib_cqe cqe;
+	struct completion done;
+	struct ib_wc wc;
+};
+
+static void once_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct once *once = container_of(wc->wr_cqe, struct once, cqe);
+	struct rtgt_run *run = container_of(cq->cq_context, struct rtgt_run, cq);
+
+	once->wc = *wc;
+	complete(&once->done);
+	wake_up(&run->ini->wake);
+}
+
+static void once_init(struct once *once)
+{
+	once->cqe.done = once_done;
+	init_completion(&once->done);
+}
+
+static int once_wait(struct rtgt_run *run, struct once *once)
+{
+	int ret = rtgt_run_wait(run, &once->done);
+
+	if (!ret && once->wc.status != IB_WC_SUCCESS)
+		ret = -EIO;
+	return ret;
+}
+
+static int once_post(struct rtgt_run *run, struct ib_send_wr *wr, struct once *once)
+{
+	once_init(once);
+	wr->wr_cqe = &once->cqe;
+	wr->next = NULL;
+	wr->send_flags = IB_SEND_SIGNALED;
+	return ib_post_send(run->id->qp, wr, NULL) ?: once_wait(run, once);
+}
+
+/**
+ * rtgt_run_post_once() - post a work request and wait for its completion
+ * @run: connected
+ * @wr: filled in but for its completion and flags
+ *
+ * May sleep.
+ *
+ * Return: 0; -EIO when it failed, or another negative errno.
+ */
+int rtgt_run_post_once(struct rtgt_run *run, struct ib_send_wr *wr)
+{
+	struct once once;
+	int ret = once_post(run, wr, &once);
+
+	/* on this stack: it must have completed before it returns */
+	if (ret)
+		ib_drain_qp(run->id->qp);
+	return ret;
+}
+
+/**
+ * rtgt_run_ask_body() - return where the body of a request is written
+ * @run: with requests
+ *
+ * The CPU owns the memory until rtgt_run_ask().
+ *
+ * Return: the body, of at most sizeof(struct rtgt_range) bytes.
+ */
+void *rtgt_run_ask_body(struct rtgt_run *run)
+{
+	struct rtgt_ini_req *req = &run->reqs[run->cfg.depth];
+	u32 size = sizeof(struct rtgt_msg) + sizeof(struct rtgt_range);
+
+	ib_dma_sync_single_for_cpu(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
+	return req->tx + sizeof(struct rtgt_msg);
+}
+
+/**
+ * rtgt_run_ask() - send a request to the target and wait for its reply
+ * @run: with requests, none of them outstanding
+ * @op: enum rtgt_op
+ * @len: bytes of the body at rtgt_run_ask_body()
+ * @reply: filled in; valid until the next request
+ *
+ * May sleep.
+ *
+ * Return: 0; -EPROTO for a reply that is none to @op, or has another status than RTGT_OK, or
+ * another negative errno.
+ */
+int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply)
+{
+	struct rtgt_ini_req *req = &run->reqs[run->cfg.depth];
+	u32 size = sizeof(struct rtgt_msg) + len;
+	struct once sent, got;
+	struct ib_sge sge = {
+		.addr = req->tx_dma,
+		.length = size,
+		.lkey = run->pd->local_dma_lkey,
+	};
+	struct ib_send_wr send = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IB_WR_SEND,
+	};
+	int ret;
+
+	once_init(&got);
+	rtgt_encode_msg(req->tx, op, 0, len);
+	ib_dma_sync_single_for_device(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
+	ret = rtgt_ini_req_post_recv(req, &got.cqe);
+	if (ret)
+		return ret;
+	ret = once_post(run, &send, &sent);
+	if (!ret)
+		ret = once_wait(run, &got);
+	/* both are on this stack: they must have completed before it returns */
+	if (ret) {
+		ib_drain_qp(run->id->qp);
+		return ret;
+	}
+	ib_dma_sync_single_for_cpu(run->id->device, req->rx_dma, req->recv_sge.length,
+				   DMA_FROM_DEVICE);
+	if (rtgt_decode_reply(req->rx, got.wc.byte_len, reply) || reply->status != RTGT_OK ||
+	    reply->op != op)
+		return -EPROTO;
+	return 0;
+}
+
+/**
+ * rtgt_run_capability() - request the capability of the run's region, if the REP has none
+ * @run: with requests; run->peer is completed
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno, with the reason recorded.
+ */
+int rtgt_run_capability(struct rtgt_run *run)
+{
+	struct rtgt_region_info *region = &run->peer.region[run->cfg.region];
+	struct rtgt_reply reply;
+	int ret;
+
+	if (!(run->peer.features & RTGT_F_ASK) || run->cfg.op == RTGT_INI_SEND)
+		return 0;
+	rtgt_encode_query(rtgt_run_ask_body(run), run->cfg.region, 0, 1);
+	ret = rtgt_run_ask(run, RTGT_MSG_EXTENTS, sizeof(struct rtgt_extents_query), &reply);
+	if (!ret && reply.nr != 1)
+		ret = -EPROTO;
+	if (ret)
+		return rtgt_run_fail(run, ret, "no capability of region %u: %d", run->cfg.region,
+				     ret);
+	*region = rtgt_decode_extent(&reply, 0, region->access);
+	return 0;
+}
