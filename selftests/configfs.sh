@@ -292,25 +292,6 @@ address_without_rdma() {
 	same state "$(show "$CONFIGFS/ports/$CASE/state")" disabled
 }
 
-# Such a device is there, but a port cannot be served on it.
-iwarp() {
-	modprobe -q siw || skip "no siw, the software iWARP device"
-	defer modprobe -r siw
-	ip link add rtgt-dummy type dummy
-	defer ip link del rtgt-dummy
-	ip addr add 203.0.113.7/32 dev rtgt-dummy
-	ip link set rtgt-dummy up
-	rdma link add rtgt-siw type siw netdev rtgt-dummy
-	defer rdma link del rtgt-siw
-	grep -qx rtgt-siw:iwarp "$CONFIGFS/features"
-	tolerate_log "rtgt: .*cannot listen on .*error -95"
-	defer port_del "$CASE"
-	fails_with "Operation not supported" port_add "$CASE" addr=203.0.113.7 port=20001 region mem
-	same state "$(show "$CONFIGFS/ports/$CASE/state")" disabled
-	look since "$MARK$CASE" | grep -q "rtgt: rtgt-siw: not served: neither InfiniBand nor RoCE" ||
-		fail "the log does not say what the device lacks"
-}
-
 wildcard() { # ADDRESS
 	target_port "addr=$1"
 	has "$(probe connect)" result=established
@@ -397,7 +378,6 @@ tcase region-order "regions are numbered in the order of their creation" region_
 tcase port-in-use "a second listener on the same port is refused with EADDRINUSE" port_in_use
 tcase address-not-here "an address no interface has is refused with EADDRNOTAVAIL" address_not_here
 tcase address-without-rdma "an address of an interface without RDMA is refused with ENODEV" address_without_rdma
-tcase iwarp "an iWARP device is refused with EOPNOTSUPP, and the log says why" iwarp
 tcase wildcard "a port on 0.0.0.0 serves the device's address" wildcard 0.0.0.0
 tcase long-name "names are taken up to 31 characters" long_name
 tcase features "features lists what the module can, one word a line" features

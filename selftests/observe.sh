@@ -52,8 +52,8 @@ every_counter() {
 	local -a zero=()
 	target_port
 	for name in conns_accepted conns_established conns_closed rejects_version rejects_size rejects_full \
-		rejects_resources rejects_device rejects_stopping recv_msgs recv_bytes imms imm_bytes replies malformed \
-		qp_errors recv_flushed send_errors invalidations rotations; do
+		rejects_resources rejects_device rejects_stopping rejects_ask recv_msgs recv_bytes imms imm_bytes replies malformed \
+		qp_errors recv_flushed send_errors invalidations rotations asks; do
 		zero+=("$name=0")
 	done
 	expect_counters "${zero[@]}" registrations=1

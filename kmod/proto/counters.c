@@ -35,6 +35,7 @@ const char *rtgt_counter_name(unsigned int counter)
 		[RTGT_REGISTRATIONS]		= "registrations",
 		[RTGT_INVALIDATIONS]		= "invalidations",
 		[RTGT_ROTATIONS]		= "rotations",
+		[RTGT_ASKS]			= "asks",
 	};
 
 	return names[counter];

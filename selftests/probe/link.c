@@ -91,6 +91,23 @@ static int read_rep(struct link *l, const struct option *o, struct rtgt_err *err
 /* For rtgt timeline, if the environment asks for it */
 static struct rtgt_log log;
 
+/* Where the REP has none: the capability of a region's first extent, as librtgt does it */
+static int ask_capabilities(struct link *l, struct rtgt_err *err)
+{
+	struct rtgt_extents_query query;
+	struct rtgt_reply reply;
+
+	for (uint32_t i = 0; i < l->peer.nr; i++) {
+		rtgt_encode_query(&query, i, 0, 1);
+		if (ask(l, RTGT_MSG_EXTENTS, &query, sizeof(query), &reply, err))
+			return -1;
+		if (reply.status != RTGT_OK || reply.nr != 1)
+			return rtgt_fail(err, EPROTO, "no capability of region %u", i);
+		l->peer.region[i] = rtgt_decode_extent(&reply, 0, l->peer.region[i].access);
+	}
+	return 0;
+}
+
 /* 0, or a negative errno; to be closed either way */
 int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 {
@@ -131,7 +148,9 @@ int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 		ret = rtgt_cm_connect(&l->cm, data, make_req(o, data), err);
 	if (!ret)
 		ret = rtgt_qp_address(&l->qp, err);
-	return ret ? ret : read_rep(l, o, err);
+	if (!ret)
+		ret = read_rep(l, o, err);
+	return ret || !(l->peer.features & RTGT_F_ASK) ? ret : ask_capabilities(l, err);
 }
 
 static int to_state(struct link *l, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask,

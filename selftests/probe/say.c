@@ -57,7 +57,7 @@ const char *status_name(unsigned int status)
 const char *reason_name(unsigned int reason)
 {
 	static const char *const names[] = {
-		NULL, "version", "size", "full", "resources", "device", "stopping",
+		NULL, "version", "size", "full", "resources", "device", "stopping", "ask",
 	};
 
 	return word(names, sizeof(names) / sizeof(names[0]), reason);

@@ -172,6 +172,9 @@ static void fill_send(const struct rtgt_qp *q, const struct rtgt_wr *wr, unsigne
 	} else if (!is_send(wr->opcode)) {
 		send->wr.rdma.remote_addr = wr->remote_addr;
 		send->wr.rdma.rkey = wr->rkey;
+	} else if (wr->opcode == IBV_WR_SEND_WITH_INV) {
+		/* where rdma-core's library for siw looks for it (seen with version 56) */
+		send->wr.rdma.rkey = wr->rkey;
 	}
 }
 

@@ -88,8 +88,10 @@ static int kernel_cell(struct lat *l, struct rtgt_err *err)
 {
 	struct measure *m = &l->m;
 	struct kernel_result result;
-	int ret = kernel_set(&m->kernel, 0, "op", m->at.op->name, err);
+	int ret = measure_can(m, &m->client, m->client.peer.region[m->region].len, err);
 
+	if (!ret)
+		ret = kernel_set(&m->kernel, 0, "op", m->at.op->name, err);
 	if (!ret)
 		ret = kernel_set_number(&m->kernel, 0, "size", m->at.size, err);
 	if (!ret)

@@ -1,0 +1,317 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# iwarp.sh: the target over iWARP: what is different there, and every operation once.
+#
+# In a run with RoCE devices these give way to siw devices on the same interfaces until the
+# program ends.
+#
+# weight 1
+
+. "${0%/*}/lib.sh"
+
+# --- the devices --------------------------------------------------------------------
+
+RUN_DEVICE=${RTGT_DEVICE:-rxe}
+WAS_LOADED=
+
+# Without siw nothing is changed, and each case is skipped.
+siw_devices() {
+	[[ $RUN_DEVICE != siw && -n ${RTGT_READY:-} ]] || return 0
+	[[ ! -d /sys/module/siw ]] || WAS_LOADED=1
+	modprobe -q siw || return 0
+	rdma link del rxe_t
+	rdma link del rxe_c
+	device_add siw_t va
+	device_add siw_c vb
+}
+
+devices_of_the_run() {
+	[[ $RUN_DEVICE != siw && -n ${RTGT_READY:-} && -e /sys/class/infiniband/siw_t ]] || return 0
+	rdma link del siw_t
+	rdma link del siw_c
+	[[ -n $WAS_LOADED ]] || modprobe -qr siw
+	RTGT_DEVICE=$RUN_DEVICE device_add rxe_t va
+	RTGT_DEVICE=$RUN_DEVICE device_add rxe_c vb
+}
+
+on_siw() { # FUNCTION [ARG...]
+	[[ -e /sys/class/infiniband/siw_t ]] || skip "no siw, the software iWARP device"
+	"$@"
+}
+
+# --- fixtures -----------------------------------------------------------------------
+
+# "rtgt ping" with operations that the device has, and what it says in TEXT.
+ping_all() { # OPS SIZE
+	TEXT=$(rtgt ping -o "$1" -S "$2" -C 2 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" 2>&1) ||
+		fail "rtgt ping: $TEXT"
+	[[ $TEXT == *"verified at both ends, nothing else touched"* ]] || fail "$TEXT"
+}
+
+# From here on all that goes to or from CM_PORT is in $WORK/wire.pcap.
+record() {
+	need_command tcpdump
+	background dump tcpdump -i "$RTGT_TARGET_NETDEV" --immediate-mode -U -w "$WORK/wire.pcap" tcp port "$CM_PORT"
+	wait_until 10 grep -q "listening on" "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
+}
+
+# Ends when the capture explains TEXT; all of it is in TEXT.
+recorded() { # TEXT
+	wait_until 10 explains "$1" || fail "not in the capture: $1: $TEXT"
+	kill -INT "${BG_PID[dump]}"
+	finish dump || true
+}
+
+explains() { # TEXT
+	TEXT=$(rtgt explain "$WORK/wire.pcap" 2>&1) || true
+	[[ $TEXT == *"$1"* ]]
+}
+
+# rkey and address of region 0, as a client of PORT learns them: RKEY, ADDR.
+learn() {
+	local text
+	text=$(probe connect)
+	has "$text" result=established features=2
+	RKEY=$(value_of "$text" rkey0)
+	ADDR=$(value_of "$text" addr0)
+	((RKEY && ADDR)) || fail "no capability: $text"
+}
+
+# --- cases --------------------------------------------------------------------------
+
+features() {
+	grep -qx siw_t:iwarp "$CONFIGFS/features" || fail "$(grep siw_t "$CONFIGFS/features")"
+	! grep -qE '^siw_t:(roce|infiniband|atomic|flush)' "$CONFIGFS/features"
+}
+
+operations() { # SCOPE SIZE
+	target_port scope="$1" region mem size=64K
+	ping_all all "$2"
+	[[ $TEXT == *"write-imm"*"skipped: device siw_c has no immediates"* ]] || fail "$TEXT"
+	[[ $TEXT == *"cas"*"skipped: device siw_c has no atomics"* ]] || fail "$TEXT"
+	expect_counters qp_errors=0 send_errors=0 malformed=0
+	expect_no_connections
+}
+
+# 3 MiB are three extents: siw registers 256 pages.
+large() {
+	target_port region mem size=3M
+	ping_all write,read,pull,push 1536K
+	[[ $TEXT == *"3145728 bytes in 3 extents"* ]] || fail "$TEXT"
+	expect_counters registrations=3 asks=0 qp_errors=0
+}
+
+# The memory is registered once, by the first client that asks.
+shared() {
+	local first
+	target_port
+	learn
+	first="$RKEY $ADDR"
+	expect_no_connections
+	learn
+	same "what a second client learns" "$RKEY $ADDR" "$first"
+	expect_counters conns_established=2 asks=2 registrations=1 rotations=0
+}
+
+private() {
+	local first
+	target_port scope=private
+	background holder probe hold show=1
+	said holder ready=1
+	first=$(value_of "$(<"$WORK/holder.out")" rkey0)
+	# a WRITE completes when it has been sent
+	has "$(probe access "rkey=$first" len=8)" wc=success
+	expect_counters qp_errors=1
+	tell holder echo
+	said holder alive=1
+	finish holder
+}
+
+# The REP names the regions, and neither address nor rkey of them.
+capability() {
+	target_port region mem size=8192 region other size=4096 access=read
+	record
+	ping_all write 64
+	recorded "MPA Reply"
+	[[ $TEXT == *"MPA Reply"*"va=0x0 rkey=0x00000000 len=8192"* ]] || fail "$TEXT"
+	expect_counters asks=2
+}
+
+# By the administrator, with no client there: the old rkey is dead, the next client gets another.
+revoked() {
+	local old
+	target_port region mem size=4096 fill=0x11
+	learn
+	old=$RKEY
+	expect_no_connections
+	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
+	learn
+	((RKEY != old)) || fail "the rkey is still $old"
+	probe access "rkey=$old" "addr=$ADDR" len=8 >"$WORK/said" 2>&1 || true
+	target_filled mem 0 4096 0x11
+	expect_counters rotations=1 conns_closed=3
+	expect_no_connections
+}
+
+# The Terminate says why; the client's WRITE had left its queue by then.  An rkey that is none
+# ends the connection without a word from siw to the target.
+forged() {
+	target_port region mem size=4096 fill=0x11
+	record
+	has "$(probe access rkey_xor=1 len=64)" wc=success
+	recorded Terminate
+	target_filled mem 0 4096 0x11
+	expect_no_connections
+}
+
+refused() {
+	target_port region mem size=4096 fill=0x11
+	record
+	has "$(probe access offset=4080 len=64)" wc=success
+	recorded Terminate
+	target_filled mem 0 4096 0x11
+	expect_counters qp_errors=1
+	look since "$MARK$CASE" | grep -q "closing: the device refused what the peer did" ||
+		fail "the log does not say that the device refused"
+}
+
+plain() {
+	target_port
+	has "$(probe connect plain=1)" result=refused reason=ask arg=9
+	expect_counters rejects_ask=1 conns_accepted=0
+}
+
+lacking() { # TEXT WORD...
+	local text=$1
+	shift
+	tolerate_log "rtgt: .*(cannot listen on .*error -95|cannot be registered|take that from the access)"
+	defer port_del "$CASE"
+	fails_with "Operation not supported" port_add "$CASE" "addr=$RTGT_TARGET_ADDR" port=20001 "$@"
+	look since "$MARK$CASE" | grep -qE "$text" || fail "the log does not say: $text"
+}
+
+# What the target READs goes to a registered address; none of the kernel's is on the wire.
+no_kernel_address() {
+	local sinks
+	target_port region mem size=64K
+	record
+	ping_all pull 5000
+	initiated read
+	recorded "READ Response"
+	# a response begins where the sink is
+	sinks=$(awk '/READ Response/ && !seen[$4]++ { print $5 }' <<<"$TEXT" | cut -d = -f 2)
+	[[ $sinks ]] || fail "no READ in the capture: $TEXT"
+	[[ $sinks != *0xffff* ]] || fail "the sinks of READs are at $sinks"
+}
+
+# One run of the kernel's initiator, in RESULT.
+initiated() { # OP [ATTR=VALUE...]
+	local word key value ini=$CONFIGFS/initiators/$CASE
+	mkdir "$ini"
+	defer no_initiator
+	for word in "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "source=$RTGT_CLIENT_ADDR" "op=$1" iters=20 warmup=2 "${@:2}"; do
+		attr_set "$ini/${word%%=*}" "${word#*=}"
+	done
+	attr_set "$ini/run" 1
+	contents "$DEBUGFS/initiators/$CASE/wait"
+	RESULT=
+	while read -r key value; do
+		RESULT+="$key=$value "
+	done <"$ini/result"
+	rmdir "$ini"
+}
+
+no_initiator() {
+	[[ ! -d $CONFIGFS/initiators/$CASE ]] || rmdir "$CONFIGFS/initiators/$CASE"
+}
+
+initiator() {
+	target_port region mem size=64K fill=counter
+	initiated write size=5000
+	has "$RESULT" state=done ops=20 verified=5000
+	initiated read size=5000 depth=4
+	has "$RESULT" state=done ops=20 verified=20000
+	initiated read size=4096 depth=10 iters=10 warmup=0 verify=all
+	has "$RESULT" state=done ops=10 verified=40960
+	initiated send size=64
+	has "$RESULT" state=done ops=20
+	initiated write-imm size=64
+	has "$RESULT" state=failed
+	[[ $RESULT == *"siw_c has no immediates"* ]] || fail "$RESULT"
+	initiated faa
+	has "$RESULT" state=failed
+}
+
+rping_client() {
+	# shellcheck source=rping_fixtures.sh
+	. "$HERE/rping_fixtures.sh"
+	service_port rping
+	rping_ok 1000 5
+	expect_pings 1 5
+}
+
+served() {
+	# shellcheck source=serve_fixtures.sh
+	. "$HERE/serve_fixtures.sh"
+	target_port region mem size=64K
+	ping_all write,read,send,pull,push 4000
+	has "$(probe connect plain=1)" result=established
+	expect_counters conns_established=2 qp_errors=0
+}
+
+# A device goes with clients on it, and a port is disabled with clients on it.
+under_traffic() { # CMD...
+	target_port region mem size=64K
+	background writer probe traffic len=4096 depth=8
+	said writer started=1
+	"$@"
+	said writer end=
+	finish writer
+}
+
+device_goes() {
+	tolerate_log "rtgt: .*siw_t was removed"
+	defer topology_again
+	under_traffic rdma link del siw_t
+}
+
+topology_again() {
+	[[ -e /sys/class/infiniband/siw_t ]] || device_add siw_t va
+}
+
+disable() {
+	echo 0 >"$CONFIGFS/ports/$PORT/enable"
+}
+
+tcase features "the features of an iWARP device" on_siw features
+tcase capability "the REP has no address and no rkey: the first request's reply has" on_siw capability
+tcase shared-64 "every operation of 64 bytes, and the reason why it is not there" on_siw operations shared 64
+tcase private-4079 "every operation of 4079 bytes on a private port" on_siw operations private 4079
+tcase large "a region of three extents is written, read, pulled and pushed as one" on_siw large
+tcase shared "clients of a shared port see one memory, registered once" on_siw shared
+tcase private-key "a private connection's key is refused to any other" on_siw private
+tcase revoked "a revocation without a client kills the rkey, and the next client gets another" on_siw revoked
+tcase forged "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
+tcase refused "a WRITE beyond the region likewise, and the log says why" on_siw refused
+tcase plain "a plain client is told that it would have to ask" on_siw plain
+tcase no-uc "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
+tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem
+tcase no-atomics "a region with access atomic is refused" on_siw lacking "no atomics" region mem access=read,atomic
+tcase no-kernel-address "no address of the kernel is in a READ request" on_siw no_kernel_address
+tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
+tcase rping "rdma-core's rping" on_siw rping_client
+tcase serve "the target in user space, which serves plain clients as well" on_siw served
+tcase disable "a port is disabled under traffic" on_siw under_traffic disable
+tcase device-goes "the device is removed under traffic" on_siw device_goes
+
+if [[ ${1:-} == --list ]]; then
+	tmain "$@"
+	exit
+fi
+export RTGT_DEVICE=siw
+siw_devices
+rc=0
+(tmain "$@") || rc=$?
+devices_of_the_run || rc=$((rc ? rc : 1))
+exit "$rc"
