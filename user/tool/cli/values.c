@@ -87,7 +87,8 @@ int opt_sizes(enum opt opt, const char *text, uint64_t min, uint64_t max, struct
 	char most[32];
 
 	for (sizes->nr = 0; !add_range(sizes, end, &end, min, max); end++) {
-		if (!*end)
+		/* who makes a list in a loop ends it with a comma */
+		if (!*end || !strcmp(end, ","))
 			return EXIT_OK;
 		if (*end != ',')
 			break;

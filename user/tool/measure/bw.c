@@ -26,8 +26,7 @@ static const struct usage_option options[] = {
 	{ OPT_PORT, NULL },
 	{ OPT_TCP_PORT, "the port of rtgt tcp-serve; default " STRING(RTGT_TCP_PORT) },
 	{ OPT_SOURCE, NULL },
-	{ OPT_FROM, "user (default), kernel, or both: user,kernel.  The kernel's initiator needs "
-		    "root and the module loaded here" },
+	{ OPT_FROM, NULL },
 	{ OPT_OVER, NULL },
 	{ OPT_OPS, "write (default), read, send, write-imm, write+read" },
 	{ OPT_BIDI, "-o write+read: WRITEs and READs at once, over -q connections each" },
@@ -46,9 +45,9 @@ static const struct usage_option options[] = {
 	{ OPT_BULK, "1 GiB in messages of 4 MiB, all verified, over RDMA and TCP: the same as "
 		    "-o write -S 4M -C 256 -W 0 --verify all --over rdma,tcp" },
 	{ OPT_REGION, NULL },
-	{ OPT_EVENTS, "user: sleep until a completion event comes (default)" },
+	{ OPT_EVENTS, NULL },
 	{ OPT_POLL, "user: poll instead; needs a CPU for each connection" },
-	{ OPT_COMPLETION, "kernel: softirq (default), workqueue or direct, which polls" },
+	{ OPT_COMPLETION, NULL },
 	{ OPT_TIMEOUT, NULL },
 	{ OPT_PROGRESS, NULL },
 	{ OPT_JSON, NULL },

@@ -14,8 +14,7 @@ static const struct usage_option options[] = {
 	{ OPT_PORT, NULL },
 	{ OPT_TCP_PORT, "the port of rtgt tcp-serve; default " STRING(RTGT_TCP_PORT) },
 	{ OPT_SOURCE, NULL },
-	{ OPT_FROM, "user (default), kernel, or both: user,kernel.  The kernel's initiator needs "
-		    "root and the module loaded here" },
+	{ OPT_FROM, NULL },
 	{ OPT_OVER, NULL },
 	{ OPT_OPS, "write, read, send, write-imm, cas, faa; default write,read,send.  TCP has no "
 		   "atomics" },
@@ -24,9 +23,9 @@ static const struct usage_option options[] = {
 	{ OPT_WARMUP, "operations before them; default 100" },
 	{ OPT_HALF, "print half the round trip of send and write-imm, as ib_send_lat does" },
 	{ OPT_REGION, NULL },
-	{ OPT_EVENTS, "user: sleep until a completion event comes (default)" },
+	{ OPT_EVENTS, NULL },
 	{ OPT_POLL, "user: poll instead; needs a CPU of its own" },
-	{ OPT_COMPLETION, "kernel: softirq (default), workqueue or direct, which polls" },
+	{ OPT_COMPLETION, NULL },
 	{ OPT_TIMEOUT, NULL },
 	{ OPT_PROGRESS, NULL },
 	{ OPT_JSON, NULL },
