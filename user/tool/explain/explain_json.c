@@ -104,6 +104,21 @@ static void add_seen(struct json_object *o, const struct pkt *p, const struct fl
 	rtgt_json_str(o, "words", text);
 }
 
+/* What a packet and what is inside a segment have in common */
+static void add_line(const struct explain *x, struct json_object *o, const struct pkt *p,
+		     const struct flow_seen *seen)
+{
+	char text[512];
+
+	if (p->fault)
+		rtgt_json_str(o, "fault", pkt_fault_name(p->fault));
+	pkt_line(p, text, sizeof(text));
+	rtgt_json_str(o, "line", text);
+	add_seen(o, p, seen);
+	if (x->headers)
+		add_headers(o, p);
+}
+
 /**
  * explain_json_inner() - what of iWARP became whole with a segment
  * @x: what is asked for
@@ -115,20 +130,13 @@ void explain_json_inner(const struct explain *x, struct json_object *to, const s
 			const struct flow_seen *seen)
 {
 	struct json_object *o = json_object_new_object(), *all;
-	char text[512];
 
 	if (!json_object_object_get_ex(to, "iwarp", &all)) {
 		all = json_object_new_array();
 		json_object_object_add(to, "iwarp", all);
 	}
 	rtgt_json_str(o, "crc", pkt_icrc_name(p->icrc));
-	if (p->fault)
-		rtgt_json_str(o, "fault", pkt_fault_name(p->fault));
-	pkt_line(p, text, sizeof(text));
-	rtgt_json_str(o, "line", text);
-	add_seen(o, p, seen);
-	if (x->headers)
-		add_headers(o, p);
+	add_line(x, o, p, seen);
 	json_object_array_add(all, o);
 }
 
@@ -145,7 +153,7 @@ struct json_object *explain_json(const struct explain *x, const struct unit *u,
 {
 	struct json_object *o = explain_object("packet");
 	const struct pkt *p = u->p;
-	char text[512];
+	char text[64];
 
 	rtgt_json_int(o, "number", (int64_t)p->number);
 	add_seconds(o, "time", p);
@@ -161,13 +169,7 @@ struct json_object *explain_json(const struct explain *x, const struct unit *u,
 		rtgt_json_int(o, "psn", p->psn);
 	}
 	rtgt_json_str(o, "icrc", pkt_icrc_name(p->icrc));
-	if (p->fault)
-		rtgt_json_str(o, "fault", pkt_fault_name(p->fault));
-	pkt_line(p, text, sizeof(text));
-	rtgt_json_str(o, "line", text);
-	add_seen(o, p, seen);
-	if (x->headers)
-		add_headers(o, p);
+	add_line(x, o, p, seen);
 	return o;
 }
 

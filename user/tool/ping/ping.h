@@ -163,6 +163,7 @@ int ping_put(struct ping *p, enum ibv_wr_opcode opcode, struct rtgt_took *took,
 	     struct rtgt_err *err);
 int ping_plain(struct ping *p, enum ibv_wr_opcode opcode, const struct rtgt_mr *mr, size_t local,
 	       uint64_t remote, uint32_t len, struct rtgt_err *err);
+int ping_expect(struct ping *p, uint64_t seed, struct rtgt_err *err);
 int ping_write(struct ping *p, struct rtgt_err *err);
 int ping_write_imm(struct ping *p, struct rtgt_err *err);
 int ping_read(struct ping *p, struct rtgt_err *err);

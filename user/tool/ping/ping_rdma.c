@@ -182,14 +182,14 @@ static unsigned int add_fenced(struct ping *p, unsigned int n)
 	return 2 * n;
 }
 
-int ping_read(struct ping *p, struct rtgt_err *err)
+/*
+ * Before the region's range comes to @rx: write there what is to come, if we may, and make
+ * every byte of @rx another one
+ */
+int ping_expect(struct ping *p, uint64_t seed, struct rtgt_err *err)
 {
-	uint64_t seed = ping_seed(p);
-	unsigned int n, all;
-	struct rtgt_took took;
 	int ret = 0;
 
-	/* what it is to bring, when we may write it there first */
 	if (p->verify && ping_writable(p)) {
 		rtgt_pattern_fill(p->tx.buf + p->before, p->len, seed);
 		ret = ping_plain(p, IBV_WR_RDMA_WRITE, &p->tx, p->before, p->at, p->len, err);
@@ -198,6 +198,19 @@ int ping_read(struct ping *p, struct rtgt_err *err)
 		return ret;
 	rtgt_pattern_invert(p->rx.buf, p->len, seed);
 	rtgt_mr_arm(&p->rx, p->len);
+	return 0;
+}
+
+int ping_read(struct ping *p, struct rtgt_err *err)
+{
+	uint64_t seed = ping_seed(p);
+	unsigned int n, all;
+	struct rtgt_took took;
+	int ret;
+
+	ret = ping_expect(p, seed, err);
+	if (ret)
+		return ret;
 	n = make_chain(p, IBV_WR_RDMA_READ, &p->rx, 0);
 	fill_list(p, n, p->rx.buf);
 	all = add_fenced(p, n);

@@ -118,16 +118,10 @@ int ping_pull(struct ping *p, struct rtgt_err *err)
 int ping_push(struct ping *p, struct rtgt_err *err)
 {
 	uint64_t seed = ping_seed(p);
-	int ret = 0;
+	int ret = ping_expect(p, seed, err);
 
-	if (p->verify && ping_writable(p)) {
-		rtgt_pattern_fill(p->tx.buf + p->before, p->len, seed);
-		ret = ping_plain(p, IBV_WR_RDMA_WRITE, &p->tx, p->before, p->at, p->len, err);
-	}
 	if (ret)
 		return ret;
-	rtgt_pattern_invert(p->rx.buf, p->len, seed);
-	rtgt_mr_arm(&p->rx, p->len);
 	ret = move(p, RTGT_MSG_PUSH, &p->rx, 0, err);
 	if (ret || !p->verify)
 		return ret;
