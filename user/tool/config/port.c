@@ -2,6 +2,7 @@
 /*
  * rtgt port: the ports of the kernel target.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ static const char help[] =
 "\n"
 "Keys, with the module's defaults:\n"
 "  addr 0.0.0.0        IPv4 or IPv6 address to listen on\n"
-"  port 7471           1 to 65535\n"
+"  port " STRING(RTGT_PORT) "           1 to 65535\n"
 "  service rtgt        what the port speaks: rtgt, rping, or sink (takes all, answers nothing)\n"
 "  transport rc        rc, uc or ud\n"
 "  scope shared        shared: one memory for all connections; private: each has its own\n"
@@ -50,6 +51,8 @@ static const char help[] =
 "  rtgt port add t0 addr 192.0.2.1\n"
 "  rtgt region add t0/data size 1M\n"
 "  rtgt port enable t0\n";
+
+static_assert(RTGT_RECV_SIZE_MAX == 2 << 20, "the help says 2M");
 
 static int named(struct object *port, const char *verb, int argc, char **argv)
 {

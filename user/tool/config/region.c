@@ -2,6 +2,8 @@
 /*
  * rtgt region: the memory a port exposes.
  */
+#include <assert.h>
+
 #include <rtgt/uapi.h>
 #include "attr.h"
 #include "tool/cli/cli.h"
@@ -26,6 +28,8 @@ static const char help[] =
 "A port has at most six regions; a client numbers them in the order they were made,\n"
 "which is the index that show tells.\n"
 "While the port is enabled its regions cannot be changed: rtgt port disable first.\n";
+
+static_assert(RTGT_MAX_REGIONS == 6, "the help says six");
 
 static int named(struct object *region, const char *verb, int argc, char **argv)
 {

@@ -4,6 +4,7 @@
  * with the keys of rtgt region add.
  */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -72,6 +73,8 @@ STRING(RTGT_RECV_DEPTH_MAX) ";\n"
 "  rtgt serve addr 192.0.2.1 scope private region data size 1M access read,write,atomic\n",
 	.stop = true,
 };
+
+static_assert(RTGT_RECV_SIZE_MAX == 2 << 20, "the help says 2M");
 
 static int words(const char *text, const char *first, const char *second)
 {
