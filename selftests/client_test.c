@@ -22,6 +22,8 @@ static unsigned int calls, bad_call;
 
 static struct ibv_device device;
 static struct rdma_cm_event event;
+/* Of an event that is bad */
+static int bad_status = -EIO;
 
 static bool fails(int code)
 {
@@ -179,7 +181,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 {
 	(void)channel;
 	if (event.event != RDMA_CM_EVENT_DISCONNECTED && fails(0))
-		event.status = -ETIMEDOUT;
+		event.status = bad_status;
 	*ev = &event;
 	events++;
 	return 0;
@@ -494,6 +496,27 @@ TEST(connection)
 		rtgt_cm_close(&cm);
 		EXPECT_EQ(0, left_by(call));
 	} while (ret);
+}
+
+/* An address that is not resolved in time is asked for again; what else fails is not */
+TEST(attempts)
+{
+	struct rtgt_cm_param patient = param.cm;
+	struct rtgt_err err;
+	struct rtgt_cm cm;
+
+	/* the event of the address: after the channel, the identifier and the call */
+	patient.timeout_ms = 60000;
+	begin(4);
+	bad_status = -ETIMEDOUT;
+	EXPECT_EQ(0, rtgt_cm_resolve(&cm, &patient, &err));
+	EXPECT_EQ(1, cm.attempts);
+	rtgt_cm_close(&cm);
+	begin(4);
+	bad_status = -EIO;
+	EXPECT_EQ(-EIO, rtgt_cm_resolve(&cm, &patient, &err));
+	EXPECT_EQ(1, cm.attempts);
+	EXPECT_EQ(0, left_by(MANY));
 }
 
 TEST(queue_pair)

@@ -334,7 +334,7 @@ static int attempt_addr(struct rtgt_cm *cm, struct addrinfo *src, struct addrinf
 		return ret;
 	if (ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		ret = -ENODEV;
-	else if (ev->event != RDMA_CM_EVENT_ADDR_RESOLVED)
+	else if (ev->event != RDMA_CM_EVENT_ADDR_RESOLVED || ev->status)
 		ret = ev->status < 0 ? -ev->status : EIO;
 	rdma_ack_cm_event(ev);
 	return ret;
