@@ -100,13 +100,13 @@ send() { # BYTES
 
 # One packet that was sent again excuses no number of others: eight more connections show.
 surplus() {
-	local i
+	local i copies=target.duplicate_request
 	target_port region mem
 	disturb "u8 0 0x60 at 28" duplicate 100%
 	hw_mark
 	has "$(probe access op=write len=8)" wc=success
 	expect_traffic 0 1 0 1 0
-	((HW_NOW[target.duplicate_request] > HW_BEFORE[target.duplicate_request])) || fail "no packet was sent twice"
+	((HW_NOW[$copies] > HW_BEFORE[$copies])) || fail "no packet was sent twice"
 	tc qdisc replace dev "$(netdev "$RTGT_CLIENT_DEV")" parent 1:3 netem limit 1000
 	for i in {1..8}; do
 		has "$i: $(probe access op=write len=8)" wc=success
