@@ -92,6 +92,8 @@ static void client_frame(void *ctx, uint32_t type, const uint8_t *data, size_t l
 		c->ready = true;
 		break;
 	case F_CREDIT:
+		if (len != sizeof(credit))
+			break;
 		memcpy(&credit, data, sizeof(credit));
 		c->credit += credit;
 		break;
@@ -100,6 +102,8 @@ static void client_frame(void *ctx, uint32_t type, const uint8_t *data, size_t l
 		queue_add(&c->std[type == F_STDERR], data, len);
 		break;
 	case F_EXIT:
+		if (len != sizeof(status))
+			break;
 		memcpy(&status, data, sizeof(status));
 		c->done = true;
 		if (!c->limited)
@@ -310,8 +314,11 @@ static int request(char **argv, bool shell, const char *where, int limit, int wa
 	queue_add(&exec, &ws, sizeof(ws));
 	term = !shell ? "" : *term ? term : "dumb";
 	queue_add(&exec, term, strlen(term) + 1);
-	for (; *argv; argv++)
+	for (int words = 0; *argv; argv++) {
+		if (words++ == WORDS_MAX)
+			fail(125, "the command line has more than %d words", WORDS_MAX);
 		queue_add(&exec, *argv, strlen(*argv) + 1);
+	}
 	if (queue_len(&exec) > FRAME_MAX)
 		fail(125, "the command line is longer than %d bytes", FRAME_MAX);
 	c->exec = exec.data;

@@ -15,6 +15,7 @@
 #define CREDIT		(8 * CHUNK)	/* stdin on its way at a time */
 #define QUEUE		(8 * CHUNK)	/* a source waits above this */
 #define FRAME_MAX	(256 * 1024)	/* a command line fits into one */
+#define WORDS_MAX	4095		/* of a command line */
 #define BEAT_MS		2000
 #define SILENCE_MS	30000
 

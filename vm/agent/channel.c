@@ -2,7 +2,8 @@
 /*
  * Frames on a byte stream, stuffed as in SLIP (RFC 1055): END stands between
  * frames and never inside, so a frame that was cut short spoils no other.  Its
- * length is in its head and must be right.
+ * length is in its head and must be right.  What the length of a frame's type must be, the
+ * receiver checks: a status that was cut short must not pass for 0.
  */
 #include "agent.h"
 
@@ -49,7 +50,8 @@ static uint8_t *queue_room(struct queue *q, size_t len)
 		q->end = 0;
 	}
 	if (q->size - q->end < len) {
-		memmove(q->data, q->data + q->begin, queue_len(q));
+		if (q->begin)
+			memmove(q->data, q->data + q->begin, queue_len(q));
 		q->end -= q->begin;
 		q->begin = 0;
 		if (q->size - q->end < len) {
@@ -151,8 +153,10 @@ int channel_read(struct channel *c, frame_fn fn, void *ctx)
 			c->escaped = true;
 			continue;
 		}
-		if (c->escaped)
+		if (c->escaped) {
+			c->spoilt |= byte != ESC_END && byte != ESC_ESC;
 			byte = byte == ESC_END ? END : ESC;
+		}
 		c->escaped = false;
 		if (c->got < sizeof(c->frame))
 			c->frame[c->got++] = byte;

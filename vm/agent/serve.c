@@ -152,14 +152,17 @@ static void server_exec(struct server *s, const uint8_t *data, size_t len)
 	const char *term = (const char *)data + sizeof(struct winsize);
 	const char *end = (const char *)data + len;
 	struct winsize ws;
-	char *argv[4096];
+	char *argv[WORDS_MAX + 1];
 	int argc = 0, ends[3];
 
 	if (s->pid || len < sizeof(ws) + 3 || end[-1])
 		return;
 	memcpy(&ws, data, sizeof(ws));
-	for (const char *p = term + strlen(term) + 1; p < end && argc < 4095; p += strlen(p) + 1)
+	for (const char *p = term + strlen(term) + 1; p < end; p += strlen(p) + 1) {
+		if (argc == WORDS_MAX)
+			return;
 		argv[argc++] = (char *)p;
+	}
 	argv[argc] = NULL;
 	if (!argc)
 		return;
