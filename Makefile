@@ -37,6 +37,7 @@ help:
 #:                   writes patches that add the module and the selftests to a kernel, and
 #:                   checks them; OUT=build/kernel-patch
 #: make lint         the checks of the source; silent when fine
+#: make docs         the documentation as HTML, with the manual pages: build/docs/html/
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
 #: make build        what the guests need, and build/bin/rtgt, the tool for this machine
 #: make install      the tool and its manual pages, built here from the libraries of this
@@ -100,6 +101,9 @@ report-picture: build
 lint:
 	@vm/root run scripts/lint
 
+docs:
+	@vm/root run-in docs scripts/docs
+
 fuzz:
 	@vm/root run-in fuzz scripts/fuzz
 
@@ -133,5 +137,5 @@ clean:
 distclean: clean
 	@vm/root forget
 
-.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell lint features \
+.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell lint docs features \
 	capture wireshark report-check report-picture fuzz build kernel-config kernel kernel-patch source matrix install clean distclean
