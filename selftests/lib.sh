@@ -305,6 +305,8 @@ case_body() { # NAME INDEX
 	trap 'printf "%s:%s: \"%s\" failed with status %s\n" "${BASH_SOURCE[0]##*/}" "$LINENO" "$BASH_COMMAND" "$?" >&2' ERR
 	# shellcheck source=serve_fixtures.sh
 	[[ ${CASE_TARGET[$CASE]} == kernel ]] || . "$HERE/serve_fixtures.sh"
+	# shellcheck source=iwarp_fixtures.sh
+	[[ $RTGT_DEVICE != siw ]] || . "$HERE/iwarp_fixtures.sh"
 	eval "${CASE_CMD[$CASE]}"
 }
 

@@ -418,6 +418,7 @@ kernel_has() {
 	[[ ! -d /sys/kernel/debug/failslab ]] || can+=(fault-injection)
 	[[ -z $(find "/lib/modules/$(uname -r)" -name 'siw.ko*' -print -quit 2>&1) ]] || can+=(siw)
 	# members of structures at a function's return (timeline)
+	[[ ${RTGT_DEVICE:-rxe} != rxe ]] || can+=(roce)
 	if [[ -e /sys/kernel/btf/vmlinux ]] && grep -qs 'return probes support:.*arg<N>' /sys/kernel/tracing/README; then
 		can+=(probe-members)
 	fi

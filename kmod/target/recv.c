@@ -198,10 +198,11 @@ static void recv_failed(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, stru
 {
 	if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		rtgt_count(conn->port->stats, RTGT_RECV_FLUSHED, 1);
-		/* an iWARP device flushes when the TCP stream ends, for whatever reason */
-		if (conn->iwarp && !READ_ONCE(conn->failing))
-			rtgt_conn_close(conn, "disconnected");
-		else
+		/*
+		 * An iWARP device flushes when the TCP stream ends, for whatever reason, and
+		 * may do so before the CM has raised ESTABLISHED: its DISCONNECTED follows
+		 */
+		if (!conn->iwarp || READ_ONCE(conn->failing))
 			rtgt_conn_fail(conn, "the device refused what the peer did");
 	} else {
 		rtgt_conn_failing(conn, ib_wc_status_msg(wc->status));

@@ -91,7 +91,11 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		rtgt_conn_live(conn);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		rtgt_conn_close(conn, "disconnected");
+		/* an iWARP device ends the connection itself after an error */
+		if (READ_ONCE(conn->failing))
+			rtgt_conn_fail(conn, "disconnected");
+		else
+			rtgt_conn_close(conn, "disconnected");
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:

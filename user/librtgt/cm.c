@@ -155,6 +155,10 @@ static int fail_connect(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 	switch (status) {
 	case EINTR:
 		return rtgt_fail(err, EINTR, "interrupted");
+	case ECONNREFUSED:
+		/* iWARP: no listener for the TCP connection */
+		cm->reject_status = -status;
+		return fail_nobody(cm, to, err);
 	case ETIMEDOUT:
 		return rtgt_fail(err, ETIMEDOUT,
 				 "connecting to %s timed out: the host is there but no RDMA device answered. There: rdma link (state ACTIVE?), UDP port 4791 open?",

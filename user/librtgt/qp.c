@@ -134,7 +134,11 @@ static int make_qp(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct 
 			.max_send_wr = param->send_depth, .max_recv_wr = param->recv_depth,
 			.max_send_sge = sges, .max_recv_sge = sges, .max_inline_data = wish,
 		};
+		errno = 0;
 		ret = rdma_create_qp_ex(q->cm->id, &attr) ? errno : 0;
+		/* the library of siw may fail without a reason */
+		if (!ret && !q->cm->id->qp)
+			ret = EIO;
 		if (!ret || !wish)
 			break;
 		wish /= 2;

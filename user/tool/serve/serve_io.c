@@ -201,11 +201,12 @@ static void recv_failed(struct serve_conn *c, const struct ibv_wc *wc)
 {
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		serve_count(c->s, RTGT_RECV_FLUSHED, 1);
-	/* an iWARP device flushes when the TCP stream ends, for whatever reason */
-	if (wc->status == IBV_WC_WR_FLUSH_ERR && c->dev->iwarp) {
-		serve_close(c, "disconnected");
+	/*
+	 * An iWARP device flushes when the TCP stream ends, for whatever reason, and may do so
+	 * before rdma_cm says that it is established: its word of the end follows
+	 */
+	if (wc->status == IBV_WC_WR_FLUSH_ERR && c->dev->iwarp)
 		return;
-	}
 	serve_qp_failed(c, wc->status == IBV_WC_WR_FLUSH_ERR ?
 			"the device refused what the peer did" : ibv_wc_status_str(wc->status));
 }

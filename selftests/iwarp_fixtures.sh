@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# iwarp_fixtures.sh: the fixtures where the devices are iWARP ones.  The subshell of each case
+# sources it there (lib.sh), after fixtures.sh.
+#
+# A case is written for RoCE.  What it asks for, or expects, and iWARP lacks is noted here, as a
+# reason in $WORK/missing: if the case fails then, it is skipped with that reason (lib.sh,
+# run_case).  So this file decides, and not each case; a case that passes all the same has passed.
+
+# Of these, by what each word asks for or expects.
+iwarp_lacks() { # WORD...
+	local word why=
+	for word; do
+		case $word in
+		op=imm* | op=*-imm | op=send-imm | op=write-imm | imm=*) why="iWARP has no immediates" ;;
+		op=cas | op=faa | access=*atomic*) why="the device has no atomics (atomic_cap)" ;;
+		op=flush* | access=*flush*) why="the device has no FLUSH (device_cap_flags)" ;;
+		op=atomic-write) why="the device has no ATOMIC_WRITE (device_cap_flags)" ;;
+		transport=uc | transport=ud) why="iWARP has reliable connections only" ;;
+		plain=* | magic=*) why="a plain client cannot request a capability, which the REP of iWARP lacks" ;;
+		window=*) why="the device has no memory windows (max_mw)" ;;
+		odp=1) why="the device registers nothing on demand" ;;
+		rnr_retry=* | rnrs=[1-9]* | *=rnr-exceeded | nak=rnr) why="iWARP has no RNR: a SEND without a receive ends the connection" ;;
+		reads=* | holds=*) why="MPA negotiates the READs that may be under way (IRD, ORD)" ;;
+		nak=none) ;;
+		nak=* | naks=[1-9]* | acks=[1-9]*) why="iWARP has no acknowledgments of its own" ;;
+		*=rem-* | *=retry-exceeded)
+			why="iWARP refuses an access with a Terminate: a WRITE completes before that, what follows is flushed" ;;
+		extents=*) why="the device registers 256 pages (max_fast_reg_page_list_len)" ;;
+		qkey_xor=*) why="iWARP has no Q_Keys" ;;
+		esac
+		[[ -z $why ]] || echo "$why" >>"$WORK/missing"
+		why=
+	done
+}
+
+# In place of a fixture: what it is called with is looked at, then it does what it did.
+iwarp_looks_at() { # FIXTURE...
+	local fixture
+	for fixture; do
+		eval "roce_$(declare -f "$fixture")"
+		eval "$fixture() {
+			iwarp_lacks \"\$@\"
+			roce_$fixture \"\$@\"
+		}"
+	done
+}
+
+iwarp_looks_at probe background target_port port_add
+
+# A reject's status is the errno of the connect; and the REP says that the client is to ask.
+eval "roce_$(declare -f has)"
+has() { # TEXT KEY=VALUE...
+	local text=$1 word
+	local -a words=()
+	shift
+	for word; do
+		case $word in
+		status=28) word=status=-104 ;;
+		status=8) word=status=-111 ;;
+		features=[01]) [[ $DEBUGFS == /run/* ]] || word=features=$((${word#*=} + 2)) ;;
+		esac
+		words+=("$word")
+	done
+	iwarp_lacks "${words[@]}"
+	roce_has "$text" "${words[@]}"
+}
+
+eval "roce_$(declare -f ping_ok)"
+ping_ok() { # OP BYTES ITERATIONS
+	iwarp_lacks "op=$1"
+	roce_ping_ok "$@"
+}
+
+# The requests for capabilities are no messages of the case: 32 bytes, each answered.
+counters_are() { # NAME=VALUE...
+	local want name asks
+	target_contents "$DEBUGFS/ports/$PORT/counters"
+	COUNTERS=${TEXT%$'\n'}
+	asks=$(sed -n 's/^asks //p' <<<"$COUNTERS")
+	for want; do
+		name=${want%%=*} want=${want#*=}
+		iwarp_lacks "$name=$want"
+		case $name in
+		recv_msgs | replies) want=$((want + asks)) ;;
+		recv_bytes) want=$((want + 32 * asks)) ;;
+		esac
+		[[ $'\n'$COUNTERS$'\n' == *$'\n'"$name $want"$'\n'* ]] || return
+	done
+}
+
+# A software iWARP device counts nothing.
+hw_mark() { :; }
+expect_hw() { :; }
+
+disturb() { # U32-MATCH NETEM...
+	skip "the match is for a header of RoCE"
+}
