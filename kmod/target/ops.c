@@ -257,8 +257,8 @@ static void extents_work(struct rtgt_recv_ctx *recv)
 	nr = min3((u32)rq->count, room / (u32)sizeof(struct rtgt_cap), map->nr - (u32)rq->offset);
 	if (!extents_register(recv, nr))
 		return;
-	/* where the REP has no capability: one with several extents is requested anyway */
-	if (!rtgt_domain_early(dom) && map->nr == 1)
+	/* where the REP has no capability; a client lists several extents anyway */
+	if (!rtgt_domain_early(dom) && (map->nr == 1 || rq->count == 1))
 		rtgt_count(recv->conn->port->stats, RTGT_ASKS, 1);
 	rtgt_encode_extents(body, map->mem->size, map->nr, nr);
 	mutex_lock(&dom->lock);
