@@ -59,6 +59,8 @@ function kind(p) {
 /* ---- Steps: a connect, a message with what answers it, a disconnect ---- */
 
 const steps = [], stepOf = new Map();
+/* Operations that work the same way are of one kind; the kinds are those of work in words.js */
+const kinds = ["WRITE_WITH_IMM", "ATOMIC_WRITE", "SEND", "READ", "WRITE", "FLUSH"];
 
 for (const p of packets) {
 	const m = messages.get(p.m), c = conns.get(p.c);
@@ -71,7 +73,7 @@ for (const p of packets) {
 	if (!step) {
 		step = {
 			key, conn: c, m, op: m && m.op, packets: [],
-			kind: cm || (/WRITE|READ|SEND/.test(m.op) ? m.op : "atomic"),
+			kind: cm || kinds.find(k => m.op.startsWith(k)) || "atomic",
 			good: m && m.status === "ok" && !m.retransmitted && !m.rnr,
 		};
 		steps.push(step);
@@ -152,6 +154,8 @@ function effect(p, i) {
 		return /RNR/.test(answer.x) ? "device: no receive is posted; drops it" : "device: refuses it; stores nothing; queue pair to ERR";
 	if (/READ/.test(p.o))
 		return "device: checks rkey and range; reads its memory";
+	if (/FLUSH/.test(p.o))
+		return "device: makes the data before it visible or persistent";
 	if (/WRITE/.test(p.o))
 		return "device: " + (has(p, "RETH") ? "checks rkey and range; " : "") + "stores the data" + (/Immediate/.test(p.o) ? "; takes a posted receive" : "");
 	return /SEND/.test(p.o) ? "device: " + (/First|Only/.test(p.o) ? "takes a posted receive; " : "") + "stores the data" : "device: changes 8 bytes";

@@ -113,6 +113,10 @@ const work = {
 	disconnect: ["The program moves its queue pair to ERR and destroys it.", "DREQ, DREP.", "The target closes the connection and destroys its queue pair."],
 	atomic: ["The program posts a work request. The old value arrives with the response.", "One request, one response of 8 bytes.",
 		"No program runs. The device changes the 8 bytes in one step."],
+	ATOMIC_WRITE: ["The program posts a work request and later finds the completion.", "One request with 8 bytes, one response.",
+		"No program runs. The device stores the 8 bytes in one step."],
+	FLUSH: ["The program posts a work request and later finds the completion.", "One request, one response.",
+		"No program runs. The device makes what was written before visible or persistent, then responds."],
 	refused: ["The program posts a work request and finds that it completes with an error.", "The request, and a NAK.",
 		"The device refuses the request and stores nothing. The target learns that its queue pair failed, and disconnects."],
 };
