@@ -140,6 +140,7 @@ gives_way() {
 	# what answers a SEND is a program, or the module
 	want=$(if (($(nproc) == 1)); then echo "write read cas"; fi)
 	measure lat --from user,kernel --over rdma,tcp -o write,read,cas,send -C 20
+	document "$WORK/json"
 	same "who gives way" "$(jq -r '[.results[] | select(.gives_way) | if .from + .over == "userrdma" then .op else "other" end] | join(" ")' "$WORK/json")" "$want"
 	measure lat --poll -C 20 -o read
 	same "who spins gives way" "$(jq .results[0].gives_way "$WORK/json")" false

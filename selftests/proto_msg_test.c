@@ -360,7 +360,8 @@ TEST_F(wire, immediate)
 TEST_F(wire, names)
 {
 	static const char *const reason[] = {
-		"unknown", "version", "size", "full", "resources", "device", "stopping", "unknown",
+		"unknown", "version", "size", "full", "resources", "device", "stopping", "ask",
+		"unknown",
 	};
 	static const char *const status[] = {
 		"ok", "version", "op", "length", "region", "range", "shared", "depth", "limit",

@@ -293,12 +293,12 @@ TEST_F(wire, words)
 	for (u16 i = 0; i <= RTGT_ST_ACCESS; i++)
 		for (u16 j = 0; j < i; j++)
 			ASSERT_STRNE(rtgt_status_str(j), rtgt_status_str(i));
-	for (u32 i = 0; i <= RTGT_REJ_STOPPING + 1; i++) {
+	for (u32 i = 0; i <= RTGT_REJ_ASK + 1; i++) {
 		const struct rtgt_refusal refusal = { .reason = (u16)i, .arg = 0xffffffff };
 
 		len = rtgt_refusal_str(&refusal, all, sizeof(all));
 		ASSERT_EQ(strlen(all), len);
-		ASSERT_EQ(!i || i > RTGT_REJ_STOPPING, !!strstr(all, "does not know"));
+		ASSERT_EQ(!i || i > RTGT_REJ_ASK, !!strstr(all, "does not know"));
 	}
 	len = rtgt_refusal_str(&odd, all, sizeof(all));
 	for (size_t room = 0; room <= (size_t)len; room++) {
