@@ -34,6 +34,19 @@ function title(p) {
 	return /Acknowledge/.test(p.o || "") && answer ? answer[0] : p.o || p.x;
 }
 
+/* What Wireshark calls it */
+const cmNames = {
+	REQ: "ConnectRequest", REP: "ConnectReply", RTU: "ReadyToUse", REJ: "ConnectReject", DREQ: "DisconnectRequest",
+	DREP: "DisconnectReply",
+};
+
+function wiresharkName(p) {
+	const cm = p.k === "cm" && cmNames[title(p).slice(3)];
+
+	return cm ? "CM: " + cm : p.k !== "roce" ? "" : p.o.replace(/\b(WRITE|READ|SEND)\b/g, w => w[0] + w.slice(1).toLowerCase())
+		.replace("with Immediate", "Immediate");
+}
+
 /* What the arrow says */
 function brief(p) {
 	const text = title(p).replace(/^RC (RDMA )?/, ""), size = /payload=(\d+)/.exec(p.x || "");
@@ -143,6 +156,8 @@ function words(p) {
 	if (p.w)
 		out.push(el("p", {}, linked(ours[0].toUpperCase() + ours.slice(1) + (ours.endsWith(".") ? "" : "."))));
 	out.push(el("p", { class: "mono" }, p.s ? `${p.s} → ${p.d}  ` : "", line(p)));
+	if (wiresharkName(p))
+		out.push(el("p", { class: "hint" }, "Wireshark calls it ", el("code", { class: "wireshark" }, wiresharkName(p)), "."));
 	if (lost.has(p.n))
 		out.push(el("p", { class: "bad" }, "This packet did not arrive: a later NAK asks for its PSN."));
 	if (p.r && p.r !== "new")

@@ -63,7 +63,7 @@ const terms = {
 		"What moves the data: usually a network adapter. Here it is rxe (SoftRoCE), a driver that does the adapter's work on the " +
 		"machine's own processor: each packet costs a copy, a checksum and a turn of the kernel's network code. So \"no program " +
 		"runs at the target\" is true here, \"the processor is idle\" is not."],
-	cm: [/connection managers?|CM|REQ|REP|RTU|DREQ|DREP|REJ|ConnectRequest|ConnectReply|ReadyToUse/, "connection manager (CM)",
+	cm: [/connection managers?|rdma_cm(?: id)?|resolves? the address|address resolved|route resolved|(?:dis)?connected|CM|REQ|REP|RTU|DREQ|DREP|REJ|ConnectRequest|ConnectReply|ReadyToUse/, "connection manager (CM)",
 		"It exchanges datagrams between queue pairs 1. REQ, REP and RTU (ConnectRequest, ConnectReply, ReadyToUse in Wireshark) " +
 		"make a connection, REJ refuses one, DREQ and DREP end it. rdma_cm is the kernel's interface to it with IP addresses."],
 	bth: [/BTH/, "base transport header (BTH)", "12 bytes in each RoCE packet: operation, receiver's queue pair, PSN, the wish for an acknowledgment."],
@@ -88,6 +88,11 @@ const terms = {
 		"over TCP, with MPA, DDP and RDMAP in place of BTH and PSN."],
 	rc: [/reliable connection|RC/, "reliable connection (RC)",
 		"A pair of queue pairs whose devices repeat lost packets and keep the order. UC: connected, nothing repeated. UD: datagrams."],
+	request: [/takes the request|rep(?:ly|lies)/, "request and reply",
+		"rtgt's own messages, each in a SEND: the client requests something, for example a checksum of the target's memory, and the " +
+		"target replies with the same tag. (In rdma_cm and on this page REQ and REP are other things.)"],
+	connection: [/connecting -> \w+|live -> \w+/, "state of a connection in the target",
+		"connecting: the REP was sent. live: the RTU or the first message has arrived. closing: the target frees what belongs to it."],
 	client: [/clients?/, "client", "The end that asks for the connection: a program on the guest \"client\"."],
 	target: [/targets?/, "target",
 		"The end that is connected to: here the kernel module rtgt on the guest \"server\". This page calls it target everywhere; " +
@@ -205,7 +210,7 @@ const purpose = {
 /* Counters of rdma statistic (rxe) and of the target (debugfs, rtgt show), with what makes them count */
 const counterWords = {
 	sent_pkts: "packets that this device sent",
-	rcvd_pkts: "packets with a good ICRC that this device received",
+	rcvd_pkts: "packets that this device received and accepted; one with a wrong ICRC, or for no queue pair of its own, is counted nowhere",
 	duplicate_request: "as responder: requests with a PSN that it has served before; it answers them again",
 	out_of_seq_request: "as responder: requests with a PSN beyond the next one; the first of a gap gets a NAK, PSN sequence error",
 	rcvd_rnr_err: "as requester: RNR NAKs that it received",
@@ -217,8 +222,8 @@ const counterWords = {
 	completer_retry_err: "as requester: how often it went back and sent again, after a NAK or a timeout",
 	send_err: "packets that the network interface did not take",
 	link_downed: "how often the port went down",
-	rdma_sends: "as requester: SENDs that completed",
-	rdma_recvs: "as responder: receives that completed",
+	rdma_sends: "as requester: SENDs that completed, those of the connection manager too",
+	rdma_recvs: "as responder: receives that completed, those of the connection manager too",
 	conns_accepted: "connections that the target began to accept",
 	conns_established: "connections whose RTU, or first message, arrived",
 	conns_closed: "connections that it has closed",
@@ -227,11 +232,13 @@ const counterWords = {
 	rejects_full: "REQs it rejected: max_conns are there",
 	rejects_resources: "REQs it rejected: no memory or queue pair",
 	rejects_device: "REQs it rejected: the device cannot serve this port",
+	rejects_ask: "REQs it rejected: the capability is given only to clients that ask for it after the connect, and this one does not",
 	rejects_stopping: "REQs it rejected: the port is being disabled",
 	recv_msgs: "SENDs that arrived; WRITE and READ are counted nowhere, for the target does not learn of them",
 	recv_bytes: "bytes of those",
 	imms: "immediates that arrived",
 	imm_bytes: "bytes that were written with them",
+	asks: "clients that asked for the capability after the connect, because the REP had none",
 	replies: "replies that it posted",
 	malformed: "messages it answered with a status other than OK, or dropped",
 	qp_errors: "connections whose queue pair the device moved to ERR, usually because it refused an access",
