@@ -43,7 +43,8 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_CAPTURE] = { "capture", .value = "FILE" },
 	[OPT_CHECK] = { "check" },
 	[OPT_COMPLETION] = { "completion", .value = "HOW",
-			     .help = "kernel: softirq (default), workqueue or direct, which polls" },
+			     .help = "kernel: softirq (default), workqueue or direct, which "
+				     "polls" },
 	[OPT_COUNT] = { "count", .also = "iters", .letters = "Cnc", .value = "N" },
 	[OPT_DEBUG] = { "debug", .letters = "d" },
 	[OPT_DEPTH] = { "depth", .letters = "t", .value = "N" },
@@ -236,7 +237,8 @@ static enum opt find(int code)
 static int wrong(const struct usage *u, int code, const char *word)
 {
 	if (code == ':')
-		return misused("%s needs a value (rtgt %s --help)", opt_name(find(optopt)), u->name);
+		return misused("%s needs a value (rtgt %s --help)", opt_name(find(optopt)),
+			       u->name);
 	if (optopt >= LONG)
 		return misused("%s takes no value (rtgt %s --help)", opt_name(find(optopt)),
 			       u->name);

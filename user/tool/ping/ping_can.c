@@ -29,7 +29,8 @@ static const struct {
 	unsigned int can;
 	const char *word, *asked;
 } capabilities[] = {
-	{ RTGT_CAN_IMM, "immediate", "no immediates (it is iWARP): a SEND behind a WRITE announces it" },
+	{ RTGT_CAN_IMM, "immediate",
+	  "no immediates (it is iWARP): a SEND behind a WRITE announces it" },
 	{ RTGT_CAN_ATOMIC, "atomic", "no atomics (atomic_cap is none)" },
 	{ RTGT_CAN_FLUSH, "flush", "no FLUSH (device_cap_flags_ex, bit 38)" },
 	{ RTGT_CAN_ATOMIC_WRITE, "atomic-write", "no ATOMIC_WRITE (device_cap_flags_ex, bit 40)" },
