@@ -73,7 +73,9 @@ int main(int argc, char **argv)
 	/* No completion queue named: librdmacm makes one for each direction */
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } };
 	/* initiator_depth: READs that may be outstanding; 0 would forbid them */
-	struct rdma_conn_param param = { .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7 };
+	struct rdma_conn_param param = {
+		.initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7,
+	};
 	char text[] = "client-wrote-this", back[sizeof(text)] = "";
 	struct ibv_mr *mr_text, *mr_back;
 	struct capability cap;

@@ -57,9 +57,12 @@ static struct ibv_mr *serve(struct rdma_cm_id *id, uint8_t reads, uint8_t cap_le
 	mr = ibv_reg_mr(id->pd, buffer, BUFFER_LEN, IBV_ACCESS_LOCAL_WRITE |
 			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
 	check(!!mr, "registering memory");
-	cap = (struct capability){ htobe64((uintptr_t)buffer), htobe32(mr->rkey), htobe64(BUFFER_LEN) };
+	cap = (struct capability){
+		htobe64((uintptr_t)buffer), htobe32(mr->rkey), htobe64(BUFFER_LEN),
+	};
 	check(!rdma_accept(id, &param), "accepting");
-	printf("client connected: gave it addr %p rkey 0x%x len %zu\n", mr->addr, mr->rkey, mr->length);
+	printf("client connected: gave it addr %p rkey 0x%x len %zu\n", mr->addr, mr->rkey,
+	       mr->length);
 	return mr;
 }
 
