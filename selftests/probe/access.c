@@ -3,15 +3,7 @@
  * probe access: one operation anywhere, with any rkey.
  *
  * Says how it completed, what the target's device answered on the wire, and what
- * the target answered.  What would be refused before it gets there can be had too:
- *
- *	revoke=1	the region's rkey is rotated first, and the old one used
- *	reads=0		no READ or atomic was agreed on; it is posted all the same
- *	withhold=N	the target's next N receives are not there
- *	ms=N		for so long; 10 s if not told
- *	rnr_retry=N	so many retries when there is none
- *	neighbour=1	another connection looks on, see neighbour.c
- *	other=1		address and key are those the neighbour was given
+ * the target answered.  What would be refused before it gets there can be had too.
  */
 #include <endian.h>
 #include <errno.h>
@@ -175,7 +167,7 @@ static int print_success(struct link *l, const struct option *o, const struct op
 	return 0;
 }
 
-int cmd_access(const struct option *o)
+static int cmd_access(const struct option *o)
 {
 	const struct op *op = find_op(o->op);
 	struct neighbour next = {};
@@ -214,3 +206,36 @@ out:
 	neighbour_close(&next);
 	return ret ? 1 : 0;
 }
+
+/* A range of a region, and the key for it */
+const struct arg wr_args[] = {
+	NUMBER(region, "number of the region"),
+	NUMBER(offset, "from its address"),
+	NUMBER(len, "bytes"),
+	NUMBER(addr, "address instead of the region's"),
+	NUMBER(rkey, "rkey instead of the region's"),
+	NUMBER(rkey_xor, "bits of the rkey to change"),
+	NUMBER(seed, "of the bytes"),
+	{ }
+};
+
+static const struct arg access_args[] = {
+	TEXT(op, "write, read, imm, send, send-imm, send-inv, cas, faa, atomic-write or flush"),
+	NUMBER(imm, "immediate"),
+	NUMBER(compare, "value that CAS compares with and FAA adds"),
+	NUMBER(swap, "value that CAS swaps in"),
+	TEXT(file, "file with the bytes to WRITE, or for those that were READ"),
+	NUMBER(key_of, "use the rkey of that region"),
+	NUMBER(revoke, "1: the target rotates the rkey first; use the old one"),
+	NUMBER(withhold, "the target's next N receives are not posted"),
+	NUMBER(other, "1: use the address and the rkey that the neighbour was given"),
+	NUMBER(neighbour, "1: another connection watches; print whether it is alive"),
+	{ }
+};
+
+const struct command access_command = {
+	.name = "access",
+	.help = "one operation on the target's memory, with any address and rkey",
+	.run = cmd_access,
+	.args = { access_args, wr_args, message_args, link_args },
+};

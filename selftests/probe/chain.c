@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * probe chain: a range in several work requests, of which only the last is
- * signaled, each with its local bytes in several pieces.
- *
- *	count=N		work requests
- *	sges=N		pieces of each, with gaps between them that must not change
- *	inline_data=1	posted inline, as far as the device takes it; then they are
- *			overwritten at once, since the post has made a copy
- *	fence=1		of op=read: WRITEs of what it brings follow at once, to the
- *			offset "to"; they are fenced, or they would write the
- *			bytes that were there before
+ * signaled, each with its local bytes in several pieces, with gaps between them that must not
+ * change.  What was posted inline is overwritten at once, since the post has made a copy.  The
+ * fenced WRITEs would write the bytes that were there before if they were not fenced.
  *
  * The bytes are told by their CRC-32, for the test to hold against the target's.
  */
@@ -126,7 +120,7 @@ static int run(struct link *l, struct chain *c, struct rtgt_err *err)
 	return 0;
 }
 
-int cmd_chain(const struct option *o)
+static int cmd_chain(const struct option *o)
 {
 	struct chain c = { .o = o, .n = (unsigned int)o->count };
 	struct option deep = *o;
@@ -153,3 +147,18 @@ int cmd_chain(const struct option *o)
 	free(c.bytes);
 	return ret ? 1 : 0;
 }
+
+static const struct arg chain_args[] = {
+	TEXT(op, "write or read"),
+	NUMBER(count, "number of work requests"),
+	NUMBER(fence, "1: fenced WRITEs of what a READ brings follow it"),
+	NUMBER(to, "offset that the fenced WRITEs go to"),
+	{ }
+};
+
+const struct command chain_command = {
+	.name = "chain",
+	.help = "a range in several work requests, of which only the last is signaled",
+	.run = cmd_chain,
+	.args = { chain_args, wr_args, link_args },
+};

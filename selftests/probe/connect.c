@@ -6,7 +6,7 @@
 
 #include "probe.h"
 
-int cmd_connect(const struct option *o)
+static int cmd_connect(const struct option *o)
 {
 	struct neighbour next = {};
 	struct rtgt_err err = {};
@@ -36,3 +36,15 @@ int cmd_connect(const struct option *o)
 	neighbour_close(&next);
 	return ret ? 1 : 0;
 }
+
+static const struct arg connect_args[] = {
+	NUMBER(neighbour, "1: another connection watches; print whether it is alive"),
+	{ }
+};
+
+const struct command connect_command = {
+	.name = "connect",
+	.help = "connect, and print what came of it",
+	.run = cmd_connect,
+	.args = { connect_args, link_args },
+};

@@ -121,7 +121,7 @@ static void print_olds(struct contest *c, size_t n)
 	printf("first=%llu steps=%zu\n", (unsigned long long)c->old[0], steps);
 }
 
-int cmd_contend(const struct option *o)
+static int cmd_contend(const struct option *o)
 {
 	struct contest c = { .o = o, .lock = !strcmp(o->op, "cas") };
 	size_t all = (size_t)o->threads * (size_t)o->count;
@@ -144,3 +144,18 @@ int cmd_contend(const struct option *o)
 	free(c.old);
 	return c.failed ? 1 : 0;
 }
+
+static const struct arg contend_args[] = {
+	TEXT(op, "faa: each adds to it; cas: it is a lock"),
+	NUMBER(threads, "clients"),
+	NUMBER(count, "operations of each"),
+	NUMBER(compare, "what faa adds"),
+	{ }
+};
+
+const struct command contend_command = {
+	.name = "contend",
+	.help = "many clients and one word of the target's memory",
+	.run = cmd_contend,
+	.args = { contend_args, wr_args, link_args },
+};

@@ -64,7 +64,7 @@ static int open_flood(struct link *l, const struct option *o, struct rtgt_err *e
 	return ret;
 }
 
-int cmd_flood(const struct option *o)
+static int cmd_flood(const struct option *o)
 {
 	static struct link l[MAX_LINKS];
 	int n = o->count < MAX_LINKS ? (int)o->count : MAX_LINKS, up = 0;
@@ -138,7 +138,7 @@ static void *storm_thread(void *arg)
 	return NULL;
 }
 
-int cmd_storm(const struct option *o)
+static int cmd_storm(const struct option *o)
 {
 	struct storm s = { .o = o, .left = (int)o->count };
 	pthread_t thread[64];
@@ -196,7 +196,7 @@ static int finish_link(struct link *l)
 	return l->cm.connected;
 }
 
-int cmd_overtake(const struct option *o)
+static int cmd_overtake(const struct option *o)
 {
 	static struct link slow[16];
 	int n = o->count < 16 ? (int)o->count : 16, started = 0, before = 0, up = 0;
@@ -225,3 +225,41 @@ int cmd_overtake(const struct option *o)
 	printf("before=%d established=%d\n", before, up);
 	return ret ? 1 : 0;
 }
+
+static const struct arg flood_args[] = {
+	NUMBER(count, "connections, up to the first one that is refused"),
+	{ }
+};
+
+const struct command flood_command = {
+	.name = "flood",
+	.help = "send the requests that lines on stdin name (OP N), and take no reply",
+	.run = cmd_flood,
+	.args = { flood_args, message_args, link_args },
+};
+
+static const struct arg storm_args[] = {
+	NUMBER(count, "connections in all"),
+	NUMBER(threads, "clients at a time"),
+	{ }
+};
+
+const struct command storm_command = {
+	.name = "storm",
+	.help = "clients that connect, send a DISCONNECT and more behind it, and leave",
+	.run = cmd_storm,
+	.args = { storm_args, message_args, link_args },
+};
+
+static const struct arg overtake_args[] = {
+	NUMBER(count, "REQs"),
+	NUMBER(at, "the other port"),
+	{ }
+};
+
+const struct command overtake_command = {
+	.name = "overtake",
+	.help = "connect to another port while REQs wait at this one",
+	.run = cmd_overtake,
+	.args = { overtake_args, link_args },
+};

@@ -170,7 +170,7 @@ static int open_raw(const struct option *o, uint32_t *from, uint32_t *to)
 	return fd;
 }
 
-int cmd_half(const struct option *o)
+static int cmd_half(const struct option *o)
 {
 	uint16_t port = (uint16_t)strtoul(o->port, NULL, 10);
 	uint32_t from, to;
@@ -191,7 +191,7 @@ int cmd_half(const struct option *o)
 	return sent < o->count;
 }
 
-int cmd_lost(const struct option *o)
+static int cmd_lost(const struct option *o)
 {
 	struct option real = *o;
 	uint32_t from, to;
@@ -220,3 +220,28 @@ int cmd_lost(const struct option *o)
 	printf("sent=%lld\n", sent);
 	return sent < o->count;
 }
+
+static const struct arg half_args[] = {
+	NUMBER(count, "REQs"),
+	{ }
+};
+
+const struct command half_command = {
+	.name = "half",
+	.help = "REQs from a raw socket, with no RTU to follow",
+	.run = cmd_half,
+	.args = { half_args, link_args },
+};
+
+static const struct arg lost_args[] = {
+	NUMBER(count, "datagrams"),
+	TEXT(file, "address of a client whom the target tells its endpoint"),
+	{ }
+};
+
+const struct command lost_command = {
+	.name = "lost",
+	.help = "datagrams from a raw socket, whose senders do not exist",
+	.run = cmd_lost,
+	.args = { lost_args, link_args },
+};

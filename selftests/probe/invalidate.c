@@ -2,10 +2,6 @@
 /*
  * probe invalidate: kill the region's rkey with a SEND_WITH_INVALIDATE, and see
  * what can still be done with it.
- *
- *	rotate=N	have the target make a new one N times first, the last of which must
- *			work, and only then use the old one
- *	wait=1		before the old one is used, wait for a line on stdin
  */
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +59,7 @@ static int run(struct link *l, const struct option *o, struct rtgt_err *err)
 	return write_with(l, o, "old", old, err);
 }
 
-int cmd_invalidate(const struct option *o)
+static int cmd_invalidate(const struct option *o)
 {
 	struct rtgt_err err = {};
 	struct link l;
@@ -76,3 +72,16 @@ int cmd_invalidate(const struct option *o)
 	close_link(&l);
 	return ret ? 1 : 0;
 }
+
+static const struct arg invalidate_args[] = {
+	NUMBER(rotate, "have the target make a new rkey N times, and use the last one"),
+	NUMBER(wait, "1: wait for a line on stdin before the old rkey is used"),
+	{ }
+};
+
+const struct command invalidate_command = {
+	.name = "invalidate",
+	.help = "invalidate the region's rkey by SEND_WITH_INVALIDATE, and use it",
+	.run = cmd_invalidate,
+	.args = { invalidate_args, wr_args, message_args, link_args },
+};

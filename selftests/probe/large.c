@@ -54,7 +54,7 @@ static void print_layout(const struct rtgt_client *c, const struct option *o, co
 	fflush(stdout);
 }
 
-int cmd_extents(const struct option *o)
+static int cmd_extents(const struct option *o)
 {
 	struct rtgt_err err = {};
 	struct rtgt_client c;
@@ -170,7 +170,7 @@ static int run_bulk(struct bulk *b, struct rtgt_err *err)
 	return ret;
 }
 
-int cmd_bulk(const struct option *o)
+static int cmd_bulk(const struct option *o)
 {
 	struct bulk b = { .o = o };
 	struct rtgt_err err = {};
@@ -194,3 +194,28 @@ int cmd_bulk(const struct option *o)
 	rtgt_client_close(&b.c);
 	return ret ? 1 : 0;
 }
+
+static const struct arg extents_args[] = {
+	NUMBER(revoke, "1: have the target rotate the rkeys, and print those as well"),
+	NUMBER(wait, "1: keep the connection until stdin ends"),
+	{ }
+};
+
+const struct command extents_command = {
+	.name = "extents",
+	.help = "what a region is made of",
+	.run = cmd_extents,
+	.args = { extents_args, wr_args, link_args },
+};
+
+static const struct arg bulk_args[] = {
+	NUMBER(bytes, "so many bytes of it, all if 0; len is the size of a work request"),
+	{ }
+};
+
+const struct command bulk_command = {
+	.name = "bulk",
+	.help = "WRITE a region, ask for the target's checksum, READ it back and compare",
+	.run = cmd_bulk,
+	.args = { bulk_args, wr_args, link_args },
+};

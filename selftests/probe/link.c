@@ -259,3 +259,24 @@ int take_reply(struct link *l, struct rtgt_reply *reply, struct rtgt_err *err)
 		return -1;
 	return post_recv(l, err);
 }
+
+/* The connection, of all commands */
+const struct arg link_args[] = {
+	TEXT(source, "address to connect from"),
+	NUMBER(timeout, "seconds each step may take, times RTGT_SLOW"),
+	NUMBER(transport, "rc, uc or ud"),
+	NUMBER(plain, "1: no private data; more: read that many bytes of the REP"),
+	NUMBER(magic, "of the private data"),
+	NUMBER(version, "of the private data"),
+	NUMBER(size, "size that the private data says"),
+	NUMBER(extra, "bytes of private data more"),
+	NUMBER(reads, "0: no READ or atomic of ours was agreed on"),
+	NUMBER(holds, "0: no READ of the target's was agreed on"),
+	NUMBER(rnr_retry, "retries if no receive is posted"),
+	NUMBER(blind, "1: the REP is not looked at"),
+	NUMBER(depth, "requests under way"),
+	NUMBER(sges, "pieces of a work request"),
+	NUMBER(inline_data, "1: post inline as far as the device takes it"),
+	NUMBER(odp, "1: register memory on demand"),
+	{ }
+};

@@ -3,71 +3,32 @@
  * probe: does to a target what the rtgt tool must not be able to do.
  *
  *	probe HOST PORT source=ADDRESS COMMAND [KEY=VALUE...]
+ *	probe help [COMMAND]
  *
- * timeout=SECONDS, 10 if not told, bounds each step; RTGT_SLOW multiplies it.
- *
- * The commands are in the table below, each in the file of its name or, where it
- * says so, another.  Prints key=value words for the test to judge; a refusal by
+ * Each command is in the file of its name or, as the list below says, in another; what it takes
+ * is told there, and by help.  Prints key=value words for the test to judge; a refusal by
  * the target is a result and exits 0.  Exits 1, with a line on stderr, when it
  * could not do what it was asked to, and 2 when that made no sense.
  */
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "probe.h"
 
-static const struct {
-	const char *name;
-	int (*run)(const struct option *o);
-} commands[] = {
-	{ "connect", cmd_connect },
-	{ "access", cmd_access },
-	{ "send", cmd_send },
-	{ "unheard", cmd_unheard },
-	{ "rping", cmd_rping },
-	{ "sync", cmd_sync },
-	{ "messages", cmd_messages },
-	{ "chain", cmd_chain },
-	{ "move", cmd_move },
-	{ "invalidate", cmd_invalidate },
-	{ "contend", cmd_contend },
-	{ "traffic", cmd_traffic },
+static const struct command *const commands[] = {
+	&connect_command, &access_command, &send_command, &unheard_command, &rping_command,
+	&sync_command, &messages_command, &chain_command, &move_command, &invalidate_command,
+	&contend_command, &traffic_command,
 	/* many.c */
-	{ "race", cmd_race },
-	{ "hold", cmd_hold },
+	&race_command, &hold_command,
 	/* large.c */
-	{ "extents", cmd_extents },
-	{ "bulk", cmd_bulk },
+	&extents_command, &bulk_command,
 	/* flood.c */
-	{ "flood", cmd_flood },
-	{ "storm", cmd_storm },
-	{ "overtake", cmd_overtake },
+	&flood_command, &storm_command, &overtake_command,
 	/* forge.c */
-	{ "half", cmd_half },
-	{ "lost", cmd_lost },
-};
-
-static const struct {
-	const char *name;
-	size_t at;
-} numbers[] = {
-#define NUMBER(field) { #field, offsetof(struct option, field) }
-	NUMBER(offset), NUMBER(len), NUMBER(addr), NUMBER(rkey), NUMBER(rkey_xor), NUMBER(key_of),
-	NUMBER(imm), NUMBER(seed), NUMBER(region), NUMBER(show),
-	NUMBER(magic), NUMBER(version), NUMBER(size), NUMBER(plain), NUMBER(extra),
-	NUMBER(msg_version), NUMBER(msg_op), NUMBER(tag), NUMBER(msg_len), NUMBER(body),
-	NUMBER(cut), NUMBER(count), NUMBER(threads), NUMBER(timeout),
-	NUMBER(compare), NUMBER(swap), NUMBER(reads), NUMBER(holds), NUMBER(rnr_retry),
-	NUMBER(withhold), NUMBER(revoke), NUMBER(neighbour), NUMBER(other),
-	NUMBER(wait), NUMBER(bytes), NUMBER(depth),
-	NUMBER(blind), NUMBER(qkey_xor), NUMBER(sink), NUMBER(ms), NUMBER(arg),
-	NUMBER(sges), NUMBER(inline_data), NUMBER(fence), NUMBER(to), NUMBER(step),
-	NUMBER(rotate), NUMBER(elsewhere), NUMBER(odp),
-	NUMBER(at), NUMBER(rights), NUMBER(bindable), NUMBER(window), NUMBER(window_at),
-	NUMBER(window_len), NUMBER(window_rights), NUMBER(kill), NUMBER(leave),
-#undef NUMBER
+	&half_command, &lost_command,
+	NULL
 };
 
 /* What is not said */
@@ -87,29 +48,67 @@ static int set_transport(struct option *o, const char *name)
 	return -1;
 }
 
-/* KEY=VALUE; the caller keeps the text */
-int parse_option(struct option *o, char *arg)
+static const struct command *find_command(const char *name)
 {
-	char *value = strchr(arg, '='), *end;
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strcmp(name, (*c)->name))
+			return *c;
+	fprintf(stderr, "probe: no command %s: probe help lists them\n", name);
+	return NULL;
+}
+
+static const struct arg *find_arg(const struct command *c, const char *name)
+{
+	for (const struct arg *const *list = c->args; *list; list++)
+		for (const struct arg *a = *list; a->name; a++)
+			if (!strcmp(name, a->name))
+				return a;
+	return NULL;
+}
+
+static int set_arg(struct option *o, const struct arg *a, const char *value)
+{
+	char *end, *at = (char *)o + a->at;
+
+	if (a->text)
+		return *(const char **)at = value, 0;
+	if (!strcmp(a->name, "transport"))
+		return set_transport(o, value);
+	*(long long *)at = strtoll(value, &end, 0);
+	return *end || !*value ? -1 : 0;
+}
+
+/* KEY=VALUE, of those that the command takes; the caller keeps the text */
+int parse_option(const struct command *c, struct option *o, char *arg)
+{
+	char *value = strchr(arg, '=');
+	const struct arg *a;
 
 	if (!value)
 		return -1;
 	*value++ = '\0';
-	if (!strcmp(arg, "source"))
-		return o->source = value, 0;
-	if (!strcmp(arg, "op"))
-		return o->op = value, 0;
-	if (!strcmp(arg, "file"))
-		return o->file = value, 0;
-	if (!strcmp(arg, "transport"))
-		return set_transport(o, value);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		if (strcmp(arg, numbers[i].name))
-			continue;
-		*(long long *)((char *)o + numbers[i].at) = strtoll(value, &end, 0);
-		return *end || !*value ? -1 : 0;
-	}
-	return -1;
+	a = find_arg(c, arg);
+	return a ? set_arg(o, a, value) : -1;
+}
+
+static int help(const char *name)
+{
+	const struct command *c = name ? find_command(name) : NULL;
+
+	if (name && !c)
+		return 2;
+	puts("probe HOST PORT source=ADDRESS COMMAND [KEY=VALUE...]");
+	for (const struct command *const *k = commands; !name && *k; k++)
+		printf("  %-14s %s\n", (*k)->name, (*k)->help);
+	if (!name)
+		return 0;
+	printf("%s: %s\n", c->name, c->help);
+	for (const struct arg *const *list = c->args; *list; list++)
+		for (const struct arg *a = *list; a->name; a++)
+			/* an option of two lists means what the first says */
+			if (find_arg(c, a->name) == a)
+				printf("  %-14s %s\n", a->name, a->help);
+	return 0;
 }
 
 /* How many times slower than usual this kernel is */
@@ -123,24 +122,29 @@ static long long slowness(void)
 
 int main(int argc, char **argv)
 {
+	const struct command *c;
 	struct option o = defaults;
 
+	if (argc >= 2 && !strcmp(argv[1], "help"))
+		return help(argv[2]);
 	if (argc < 5) {
-		fputs("usage: probe HOST PORT source=ADDRESS COMMAND [KEY=VALUE...]\n", stderr);
+		fputs("usage: probe HOST PORT source=ADDRESS COMMAND [KEY=VALUE...]\n"
+		      "       probe help [COMMAND]\n", stderr);
 		return 2;
 	}
+	c = find_command(argv[4]);
+	if (!c)
+		return 2;
 	o.host = argv[1];
 	o.port = argv[2];
 	for (int i = 3; i < argc; i++) {
-		if (i != 4 && parse_option(&o, argv[i])) {
-			fprintf(stderr, "probe: what is \"%s\"?\n", argv[i]);
+		if (i == 4)
+			continue;
+		if (parse_option(c, &o, argv[i])) {
+			fprintf(stderr, "probe: what is \"%s\"? probe help %s\n", argv[i], c->name);
 			return 2;
 		}
 	}
 	o.timeout *= slowness();
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (!strcmp(argv[4], commands[i].name))
-			return commands[i].run(&o);
-	fprintf(stderr, "probe: no command %s\n", argv[4]);
-	return 2;
+	return c->run(&o);
 }

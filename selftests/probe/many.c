@@ -50,7 +50,7 @@ static void *race_thread(void *arg)
 	return NULL;
 }
 
-int cmd_race(const struct option *o)
+static int cmd_race(const struct option *o)
 {
 	struct race r = { .o = o, .left = (int)o->count };
 	pthread_t thread[64];
@@ -138,7 +138,7 @@ static int echo_all(struct link *l, int n)
 	return alive;
 }
 
-int cmd_hold(const struct option *o)
+static int cmd_hold(const struct option *o)
 {
 	static struct link l[MAX_LINKS];
 	int n = o->count < MAX_LINKS ? (int)o->count : MAX_LINKS;
@@ -159,3 +159,29 @@ int cmd_hold(const struct option *o)
 	puts("closed=1");
 	return 0;
 }
+
+static const struct arg race_args[] = {
+	NUMBER(count, "connections in all"),
+	NUMBER(threads, "connections at a time"),
+	{ }
+};
+
+const struct command race_command = {
+	.name = "race",
+	.help = "connect and WRITE at once, many times",
+	.run = cmd_race,
+	.args = { race_args, wr_args, link_args },
+};
+
+static const struct arg hold_args[] = {
+	NUMBER(count, "connections"),
+	NUMBER(show, "1: print what each REP says"),
+	{ }
+};
+
+const struct command hold_command = {
+	.name = "hold",
+	.help = "keep connections open until stdin ends; a line on it asks for an echo over each",
+	.run = cmd_hold,
+	.args = { hold_args, message_args, link_args },
+};

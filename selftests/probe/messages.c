@@ -22,7 +22,7 @@ static int one(struct link *l, const struct option *defaults, char *line, struct
 	if (!name)
 		return 0;
 	while ((word = strtok_r(NULL, "\n ", &rest)))
-		if (parse_option(&o, word))
+		if (parse_option(&send_command, &o, word))
 			return rtgt_fail(err, 22, "%s: what is \"%s\"?", name, word);
 	if (o.body < 0 || o.body + sizeof(struct rtgt_msg) > l->buf.len)
 		return rtgt_fail(err, 22, "%s: no room for such a body", name);
@@ -36,7 +36,7 @@ static int one(struct link *l, const struct option *defaults, char *line, struct
 	return 0;
 }
 
-int cmd_messages(const struct option *o)
+static int cmd_messages(const struct option *o)
 {
 	struct neighbour next = {};
 	struct rtgt_err err = {};
@@ -59,3 +59,15 @@ out:
 	neighbour_close(&next);
 	return ret ? 1 : 0;
 }
+
+static const struct arg messages_args[] = {
+	NUMBER(neighbour, "1: another connection watches; print whether it is alive"),
+	{ }
+};
+
+const struct command messages_command = {
+	.name = "messages",
+	.help = "many SENDs over one connection: a line of stdin is a name and options of send",
+	.run = cmd_messages,
+	.args = { messages_args, message_args, link_args },
+};

@@ -3,19 +3,7 @@
  * probe move: have the target READ our memory (op=pull) or WRITE it (op=push).
  *
  * The local memory is "len" bytes, and count=N requests, all under way together,
- * move an equal part of it each.  What should not work can be had as well:
- *
- *	at=N		the target is told an address so far behind the memory's
- *			beginning
- *	rkey_xor=N	and another key
- *	rights=N	the memory can be READ (1) and written (2); 3 is both
- *	window=1	the key is a memory window's; window_at, window_len and
- *			window_rights say what that covers and grants
- *	bindable=0	the memory was not registered for windows
- *	kill=1		the window is invalidated before the target is asked
- *	elsewhere=1	the target is asked over another connection than that the
- *			memory belongs to
- *	leave=1		of a push: disconnect when its first byte is here
+ * move an equal part of it each.  What should not work can be had as well.
  */
 #include <errno.h>
 #include <poll.h>
@@ -199,7 +187,7 @@ static int run(struct mover *m, struct rtgt_err *err)
 	return ret;
 }
 
-int cmd_move(const struct option *o)
+static int cmd_move(const struct option *o)
 {
 	struct mover m = { .o = o, .pull = !strcmp(o->op, "pull") };
 	struct option link = *o;
@@ -222,3 +210,26 @@ int cmd_move(const struct option *o)
 	close_link(&m.link);
 	return ret ? 1 : 0;
 }
+
+static const struct arg move_args[] = {
+	TEXT(op, "pull or push"),
+	NUMBER(count, "number of requests that move an equal part each, all at a time"),
+	NUMBER(at, "tell the target an address that many bytes after the memory's first one"),
+	NUMBER(rights, "what the target may do to the memory: 1 READ, 2 WRITE, 3 both"),
+	NUMBER(window, "1: tell the target the rkey of a memory window"),
+	NUMBER(window_at, "offset of the window in the memory"),
+	NUMBER(window_len, "bytes of the window"),
+	NUMBER(window_rights, "what the window grants, as rights"),
+	NUMBER(bindable, "0: the memory is not registered for windows"),
+	NUMBER(kill, "1: invalidate the window before the target is asked"),
+	NUMBER(elsewhere, "1: ask over another connection than that of the memory"),
+	NUMBER(leave, "1: disconnect when the first byte of a push has arrived"),
+	{ }
+};
+
+const struct command move_command = {
+	.name = "move",
+	.help = "have the target READ (op=pull) or WRITE (op=push) our memory",
+	.run = cmd_move,
+	.args = { move_args, wr_args, link_args },
+};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the commands of probe share.  A command is a file and a line in main.c's
- * table.
+ * What the commands of probe share.  A command is a struct command in a file of its own, named
+ * here and in main.c's list.
  */
 #ifndef RTGT_PROBE_H
 #define RTGT_PROBE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rtgt/cm.h>
@@ -22,7 +23,7 @@
 /* For a status: the library did not take the work request */
 #define UNPOSTED	((enum ibv_wc_status)255)
 
-/* The words of the command line; what is a number stands in main.c's table */
+/* The values of all options; each command says which it takes */
 struct option {
 	const char *host, *port, *source, *op, *file;
 	long long offset, len, addr, rkey, rkey_xor, key_of, imm, seed, region;
@@ -62,30 +63,51 @@ struct neighbour {
 	uint32_t crc;
 };
 
-int cmd_connect(const struct option *o);
-int cmd_access(const struct option *o);
-int cmd_send(const struct option *o);
-int cmd_unheard(const struct option *o);
-int cmd_rping(const struct option *o);
-int cmd_sync(const struct option *o);
-int cmd_messages(const struct option *o);
-int cmd_race(const struct option *o);
-int cmd_hold(const struct option *o);
-int cmd_traffic(const struct option *o);
-int cmd_extents(const struct option *o);
-int cmd_bulk(const struct option *o);
-int cmd_chain(const struct option *o);
-int cmd_move(const struct option *o);
-int cmd_invalidate(const struct option *o);
-int cmd_contend(const struct option *o);
-int cmd_flood(const struct option *o);
-int cmd_storm(const struct option *o);
-int cmd_overtake(const struct option *o);
-int cmd_half(const struct option *o);
-int cmd_lost(const struct option *o);
+/* What a command takes as KEY=VALUE */
+struct arg {
+	const char *name;
+	size_t at;			/* in struct option */
+	bool text;
+	const char *help;
+};
+
+#define NUMBER(field, text)	{ #field, offsetof(struct option, field), false, text }
+#define TEXT(field, text)	{ #field, offsetof(struct option, field), true, text }
+
+/* A command; the options of @args, each ended by one without a name, in the order of the help */
+struct command {
+	const char *name, *help;
+	int (*run)(const struct option *o);
+	const struct arg *args[5];
+};
+
+/* Those of many commands: link.c, access.c, send.c */
+extern const struct arg link_args[], wr_args[], message_args[];
+
+extern const struct command connect_command;
+extern const struct command access_command;
+extern const struct command send_command;
+extern const struct command unheard_command;
+extern const struct command rping_command;
+extern const struct command sync_command;
+extern const struct command messages_command;
+extern const struct command chain_command;
+extern const struct command move_command;
+extern const struct command invalidate_command;
+extern const struct command contend_command;
+extern const struct command traffic_command;
+extern const struct command race_command;
+extern const struct command hold_command;
+extern const struct command extents_command;
+extern const struct command bulk_command;
+extern const struct command flood_command;
+extern const struct command storm_command;
+extern const struct command overtake_command;
+extern const struct command half_command;
+extern const struct command lost_command;
 
 /* main.c */
-int parse_option(struct option *o, char *arg);
+int parse_option(const struct command *c, struct option *o, char *arg);
 
 /* say.c */
 int complain(const char *what, const struct rtgt_err *err);

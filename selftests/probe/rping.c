@@ -3,13 +3,7 @@
  * probe rping: a client of the service "rping" that goes wrong in one way.
  *
  * It does count=N pings as rping does, and then sends a message that is as asked
- * for and tells how that ended:
- *
- *	len=N		the size it announces; its buffer has 64 KiB
- *	addr=, rkey=, rkey_xor=	the buffer it announces, where not its own
- *	cut=N		so many bytes of the message, or more than it has
- *	sink=1		it is the second message of a ping, the first being right
- *	holds=0		the connection lets the target READ nothing
+ * for and tells how that ended.
  */
 #include <endian.h>
 #include <errno.h>
@@ -125,7 +119,7 @@ static int open_pinger(struct pinger *p, const struct option *o, struct rtgt_err
 	return ret;
 }
 
-int cmd_rping(const struct option *o)
+static int cmd_rping(const struct option *o)
 {
 	struct pinger p = {};
 	struct rtgt_err err = {};
@@ -149,3 +143,21 @@ int cmd_rping(const struct option *o)
 	close_link(&p.l);
 	return ret ? 1 : 0;
 }
+
+static const struct arg rping_args[] = {
+	NUMBER(count, "right pings before it"),
+	NUMBER(len, "size of the buffer it announces"),
+	NUMBER(addr, "its address"),
+	NUMBER(rkey, "its rkey"),
+	NUMBER(rkey_xor, "bits of its rkey to change"),
+	NUMBER(cut, "bytes of the message"),
+	NUMBER(sink, "1: the wrong message is the second one of a ping"),
+	{ }
+};
+
+const struct command rping_command = {
+	.name = "rping",
+	.help = "a client of the service rping that sends one wrong message",
+	.run = cmd_rping,
+	.args = { rping_args, link_args },
+};

@@ -125,7 +125,7 @@ void print_reply(const struct rtgt_reply *r, const struct option *o)
 	putchar('\n');
 }
 
-int cmd_send(const struct option *o)
+static int cmd_send(const struct option *o)
 {
 	struct rtgt_reply reply = {};
 	struct rtgt_err err = {};
@@ -147,3 +147,29 @@ out:
 	close_link(&l);
 	return ret;
 }
+
+/* A message of the protocol */
+const struct arg message_args[] = {
+	NUMBER(msg_op, "operation, a number"),
+	NUMBER(msg_version, "version"),
+	NUMBER(msg_len, "length that the message says"),
+	NUMBER(tag, "tag"),
+	NUMBER(arg, "argument"),
+	NUMBER(body, "bytes of the body"),
+	NUMBER(cut, "bytes of the message that are sent"),
+	NUMBER(seed, "of an echo's bytes"),
+	NUMBER(region, "region of the body"),
+	NUMBER(offset, "offset of the body"),
+	NUMBER(count, "length of the body's range"),
+	NUMBER(addr, "address of the body"),
+	NUMBER(rkey, "rkey of the body"),
+	NUMBER(ms, "how long receives are withheld"),
+	{ }
+};
+
+const struct command send_command = {
+	.name = "send",
+	.help = "one SEND of any bytes, its reply, and an echo after it",
+	.run = cmd_send,
+	.args = { message_args, link_args },
+};

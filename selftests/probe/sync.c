@@ -36,7 +36,7 @@ static int listen_on(const char *host, const char *port)
 	return fd;
 }
 
-int cmd_sync(const struct option *o)
+static int cmd_sync(const struct option *o)
 {
 	int listener = listen_on(o->host, o->port), fd, bytes = 0;
 	char c;
@@ -51,3 +51,10 @@ int cmd_sync(const struct option *o)
 	printf("synced=%d\n", bytes);
 	return fd < 0;
 }
+
+const struct command sync_command = {
+	.name = "sync",
+	.help = "the TCP server that cmtime's client wants; HOST and PORT are ours",
+	.run = cmd_sync,
+	.args = { link_args },
+};

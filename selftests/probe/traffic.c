@@ -4,12 +4,6 @@
  *
  * Each WRITE is its own number, counted from 1, again and again in 64 bits, so the
  * target's bytes tell which was the last to land.
- *
- *	depth=N		so many under way at a time
- *	step=1		only one for each line on stdin; otherwise a line asks how far
- *			it is
- *	revoke=N	after so many WRITEs the target is asked for a new rkey, and the
- *			old one used on
  */
 #include <errno.h>
 #include <poll.h>
@@ -143,7 +137,7 @@ static void run(struct traffic *t, struct rtgt_err *err)
 	}
 }
 
-int cmd_traffic(const struct option *o)
+static int cmd_traffic(const struct option *o)
 {
 	struct traffic t = { .o = o };
 	struct option link = *o;
@@ -166,3 +160,16 @@ int cmd_traffic(const struct option *o)
 	close_link(&t.link);
 	return ret ? 1 : 0;
 }
+
+static const struct arg traffic_args[] = {
+	NUMBER(step, "1: one WRITE for each line on stdin; 0: a line asks for the number so far"),
+	NUMBER(revoke, "after N WRITEs have the target rotate the rkey, and use the old one"),
+	{ }
+};
+
+const struct command traffic_command = {
+	.name = "traffic",
+	.help = "WRITE until stdin ends or a WRITE fails",
+	.run = cmd_traffic,
+	.args = { traffic_args, wr_args, link_args },
+};

@@ -5,10 +5,7 @@
  * Over UC and UD nobody tells the sender that a message was dropped.  What tells
  * it here are the echoes: all go the same way, so the answer that comes first, and
  * takes the one receive there is, belongs to the first message that was heard.
- * "behind" is how many of the echoes were not.  Beside what "send" takes:
- *
- *	qkey_xor=N	the first message's Q_Key is wrong in these bits
- *	wait=1		until stdin ends, take no further answer and do not disconnect
+ * "behind" is how many of the echoes were not.
  */
 #include <stdio.h>
 
@@ -26,7 +23,7 @@ static int post(struct link *l, size_t len, struct ibv_wc *wc, struct rtgt_err *
 	return ret ? ret : wait_for(l, SEND_ID, wc, err);
 }
 
-int cmd_unheard(const struct option *o)
+static int cmd_unheard(const struct option *o)
 {
 	struct rtgt_msg *msg;
 	struct rtgt_reply reply;
@@ -59,3 +56,16 @@ int cmd_unheard(const struct option *o)
 	close_link(&l);
 	return ret ? 1 : 0;
 }
+
+static const struct arg unheard_args[] = {
+	NUMBER(qkey_xor, "bits of the first message's Q_Key to change"),
+	NUMBER(wait, "1: take no reply and do not disconnect until stdin ends"),
+	{ }
+};
+
+const struct command unheard_command = {
+	.name = "unheard",
+	.help = "a message that the target is to drop, and two echoes after it",
+	.run = cmd_unheard,
+	.args = { unheard_args, message_args, link_args },
+};
