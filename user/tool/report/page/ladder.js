@@ -3,7 +3,7 @@
 
 /* ---- Chapters: the first step of each kind that the capture has ---- */
 
-const toc = chapters.map(([id, name, is, text]) => ({ id, name, text, step: steps.find(is) })).filter(c => c.step);
+const toc = chapters.map(([id, name, is, course, text]) => ({ id, name, course, text, step: steps.find(is) })).filter(c => c.step);
 /* A step without a chapter of its own is of that of another of its kind */
 const chapterOf = step => step && (toc.find(c => c.step === step) ||
 	toc.find(c => c.step.kind === step.kind && (c.step.good || !step.m) && (step.good || !step.m)));
@@ -140,7 +140,8 @@ function select(i, how) {
 	for (const button of $("chapters").children)
 		button.setAttribute("aria-current", chapter !== undefined && button.id === "chapter-" + chapter.id);
 	$("position").textContent = `packet ${p.n}, ${i + 1} of ${packets.length}`;
-	$("words").replaceChildren(...words(p), chapter ? el("p", { class: "chapter" }, el("b", {}, chapter.name + ". "), linked(chapter.text)) : "");
+	$("words").replaceChildren(...words(p), chapter ? el("p", { class: "chapter" }, el("b", {}, chapter.name + ". "), linked(chapter.text),
+		el("small", {}, " In Documentation/course.rst: ", el("cite", {}, chapter.course), ".")) : "");
 	$("words").setAttribute("style", colour(p));
 	$("detail").scrollTop = 0;
 	$("headers").replaceChildren(...(p.h || []).filter(h => h[2]).map(drawHeader), dump(p));

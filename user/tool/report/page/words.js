@@ -126,52 +126,55 @@ const work = {
 		"The device refuses the request and stores nothing. The target learns that its queue pair failed, and disconnects."],
 };
 
-/* id, name, which step of the run, explanation; steps are made in packets.js */
+/*
+ * id, name, which step of the run, section of Documentation/course.rst, explanation; steps are
+ * made in packets.js
+ */
 const chapters = [
-	["connect", "Connect", s => s.kind === "connect",
+	["connect", "Connect", s => s.kind === "connect", "Connecting: REQ, REP, RTU",
 		"Nothing but three datagrams of the connection manager. The REQ carries the client's queue pair number and the first PSN that " +
 		"the target must use. The REP carries the same of the target and, in its private data, the capability. The RTU says that " +
 		"the client is ready. Each end takes its own queue pair through INIT and RTR to RTS in between. To make a queue pair and to " +
 		"register memory sends nothing."],
-	["write", "WRITE", s => s.op === "WRITE" && s.good && s.m.needed > 1,
+	["write", "WRITE", s => s.op === "WRITE" && s.good && s.m.needed > 1, "One-sided: WRITE and its ACK",
 		"The client's device cuts the data into packets of at most one path MTU: First, Middle, Middle, Last. Only the first has a " +
 		"RETH, with the length of the whole message. The target's device checks it and stores each packet as it arrives. The last " +
 		"packet requests an acknowledgment. No program at the target runs or learns of it; see when data is visible."],
-	["read", "READ", s => s.op === "READ" && s.good && s.m.needed > 2,
+	["read", "READ", s => s.op === "READ" && s.good && s.m.needed > 2, "One-sided: READ",
 		"One request with a RETH. The target's device reads its memory and sends the data in responses, First, Middle, Middle, Last. " +
 		"They carry the PSN of the request and the ones after it, so the next request begins behind them. The responses are the " +
 		"acknowledgment. Where the data goes at the client is nowhere on the wire: the client's device knows it."],
-	["write-imm", "WRITE_WITH_IMM", s => s.op === "WRITE_WITH_IMM" && s.good,
+	["write-imm", "WRITE_WITH_IMM", s => s.op === "WRITE_WITH_IMM" && s.good, "Two-sided: SEND, WRITE_WITH_IMM",
 		"A WRITE whose last packet carries 32 bits more. It consumes a receive that the target has posted, so the target finds a " +
 		"completion and knows that the data before it is there. This target then replies with a SEND of its own, with the PSNs of " +
 		"its own direction."],
-	["send", "SEND", s => s.op === "SEND" && s.good && s.m.from === "client",
+	["send", "SEND", s => s.op === "SEND" && s.good && s.m.from === "client", "Two-sided: SEND, WRITE_WITH_IMM",
 		"A SEND names no address and no rkey: the data goes into the receive that the target has posted first. The target's device " +
 		"acknowledges it at once. The target's program then finds the completion, reads the request and replies with a SEND of its own."],
-	["lost", "A packet is lost", s => s.m && s.m.retransmitted && !s.m.rnr,
+	["lost", "A packet is lost", s => s.m && s.m.retransmitted && !s.m.rnr, "A lost packet",
 		"The client's device sent all packets, and one of them did not arrive: in the demo the target's kernel drops it (tc). The device " +
 		"of the target sees a PSN that is not the next one. It stores nothing of that packet and answers with a NAK, PSN sequence " +
 		"error, which names the PSN that it waits for. The client's device goes back and sends everything from there again. No program " +
 		"notices; the counters out_of_seq_request (target), rcvd_seq_err and completer_retry_err (client) do. If the last packet " +
 		"of a message is lost, there is no later one to show the gap: then the client's device waits for its timeout."],
-	["rnr", "Receiver not ready", s => s.m && s.m.rnr,
+	["rnr", "Receiver not ready", s => s.m && s.m.rnr, "A receiver that is not ready: RNR",
 		"The message arrives and no receive is posted. The target's device drops the message and answers with an RNR NAK that names a " +
 		"time. The client's device waits at least as long (rxe rounds up to ticks of the kernel's clock) and repeats the message with " +
 		"the same PSN until it is taken. No program notices; send_rnr_err (target) and rcvd_rnr_err (client) count it. A WRITE " +
 		"needs no receive and never meets this."],
-	["forged", "A forged rkey", s => s.m && s.m.grant === "no such key was advertised",
+	["forged", "A forged rkey", s => s.m && s.m.grant === "no such key was advertised", "A refused access: NAK",
 		"The client shows an rkey that it was never given. The target's device knows no memory with that key: it stores nothing and " +
 		"answers with a NAK, remote access error. That is final. Both devices move their queue pairs to ERR, the work request " +
 		"completes with that error, and the target disconnects. Other connections go on."],
-	["beyond", "A WRITE beyond the end", s => s.m && s.m.grant === "that is not all inside the memory of this key",
+	["beyond", "A WRITE beyond the end", s => s.m && s.m.grant === "that is not all inside the memory of this key", "A refused access: NAK",
 		"The rkey is right, and the range ends one byte behind the memory. The device checks the length of the whole message before it " +
 		"stores the first byte, so not even the bytes inside are changed. NAK, remote access error, as with a forged rkey."],
-	["refused", "Refused", s => s.m && /^nak/.test(s.m.status) && !/advertised|inside the memory/.test(s.m.grant),
+	["refused", "Refused", s => s.m && /^nak/.test(s.m.status) && !/advertised|inside the memory/.test(s.m.grant), "A refused access: NAK",
 		"The target's device refuses the request with a NAK that names the reason. Both queue pairs go to ERR."],
-	["atomic", "Atomic operation", s => s.kind === "atomic",
+	["atomic", "Atomic operation", s => s.kind === "atomic", "One-sided: READ",
 		"One request with address, rkey and operands; the response carries the 8 bytes that were there before. The device of the " +
 		"target reads and changes them in one step."],
-	["disconnect", "Disconnect", s => s.kind === "disconnect",
+	["disconnect", "Disconnect", s => s.kind === "disconnect", "Ending: DREQ, DREP",
 		"The client moves its queue pair to ERR, so that what is still posted completes (status flushed), and sends a DREQ. The target " +
 		"answers with a DREP and destroys its queue pair; so does the client. After a NAK it is the target that sends the DREQ."],
 ];
