@@ -47,12 +47,16 @@ acks() { # PACKETS
 # What each device sent and received in messages and in packets, from one connect to
 # its disconnect.  The client sends REQ, RTU and DREQ and gets REP and DREP: their
 # SENDs on queue pair 1 count like any other.  A SEND counts when its acknowledgment
-# is processed, which for the target's last reply the disconnect may forestall.
+# is processed, which for the target's last reply the disconnect may forestall.  With several
+# processors one may disconnect before another has sent that acknowledgment: seen once, with two.
 expect_traffic() { # SENDS PACKETS-OF-CLIENT REPLIES PACKETS-OF-TARGET IMMEDIATES
-	expect_hw "client.rdma_sends=$((3 + $1))" "client.sent_pkts=$((3 + $2))" \
+	local cpus unsent=0
+	read -r cpus </sys/devices/system/cpu/online
+	[[ $cpus != *[-,]* ]] || unsent=$(($3 > 0))
+	expect_hw "client.rdma_sends=$((3 + $1))" "client.sent_pkts=$((3 + $2 - unsent))..$((3 + $2))" \
 		"client.rdma_recvs=$((2 + $3))" "client.rcvd_pkts=$((2 + $4))" \
 		"target.rdma_sends=$((2 + $3 - ($3 > 0)))..$((2 + $3))" "target.sent_pkts=$((2 + $4))" \
-		"target.rdma_recvs=$((3 + $1 + $5))" "target.rcvd_pkts=$((3 + $2))"
+		"target.rdma_recvs=$((3 + $1 + $5))" "target.rcvd_pkts=$((3 + $2 - unsent))..$((3 + $2))"
 }
 
 # The data are other ones for each size, and the CRC-32 is probe's own.
