@@ -58,6 +58,12 @@ value_of() { # TEXT KEY
 	echo "${text%% *}"
 }
 
+# What probe was built without, although the device has it, is no failure of the target.
+need_built() { # TEXT
+	[[ " ${1//$'\n'/ }" != *" unbuilt=1 "* ]] ||
+		skip "probe was built with an rdma-core before 45, whose queue pairs cannot FLUSH or ATOMIC_WRITE"
+}
+
 # CMD must fail and say TEXT.
 fails_with() { # TEXT CMD...
 	local text=$1 said

@@ -133,6 +133,7 @@ row() { # OP CONDITION WC NAK COUNTER=VALUE...
 	guarded_port "$op" "$condition"
 	# shellcheck disable=SC2086 # several words
 	text=$(probe access neighbour=1 "op=$op" imm=1 $does)
+	need_built "$text"
 	[[ ! ${DEFECTS["$op $condition"]:-} ]] || is_row "$text" "$@" || defect=1
 	# shellcheck disable=SC2086 # several words
 	[[ ! $defect ]] || set -- ${DEFECTS["$op $condition"]}

@@ -140,7 +140,9 @@ smoke() {
 	rtgt -j ping -o all -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -S 1,5000 -C 3 "$RTGT_TARGET_ADDR" >"$WORK/json"
 	document "$WORK/json"
 	json=$(<"$WORK/json")
-	same "what the device lacks" "$(jq -r '[.skipped[].op + " "] | join("")' <<<"$json")" "$lacks"
+	# beside what an rdma-core before 45 cannot post
+	same "what the device lacks" \
+		"$(jq -r '[.skipped[] | select(.reason | contains("rdma-core before 45") | not).op + " "] | join("")' <<<"$json")" "$lacks"
 	same "ok, errors, at least the twelve" "$(jq -r '[.ok, (.errors | length), ([.results[].op, .skipped[].op] | unique |
 		length >= 12)] | join(",")' <<<"$json")" "true,0,true"
 	target port_del "$PORT"

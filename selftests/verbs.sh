@@ -139,6 +139,7 @@ atomic_write() {
 	need_of_target atomic-write
 	target_port region mem size=4096 "fill=$FILL"
 	text=$(probe access op=atomic-write len=8 "offset=$OFFSET" seed=77)
+	need_built "$text"
 	has "$text" wc=success
 	target_holds mem "$OFFSET" 8 "$(value_of "$text" crc)" "$FILL"
 	expect_counters recv_msgs=0 imms=0 replies=0 qp_errors=0
@@ -146,14 +147,16 @@ atomic_write() {
 }
 
 flush() {
-	local n text
+	local n text said
 	need_of_target flush
 	ask_device
 	target_port region mem size=66000 access=read,write,flush "fill=$FILL"
 	text=$(probe access op=write len=65536 "offset=$OFFSET")
 	has "$text" wc=success
 	for n in 0 1 $((MTU - 1)) "$MTU" $((MTU + 1)) 65536; do
-		has "$(probe access op=flush "len=$n" "offset=$OFFSET")" wc=success
+		said=$(probe access op=flush "len=$n" "offset=$OFFSET")
+		need_built "$said"
+		has "$said" wc=success
 	done
 	target_holds mem "$OFFSET" 65536 "$(value_of "$text" crc)" "$FILL"
 	expect_counters recv_msgs=0 imms=0 replies=0 qp_errors=0
