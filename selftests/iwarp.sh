@@ -176,6 +176,15 @@ refused() {
 		fail "the log does not say that the device refused"
 }
 
+# siw before any fix: Documentation/findings/siw-read-access.rst
+read_not_granted() {
+	local text
+	target_port region mem size=4096 access=write
+	text=$(probe access op=read len=64)
+	[[ $text != *wc=success* ]] || skip "siw does not look whether a region grants READs"
+	expect_no_connections
+}
+
 plain() {
 	target_port
 	has "$(probe connect plain=1)" result=refused reason=ask arg=9
@@ -187,7 +196,7 @@ lacking() { # TEXT WORD...
 	shift
 	tolerate_log "rtgt: .*(cannot listen on .*error -95|cannot be registered|take that from the access)"
 	defer port_del "$CASE"
-	fails_with "Operation not supported" port_add "$CASE" "addr=$RTGT_TARGET_ADDR" port=20001 "$@"
+	fails_with "Operation not supported" roce_port_add "$CASE" "addr=$RTGT_TARGET_ADDR" port=20001 "$@"
 	look since "$MARK$CASE" | grep -qE "$text" || fail "the log does not say: $text"
 }
 
@@ -294,6 +303,7 @@ tcase private-key "a private connection's key is refused to any other" on_siw pr
 tcase revoked "a revocation without a client kills the rkey, and the next client gets another" on_siw revoked
 tcase forged "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
 tcase refused "a WRITE beyond the region likewise, and the log says why" on_siw refused
+tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
 tcase plain "a plain client is told that it would have to ask" on_siw plain
 tcase no-uc "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem

@@ -25,12 +25,18 @@ iwarp_lacks() { # WORD...
 		reads=* | holds=*) why="MPA negotiates the READs that may be under way (IRD, ORD)" ;;
 		nak=none) ;;
 		nak=* | naks=[1-9]* | acks=[1-9]*) why="iWARP has no acknowledgments of its own" ;;
-		*=rem-* | *=retry-exceeded)
+		send_errors=[1-9]* | *=rem-* | *=retry-exceeded)
 			why="iWARP refuses an access with a Terminate: a WRITE completes before that, what follows is flushed" ;;
 		threads=[2-9]* | threads=1[0-9]*) why="rdma-core's library for siw fails where several threads open connections" ;;
 		reason=version) why="iWARP does not pad private data" ;;
-		size=*[MG] | len0=*) why="an MR of the device has 256 pages (max_fast_reg_page_list_len)" ;;
+		size=*[MG] | size=[1-9]??????* | len0=*) why="an MR of the device has 256 pages (max_fast_reg_page_list_len)" ;;
 		extents=*) why="the device registers 256 pages (max_fast_reg_page_list_len)" ;;
+		srq=1) why="iWARP has no RNR: a SEND without a receive ends the connection" ;;
+		statistic) why="the device has no hardware counters" ;;
+		listen) why="the RDMA port is a TCP port, on which nothing else can listen" ;;
+		fence=1 | --fence) why="siw cannot fence a READ" ;;
+		recv_msgs=* | replies=*) why="the client's request for the capability is counted, too" ;;
+		rtgt-example-client) why="a plain client cannot request a capability, which the REP of iWARP lacks" ;;
 		qkey_xor=*) why="iWARP has no Q_Keys" ;;
 		esac
 		[[ -z $why ]] || echo "$why" >>"$WORK/missing"
@@ -38,19 +44,13 @@ iwarp_lacks() { # WORD...
 	done
 }
 
-# In place of a fixture: what it is called with is looked at, then it does what it did.
-iwarp_looks_at() { # FIXTURE...
-	local fixture
-	for fixture; do
-		eval "roce_$(declare -f "$fixture")"
-		eval "$fixture() {
-			iwarp_lacks \"\$@\"
-			roce_$fixture \"\$@\"
-		}"
-	done
+eval "roce_$(declare -f background)"
+background() { # NAME CMD...
+	iwarp_lacks "$@"
+	# not the function: the process is to be the command itself, for kill
+	[[ $2 != rtgt ]] || set -- "$1" "$(type -P rtgt)" "${@:3}"
+	roce_background "$@"
 }
-
-iwarp_looks_at background
 
 # A port that the device cannot serve leaves an error in the log.
 eval "roce_$(declare -f port_add)"
@@ -77,6 +77,40 @@ probe() { # COMMAND [KEY=VALUE...]
 	((rc == 0)) || [[ "$1 $*" != send*body=* ]] ||
 		echo "iWARP refuses a message with a Terminate, after the SEND has completed" >>"$WORK/missing"
 	return "$rc"
+}
+
+# What "rtgt" is told to do.  A server in the background is to be the process that is killed.
+IWARP_SHELL=$BASHPID
+rtgt() { # ARG...
+	local word
+	[[ $1 != serve || $BASHPID == "$IWARP_SHELL" ]] || exec rtgt "$@"
+	for word; do
+		case $word in
+		all | *write-imm* | *send-imm*) iwarp_lacks op=write-imm ;;
+		*cas* | *faa*) iwarp_lacks op=cas ;;
+		uc | ud) iwarp_lacks "transport=$word" ;;
+		--fence) iwarp_lacks fence=1 ;;
+		esac
+	done
+	command rtgt "$@"
+}
+
+rtgt-example-client() { # ARG...
+	iwarp_lacks rtgt-example-client
+	command rtgt-example-client "$@"
+}
+
+eval "roce_$(declare -f on_target)"
+on_target() { # CMD...
+	iwarp_lacks "$@"
+	roce_on_target "$@"
+}
+
+# What a program that is no fixture says of a reject.
+eval "roce_$(declare -f fail)"
+fail() { # MESSAGE
+	[[ "$*" != *"REJECTED, error -104"* && "$*" != *"with the reply to an EXTENTS request"* ]] || iwarp_lacks plain=1
+	roce_fail "$@"
 }
 
 # A reject's status is the errno of the connect; and the REP says that the client is to ask.

@@ -189,6 +189,9 @@ static int run_connect(struct rtgt_run *run)
 
 	rtgt_encode_req(&req);
 	ret = rdma_connect(run->id, &param);
+	/* on iWARP this connects TCP, and waits for that */
+	if (ret == -ECONNREFUSED)
+		return rtgt_run_fail(run, ret, "connecting: refused: no listener");
 	if (ret)
 		return rtgt_run_fail(run, ret, "connecting: %d", ret);
 	return run_step(run, RTGT_STEP_CONNECT, RDMA_CM_EVENT_ESTABLISHED, "connecting", start);

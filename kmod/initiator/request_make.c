@@ -184,8 +184,8 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 		     cfg->op == RTGT_INI_READ ? min(can->max_sge_rd, can->max_send_sge) :
 						can->max_send_sge);
 	if (bytes_exposed(run) && bytes_pages(bytes) > can->max_fast_reg_page_list_len)
-		return rtgt_run_fail(run, -E2BIG, "size %u: the device registers %u pages: lower size",
-				     cfg->size, can->max_fast_reg_page_list_len);
+		return rtgt_run_fail(run, -E2BIG, "size %u: above %u pages: lower size", cfg->size,
+				     can->max_fast_reg_page_list_len);
 	if (!bytes_exposed(run) && bytes->mem->nr > most)
 		return rtgt_run_fail(run, -E2BIG,
 				     "size %u is %u pieces of memory, a request of the device has %u: lower size",

@@ -183,8 +183,9 @@ static int extent_register(struct rtgt_map *map, struct rtgt_extent *ext, struct
  *
  * May sleep.
  *
- * Return: 0 when the rkey is valid, or on iWARP can be made so; -EAGAIN when the memory can only be registered in
- * pages, -ENOMEM, or what the device returned.  After an error nothing is left.
+ * Return: 0 when the rkey is valid, or on iWARP can be made so; -EAGAIN when the memory can
+ * only be registered in pages, -ENOMEM, or what the device returned.  After an error nothing is
+ * left.
  */
 int rtgt_extent_create(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len)
 {

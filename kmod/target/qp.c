@@ -2,11 +2,11 @@
 /*
  * The queue pair of a connection: create it, bring it to RTS, drain it, destroy it.
  *
- * On InfiniBand and RoCE, rtgt_qp_create() brings the QP to RTS before rdma_accept(), which then only sends the REP.
- * So receives are posted before a message can arrive, "rdma resource show" names this module
- * as the owner, and the QP of a datagram endpoint, which belongs to no client's id, is created
- * in the same way.  An iWARP QP stays in INIT, with its receives posted, until rdma_accept()
- * gives it the TCP stream.
+ * On InfiniBand and RoCE, rtgt_qp_create() brings the QP to RTS before rdma_accept(), which then
+ * only sends the REP.  So receives are posted before a message can arrive, "rdma resource show"
+ * names this module as the owner, and the QP of a datagram endpoint, which belongs to no client's
+ * id, is created in the same way.  An iWARP QP stays in INIT, with its receives posted, until
+ * rdma_accept() gives it the TCP stream.
  *
  * Draining, in the state CLOSING.  The send and the receive queue share one CQ, whose
  * completions run one after the other.  A completion that begins in CLOSING posts nothing to
@@ -272,7 +272,8 @@ static int qp_to_rtr(struct rtgt_conn *conn, struct rdma_cm_id *id,
  * @id: id with the addresses of the QP; not kept
  * @param: parameters of the REP: numbers of outstanding READs and atomics
  *
- * The QP is in RTS then, on iWARP in INIT.  After a failure the caller's teardown calls rtgt_qp_destroy().  May sleep.
+ * The QP is in RTS then, on iWARP in INIT.  After a failure the caller's teardown calls
+ * rtgt_qp_destroy().  May sleep.
  *
  * Return: 0 or a negative errno.
  */
