@@ -315,13 +315,18 @@ tcase serve "the target in user space, which serves plain clients as well" on_si
 tcase disable "a port is disabled under traffic" on_siw under_traffic disable
 tcase device-goes "the device is removed under traffic" on_siw device_goes
 
+# tmain exits: in a subshell, so that the devices are those of the run again.
+with_siw() { # ARG...
+	local rc=0
+	export RTGT_DEVICE=siw
+	siw_devices
+	(tmain "$@") || rc=$?
+	devices_of_the_run || rc=$((rc ? rc : 1))
+	return "$rc"
+}
+
 if [[ ${1:-} == --list ]]; then
 	tmain "$@"
-	exit
+else
+	with_siw "$@"
 fi
-export RTGT_DEVICE=siw
-siw_devices
-rc=0
-(tmain "$@") || rc=$?
-devices_of_the_run || rc=$((rc ? rc : 1))
-exit "$rc"

@@ -13,7 +13,7 @@ iwarp_lacks() { # WORD...
 	local word why=
 	for word; do
 		case $word in
-		op=imm* | op=*-imm | op=send-imm | op=write-imm | imm=*) why="iWARP has no immediates" ;;
+		op=imm* | op=*-imm | imm=*) why="iWARP has no immediates" ;;
 		op=cas | op=faa | access=*atomic*) why="the device has no atomics (atomic_cap)" ;;
 		op=flush* | access=*flush*) why="the device has no FLUSH (device_cap_flags)" ;;
 		op=atomic-write) why="the device has no ATOMIC_WRITE (device_cap_flags)" ;;
@@ -141,6 +141,7 @@ ping_ok() { # OP BYTES ITERATIONS
 # The requests for capabilities are no messages of the case: 32 bytes, each answered.
 counters_are() { # NAME=VALUE...
 	local want name asks
+	# shellcheck disable=SC2153 # of contents()
 	target_contents "$DEBUGFS/ports/$PORT/counters"
 	COUNTERS=${TEXT%$'\n'}
 	asks=$(sed -n 's/^asks //p' <<<"$COUNTERS")
