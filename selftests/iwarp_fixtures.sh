@@ -156,6 +156,12 @@ counters_are() { # NAME=VALUE...
 	done
 }
 
+# A WRITE completes when TCP has its bytes: those of the target follow.
+eval "roce_$(declare -f target_holds)"
+target_holds() { # REGION OFFSET LENGTH CRC BYTE
+	wait_until 5 roce_target_holds "$@"
+}
+
 # A software iWARP device counts nothing.
 hw_mark() { :; }
 expect_hw() { :; }
