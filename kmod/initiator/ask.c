@@ -16,6 +16,9 @@
 #include "initiator/run.h"
 #include "proto/proto.h"
 
+/* Longer than a reply takes, as a rule; what comes too early costs an FPDU of 24 bytes */
+#define RTGT_INI_WAKE_MS	100
+
 struct once {
 	struct ib_cqe cqe;
 	struct completion done;
@@ -93,6 +96,20 @@ void *rtgt_run_ask_body(struct rtgt_run *run)
 	return req->tx + sizeof(struct rtgt_msg);
 }
 
+/*
+ * siw may leave the first message of a connection in the peer's socket until more comes
+ * (Documentation/findings/siw-first-fpdu.rst).  An empty WRITE is more.
+ */
+static int wake_peer(struct rtgt_run *run, struct once *got)
+{
+	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_RDMA_WRITE };
+	struct once written;
+
+	if (rtgt_run_wait_briefly(run, &got->done, RTGT_INI_WAKE_MS))
+		return 0;
+	return once_post(run, &wr.wr, &written);
+}
+
 /**
  * rtgt_run_ask() - send a request to the target and wait for its reply
  * @run: with requests, none of them outstanding
@@ -129,6 +146,8 @@ int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply
 	if (ret)
 		return ret;
 	ret = once_post(run, &send, &sent);
+	if (!ret && run->peer.features & RTGT_F_ASK)
+		ret = wake_peer(run, &got);
 	if (!ret)
 		ret = once_wait(run, &got);
 	/* both are on this stack: they must have completed before it returns */
@@ -158,7 +177,8 @@ int rtgt_run_capability(struct rtgt_run *run)
 	struct rtgt_reply reply;
 	int ret;
 
-	if (!(run->peer.features & RTGT_F_ASK) || run->cfg.op == RTGT_INI_SEND)
+	/* for SENDs, too, which need none: the first message is one that waits for its reply */
+	if (!(run->peer.features & RTGT_F_ASK))
 		return 0;
 	rtgt_encode_query(rtgt_run_ask_body(run), run->cfg.region, 0, 1);
 	ret = rtgt_run_ask(run, RTGT_MSG_EXTENTS, sizeof(struct rtgt_extents_query), &reply);

@@ -52,6 +52,30 @@ static u32 run_progress(const struct rtgt_run *run)
 }
 
 /**
+ * rtgt_run_wait_briefly() - wait for outstanding operations, and judge nothing
+ * @run: connected
+ * @done: completed when all of them have succeeded
+ * @ms: how long at most
+ *
+ * May sleep.
+ *
+ * Return: false if rtgt_run_wait() would wait further.
+ */
+bool rtgt_run_wait_briefly(struct rtgt_run *run, struct completion *done, unsigned int ms)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ms);
+
+	if (run->cfg.poll != IB_POLL_DIRECT)
+		return wait_event_idle_timeout(run->ini->wake, run_ends(run, done),
+					       msecs_to_jiffies(ms));
+	while (!run_ends(run, done) && time_before(jiffies, end)) {
+		ib_process_cq_direct(run->cq.ib, RTGT_INI_DEPTH_MAX);
+		cond_resched();
+	}
+	return run_ends(run, done);
+}
+
+/**
  * rtgt_run_wait() - wait for outstanding operations
  * @run: connected
  * @done: completed when all of them have succeeded

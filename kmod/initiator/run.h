@@ -78,6 +78,7 @@ struct rtgt_run {
 	u32 *sample;
 };
 
+bool rtgt_run_wait_briefly(struct rtgt_run *run, struct completion *done, unsigned int ms);
 int rtgt_run_wait(struct rtgt_run *run, struct completion *done);
 int __printf(3, 4) rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...);
 

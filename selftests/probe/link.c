@@ -95,8 +95,11 @@ static struct rtgt_log log;
 static int ask_capabilities(struct link *l, struct rtgt_err *err)
 {
 	struct rtgt_extents_query query;
+	const bool watched = l->watched;
 	struct rtgt_reply reply;
 
+	/* rtgt_qp_wait() wakes a peer that siw has left asleep */
+	l->watched = true;
 	for (uint32_t i = 0; i < l->peer.nr; i++) {
 		rtgt_encode_query(&query, i, 0, 1);
 		if (ask(l, RTGT_MSG_EXTENTS, &query, sizeof(query), &reply, err))
@@ -105,6 +108,7 @@ static int ask_capabilities(struct link *l, struct rtgt_err *err)
 			return rtgt_fail(err, EPROTO, "no capability of region %u", i);
 		l->peer.region[i] = rtgt_decode_extent(&reply, 0, l->peer.region[i].access);
 	}
+	l->watched = watched;
 	return 0;
 }
 

@@ -32,6 +32,10 @@
 /* What is asked for first, and halved until the device agrees */
 #define INLINE_WISH	512
 
+/* When a peer that did not answer yet is woken, and the work request that does it */
+#define WAKE_MS			100u
+#define WAKE_ID			UINT64_MAX
+
 /* enum ib_uverbs_device_cap_flags, bits 38 and 40: verbs.h has no names for them */
 #define DEVICE_FLUSH_GLOBAL	0x004000000000ull
 #define DEVICE_ATOMIC_WRITE	0x010000000000ull
@@ -250,7 +254,29 @@ static int poll_cq(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 
 	if (n < 0)
 		return rtgt_fail(err, EIO, "the completion queue failed");
+	if (n && wc->wr_id == WAKE_ID)
+		return 0;
+	q->heard |= n && wc->opcode & IBV_WC_RECV;
 	return n;
+}
+
+/*
+ * siw may leave the first message of a connection in the peer's socket until more comes
+ * (Documentation/findings/siw-first-fpdu.rst).  An empty WRITE is more; nobody waits for it.
+ */
+static void wake_peer(struct rtgt_qp *q)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = WAKE_ID, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+
+	if (!ibv_post_send(q->qp, &wr, &bad))
+		rtgt_log(q->cm->param.log, "qp", "no answer yet: an empty WRITE wakes the peer");
+}
+
+static bool unheard(const struct rtgt_qp *q)
+{
+	return q->qp->context->device->transport_type == IBV_TRANSPORT_IWARP && !q->heard;
 }
 
 /* Take the events that woke us; they are acknowledged when the queue goes */
@@ -309,6 +335,7 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 {
 	int timeout = q->cm->param.timeout_ms, ended = 0;
 	int grace = timeout / GRACE_PART > GRACE_MS ? timeout / GRACE_PART : GRACE_MS;
+	uint64_t wake = rtgt_now_ns() + WAKE_MS * 1000000u, until;
 	uint64_t end = rtgt_now_ns() + (uint64_t)timeout * 1000000u;
 	int n = poll_cq(q, wc, err);
 	struct rtgt_err why = { };
@@ -335,8 +362,13 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 			return rtgt_fail(err, ETIMEDOUT,
 					 "no completion within %d s: is the link still up? (--timeout waits longer)",
 					 timeout / 1000);
+		if (unheard(q) && now >= wake) {
+			wake_peer(q);
+			wake = end;
+		}
+		until = unheard(q) && wake < end ? wake : end;
 		if (q->channel)
-			n = sleep_cq(q, wc, (int)((end - now) / 1000000u) + 1, err);
+			n = sleep_cq(q, wc, (int)((until - now) / 1000000u) + 1, err);
 		else
 			n = spin_cq(q, wc, err);
 		if (!n && !ended)

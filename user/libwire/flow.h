@@ -20,6 +20,8 @@
 #define FLOW_RECENT	64	/* packets a copy of which is told from another sending */
 #define FLOW_PENDING	16	/* requests whose reply changes capabilities */
 
+#define FLOW_REGIONS	6	/* RTGT_MAX_REGIONS */
+
 #define FLOW_PSN_MASK	0xffffffu
 
 /* flow_conn.transport beside enum pkt_transport's */
@@ -198,6 +200,7 @@ struct flow_key {
  * @rtgt: both ends speak rtgt (REQ), what the REP said is below
  * @ended: DREP or REJ was seen, at @last_ns
  * @forgotten: it was let go for another
+ * @region_access: of the REP: RTGT_ACCESS_* of each region
  * @iwarp: what flow_iwarp.c keeps of it; NULL: it is none of iWARP's
  * @terminate: packet of the Terminate; what it refused: the message of packet @terminated
  */
@@ -215,7 +218,7 @@ struct flow_conn {
 	unsigned int steps, repeated_steps;
 	uint64_t early_data;	/* packet of the client's before the RTU */
 	uint64_t packets, bytes, first_packet, first_ns, last_ns, last_packet;
-	uint32_t recv_size, conn_id;
+	uint32_t recv_size, conn_id, region_access[FLOW_REGIONS];
 	struct { uint32_t tag; uint16_t region; uint8_t op; bool used; } pending[FLOW_PENDING];
 	unsigned int pendings;
 	struct flow_key qp[2], comm[2];

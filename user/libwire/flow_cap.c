@@ -19,6 +19,8 @@
 #include <rtgt/wire.h>
 #include "flow_priv.h"
 
+_Static_assert(FLOW_REGIONS == RTGT_MAX_REGIONS, "flow.h does not include the uapi header");
+
 #define ANY_REGION	0xffff
 #define RPING_INFO	16
 
@@ -71,6 +73,11 @@ void flow_cap_rep(struct flow *f, struct flow_conn *c, const struct pkt *p)
 	c->is_private = peer.features & RTGT_F_PRIVATE;
 	c->recv_size = peer.recv_size;
 	c->conn_id = peer.conn_id;
+	for (unsigned int i = 0; i < peer.nr && i < FLOW_REGIONS; i++)
+		c->region_access[i] = peer.region[i].access;
+	/* The keys come with the replies to EXTENTS */
+	if (peer.features & RTGT_F_ASK)
+		return;
 	for (unsigned int i = 0; i < peer.nr; i++) {
 		struct flow_cap cap = {
 			.addr = peer.region[i].addr, .len = peer.region[i].len,
@@ -174,11 +181,7 @@ static void extents(struct flow *f, struct flow_conn *c, uint16_t region, const 
 	h->list.left = be32toh(head.nr);
 	h->list.region = region;
 	h->list.have = 0;
-	h->list.access = 0;
-	/* The extents' access is the region's */
-	for (struct flow_cap *cap = h->cap; cap < h->cap + h->caps; cap++)
-		if (cap->region == region)
-			h->list.access = cap->access;
+	h->list.access = region < FLOW_REGIONS ? c->region_access[region] : 0;
 	list(f, c, h, body + sizeof(head), len - sizeof(head));
 }
 

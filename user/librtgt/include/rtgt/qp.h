@@ -72,6 +72,7 @@ struct rtgt_qp_param {
  * @mtu: bytes of the largest packet of our own port
  * @events: completion events taken and not yet acknowledged
  * @made_ns: how long it took to make domain, queues and queue pair
+ * @heard: the peer has sent something
  * @posted: work requests by their opcode, which are all below RTGT_OPCODES
  */
 struct rtgt_qp {
@@ -91,6 +92,7 @@ struct rtgt_qp {
 	uint32_t mtu;
 	unsigned int events;
 	uint64_t made_ns;
+	bool heard;
 	struct {
 		uint64_t count, bytes;
 	} posted[RTGT_OPCODES];
