@@ -287,7 +287,7 @@ int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigne
 			rtgt_imm_op(last->imm) == RTGT_IMM_ACK;
 	struct rtgt_reply reply;
 	uint64_t start, recv = 0;
-	uint32_t last_len;
+	uint32_t last_len = 0;
 	char what[64];
 	int ret = 0;
 
