@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The smallest client that speaks the target's protocol, written from Documentation/protocol.rst
- * alone, without librtgt: WRITE eight bytes, request their CRC-32 with a SEND, compare.
+ * The smallest client that speaks the target's protocol: WRITE eight bytes, request their CRC-32
+ * with a SEND, compare.  It needs no librtgt, and was written from this page alone:
+ * Documentation/protocol.rst
  *
  *	messages HOST [PORT]
  */
