@@ -5,6 +5,8 @@
 #
 # A refused value must leave the old one and say which errno it is; nothing may
 # change while the port listens.
+#
+# weight 1.4
 
 . "${0%/*}/lib.sh"
 LC_ALL=C

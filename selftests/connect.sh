@@ -244,7 +244,7 @@ tcase size-15 --tier fast,wire "a REQ of size 15 is refused with the smallest si
 tcase full --tier fast,wire --serve-more "beyond max_conns a connection is refused, until one goes" port_full
 tcase killed --tier fast,wire --serve-more "a client that is killed leaves nothing" client_killed
 
-tcase parallel-shared --tier fast,wire --limit 60 "64 connections at once, shared" parallel shared
+tcase parallel-shared --tier fast,wire --limit 60 --more "64 connections at once, shared" parallel shared
 tcase parallel-private --tier fast,wire --limit 60 --more "64 connections at once, private" parallel private
 
 tcase iova-shared --limit 60 --serve-more "a shared region's address is not a kernel address" iova_tells_nothing shared

@@ -6,7 +6,7 @@
 # In a run with RoCE devices these give way to siw devices on the same interfaces until the
 # program ends.
 #
-# weight 1
+# weight 2
 
 . "${0%/*}/lib.sh"
 
@@ -302,24 +302,24 @@ disable() {
 tcase features "the features of an iWARP device" on_siw features
 tcase capability "the REP has no address and no rkey: the first request's reply has" on_siw capability
 tcase shared-64 "every operation of 64 bytes, and the reason why it is not there" on_siw operations shared 64
-tcase private-4079 "every operation of 4079 bytes on a private port" on_siw operations private 4079
-tcase large "a region of three extents is written, read, pulled and pushed as one" on_siw large
-tcase shared "clients of a shared port see one memory, registered once" on_siw shared
-tcase private-key "a private connection's key is refused to any other" on_siw private
+tcase private-4079 --more "every operation of 4079 bytes on a private port" on_siw operations private 4079
+tcase large --more "a region of three extents is written, read, pulled and pushed as one" on_siw large
+tcase shared --more "clients of a shared port see one memory, registered once" on_siw shared
+tcase private-key --more "a private connection's key is refused to any other" on_siw private
 tcase revoked "a revocation without a client kills the rkey, and the next client gets another" on_siw revoked
 tcase forged "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
-tcase refused "a WRITE beyond the region likewise, and the log says why" on_siw refused
+tcase refused --more "a WRITE beyond the region likewise, and the log says why" on_siw refused
 tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
 tcase plain "a plain client is told that it would have to ask" on_siw plain
-tcase no-uc "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
+tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem
-tcase no-atomics "a region with access atomic is refused" on_siw lacking "no atomics" region mem access=read,atomic
-tcase no-kernel-address "no address of the kernel is in a READ request" on_siw no_kernel_address
+tcase no-atomics --more "a region with access atomic is refused" on_siw lacking "no atomics" region mem access=read,atomic
+tcase no-kernel-address --more "no address of the kernel is in a READ request" on_siw no_kernel_address
 tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served
-tcase disable "a port is disabled under traffic" on_siw under_traffic disable
-tcase device-goes "the device is removed under traffic" on_siw device_goes
+tcase disable --more "a port is disabled under traffic" on_siw under_traffic disable
+tcase device-goes --more "the device is removed under traffic" on_siw device_goes
 
 # tmain exits: in a subshell, so that the devices are those of the run again.
 with_siw() { # ARG...

@@ -143,6 +143,7 @@ counters_are() { # NAME=VALUE...
 	local want name asks
 	# shellcheck disable=SC2153 # of contents()
 	target_contents "$DEBUGFS/ports/$PORT/counters"
+	# shellcheck disable=SC2153 # contents() assigns TEXT
 	COUNTERS=${TEXT%$'\n'}
 	asks=$(sed -n 's/^asks //p' <<<"$COUNTERS")
 	for want; do

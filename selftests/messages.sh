@@ -10,6 +10,8 @@
 # Every way in which a message can be wrong stands in a table below, by operation:
 # a name, the status that answers it, and what probe is told.  The messages of a
 # table go over one connection; one that is not answered as it should be is named.
+#
+# weight 1.7
 
 . "${0%/*}/lib.sh"
 

@@ -9,6 +9,8 @@
 # *target* asks for in vain is answered with a typed status.  What the *client's*
 # device refuses ends this connection, as the transport has it: the target counts
 # a send error, and the neighbour on the same port does not notice.
+#
+# weight 1.5
 
 . "${0%/*}/lib.sh"
 # shellcheck source=rping_fixtures.sh

@@ -7,7 +7,7 @@
 # cases of other programs run against it as well: those declared with --serve (lib.sh), which
 # the pattern '*.serve-*' selects.
 #
-# weight 3
+# weight 3.5
 
 . "${0%/*}/lib.sh"
 KERNEL_DEBUGFS=$DEBUGFS
@@ -210,7 +210,7 @@ cannot_serve() {
 	has "$(probe connect)" result=established
 }
 
-tcase alike-shared "it tells clients, and counts, what the kernel's target does, shared" alike shared
+tcase alike-shared --more "it tells clients, and counts, what the kernel's target does, shared" alike shared
 tcase alike-private --more "it tells clients, and counts, what the kernel's target does, private" alike private
 tcase ended "SIGTERM under full traffic ends it and all connections" ended_under_traffic
 tcase count "with --count it ends when so many were served" counted

@@ -195,7 +195,7 @@ examples() {
 }
 
 tcase json --tier wire,fast "rtgt -j show tells ports, regions, connections and counters" shown_as_json
-tcase ping-all --tier wire,fast --serve-more "rtgt ping does every operation and size, each byte verified" ping_all
+tcase ping-all --tier wire,fast --more --serve-more "rtgt ping does every operation and size, each byte verified" ping_all
 tcase example-client --tier wire,fast "the example client works against the kernel target" example_client
 tcase example-library --tier wire,fast "the smallest program with librtgt works against the kernel target" example_library
 

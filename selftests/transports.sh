@@ -7,6 +7,8 @@
 # Over UC and UD what is lost is lost, and nobody is told.  So that a case does not
 # have to wait for what shall not come, it sends something else behind it (probe
 # unheard), and the counters tell what the target got.
+#
+# weight 1.7
 
 . "${0%/*}/lib.sh"
 

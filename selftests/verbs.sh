@@ -9,7 +9,7 @@
 # in the sizes that matter, verified by itself.  What a device cannot is skipped,
 # with the capability it was asked for.
 #
-# weight 2.3
+# weight 3
 
 . "${0%/*}/lib.sh"
 
