@@ -141,7 +141,6 @@ ping_ok() { # OP BYTES ITERATIONS
 # The requests for capabilities are no messages of the case: 32 bytes, each answered.
 counters_are() { # NAME=VALUE...
 	local want name asks
-	# shellcheck disable=SC2153 # of contents()
 	target_contents "$DEBUGFS/ports/$PORT/counters"
 	# shellcheck disable=SC2153 # contents() assigns TEXT
 	COUNTERS=${TEXT%$'\n'}
