@@ -102,6 +102,11 @@ struct json_object *explain_json_message(const struct explain *x, const struct f
 struct json_object *explain_json_connection(const struct explain *x, const struct flow_conn *c);
 struct json_object *explain_json_broken(const char *rule, uint64_t packet, const char *words);
 void explain_json_totals(struct json_object *to, const struct flow_totals *t);
+static inline const char *who(unsigned int end)
+{
+	return end ? "the server" : "the client";
+}
+
 /* explain_iwarp.c */
 void explain_iwarp_words(const struct pkt *p, const struct flow_seen *seen, char *buf, size_t size);
 /* explain_ladder.c, explain_words.c */

@@ -8,11 +8,6 @@
 #include "explain.h"
 #include "libwire/parse.h"
 
-static const char *who(unsigned int end)
-{
-	return end ? "the server" : "the client";
-}
-
 static int mpa(const struct pkt *p, const struct flow_seen *seen, char *buf, size_t size)
 {
 	const uint8_t *b = pkt_bytes(p, PKT_MPA);

@@ -30,11 +30,6 @@ static void add(struct text *t, const char *fmt, ...)
 		t->len += (size_t)n < t->size - t->len ? (size_t)n : t->size - t->len - 1;
 }
 
-static const char *who(unsigned int end)
-{
-	return end ? "the server" : "the client";
-}
-
 /**
  * explain_message_name() - what a SEND says in the target's language
  * @m: message
