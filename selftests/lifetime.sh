@@ -235,7 +235,7 @@ tcase rdma-link-wildcard-private --tier wire,fast --limit 60 --more "rdma link d
 tcase no-device --tier fast,wire --limit 60 "a port cannot be enabled without the device, and can with it" no_device
 
 tcase unload-refused --limit 60 "the module cannot be unloaded while a port is configured" unload_refused
-tcase unload-idle --limit 60 "the module unloads, loads and serves again" unload_idle
+tcase unload-idle --limit 60 --more "the module unloads, loads and serves again" unload_idle
 tcase unload-traffic-shared --limit 60 --more "port removal and unload under full traffic, shared" unload_traffic shared
 tcase rdma-link-bound-private --limit 60 --more "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
 tcase rdma-link-wildcard-shared --limit 60 --more "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared

@@ -237,7 +237,7 @@ tcase ucmatose --tier wire,fast "ucmatose makes 20 connections to a port with se
 tcase rping-64 --tier fast,wire --more "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
 tcase rping-killed --tier fast,wire "an rping that is killed leaves nothing" rping_killed
 
-tcase cmtime --tier fast,wire --limit 60 "cmtime makes 201 connections to a port with service sink" cmtime_ 100
+tcase cmtime --tier fast,wire --limit 60 --more "cmtime makes 201 connections to a port with service sink" cmtime_ 100
 
 tcase rping-23 --limit 60 --more "1,000 pings of 23 bytes by rping come back as they went" rping_sizes 1000 23
 tcase rping-powers --more "5 pings of each power of two by rping come back as they went" rping_sizes 5 128 256 512 1024 2048 4096 8192 16384 32768 65535

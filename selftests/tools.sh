@@ -208,6 +208,6 @@ tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
 tcase ping-debug "rtgt ping -d tells of QP, MR, SGE, WR and WC" ping_debug
 tcase two-programs "rtgt finds rtgt-wire beside it or in PATH, passes all on, or says what is missing" two_programs
-tcase help "every command has --help" helps
+tcase help --more "every command has --help" helps
 
 tmain "$@"

@@ -294,7 +294,7 @@ tcase sge "as many pieces as the device takes, and one more is refused" pieces
 tcase unsignaled "a chain of 64 has one completion" unsignaled
 tcase fence "a fenced WRITE waits for the READ before it" fenced
 tcase all-options "every operation inline, in pieces, chained and fenced at once" all_at_once
-tcase odp "operations from and to memory registered on demand" on_demand
+tcase odp --more "operations from and to memory registered on demand" on_demand
 tcase odp-anywhere "every operation and size, anywhere in memory registered on demand" on_demand_anywhere
 tcase contend-faa "eight clients add to one word: no value is told twice, none is lost" adders
 tcase contend-cas "four clients and a COMPARE_AND_SWAP lock: no increment is lost" lockers
