@@ -202,19 +202,30 @@ netdev() { # DEVICE
 	cat "/sys/class/infiniband/$1/ports/1/gid_attrs/ndevs/0"
 }
 
-# What netem does is done to packets of IPv4 from the client that match: at 28 is the BTH, whose
-# first byte is the opcode, at 48 a MAD.  netem tells the sender nothing of a loss, as a wire
-# does; a filter that drops would.
+# Disable the port, in the background: one that hangs is to fail the case only.
+disables() { # PORT
+	background "disable-$1" target attr_set "$CONFIGFS/ports/$1/enable" 0
+	wait_until 15 process_gone "${BG_PID[disable-$1]}" || fail "enable=0 of $1 does not end"
+	finish "disable-$1"
+}
+
+# What netem does is done to packets of IPv4 that leave a device and match.  netem tells the
+# sender nothing of a loss, as a wire does; a filter that drops would.
+disturb_device() { # NETDEV U32-MATCH NETEM...
+	need_command tc
+	defer tc qdisc del dev "$1" root
+	tc -batch - <<-END || skip "the kernel has no netem, prio or u32"
+		qdisc add dev $1 root handle 1: prio
+		qdisc add dev $1 parent 1:3 netem ${*:3}
+		filter add dev $1 parent 1: protocol ip u32 match $2 flowid 1:3
+	END
+}
+
+# Those from the client: at 28 is the BTH, whose first byte is the opcode, at 48 a MAD.
 disturb() { # U32-MATCH NETEM...
 	local dev
 	dev=$(netdev "$RTGT_CLIENT_DEV")
-	need_command tc
-	defer tc qdisc del dev "$dev" root
-	tc -batch - <<-END || skip "the kernel has no netem, prio or u32"
-		qdisc add dev $dev root handle 1: prio
-		qdisc add dev $dev parent 1:3 netem ${*:2}
-		filter add dev $dev parent 1: protocol ip u32 match $1 flowid 1:3
-	END
+	disturb_device "$dev" "$@"
 }
 
 lose() { # U32-MATCH

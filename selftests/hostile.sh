@@ -17,13 +17,6 @@ serves() { # CM_PORT
 	has "$(probe send msg_op=2 body=24 timeout=5)" wc=success status=ok alive=1
 }
 
-# Disable the port, in the background: one that hangs is to fail the case only.
-disables() { # PORT
-	background "disable-$1" target attr_set "$CONFIGFS/ports/$1/enable" 0
-	wait_until 15 process_gone "${BG_PID[disable-$1]}" || fail "enable=0 of $1 does not end"
-	finish "disable-$1"
-}
-
 # Of 300 connections each one's DISCONNECT arrives before its CHECKSUM, and all of them
 # while the REVOKEs of another port are run one after the other.  With one work queue
 # for all of that, each of its workers runs a teardown that waits for a CHECKSUM, for

@@ -23,7 +23,7 @@
  * @ibdev: the device
  * @users: objects that hold resources of the device: struct rtgt_dev_user
  * @idle: woken when @users has become empty
- * @by_rkey: registered extents (struct rtgt_extent) by the upper 24 bits of their rkeys, which
+ * @by_rkey: MRs of extents (struct rtgt_mr) by the upper 24 bits of their rkeys, which
  *	     no two MRs of a device share.  Completions take its lock
  */
 struct rtgt_dev {

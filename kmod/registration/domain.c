@@ -2,9 +2,10 @@
 /*
  * A domain: a protection domain and the regions that are registered in it.
  *
- *   struct rtgt_domain  PD, what registers in it (reg.c), regions
+ *   struct rtgt_domain  PD, what registers in it, regions
  *   struct rtgt_map     a region: its memory and the extents that cover it (map.c)
- *   struct rtgt_extent  a byte range of it: an MR with an rkey and an iova (extent.c)
+ *   struct rtgt_extent  a byte range of it, at an iova (extent.c)
+ *   struct rtgt_mr      what makes that reachable, under an rkey (mr.c)
  *   struct rtgt_mem     the memory, which knows no device (core/mem.c)
  *
  * A shared port has a domain for each device, which all its connections use; a private port
@@ -13,7 +14,19 @@
  * user of the device, whose removal waits for it; a domain is not told of the removal, those
  * that hold it are.
  *
- * rkeys change under rtgt_domain.lock, a mutex, since that waits for the device:
+ * REG_MR makes an rkey valid, LOCAL_INV invalidates it.  What differs is the queue pair that they
+ * can be posted to, and when there is one:
+ *
+ *   InfiniBand, RoCE   regqp.c: a queue pair of the domain's own, there before the first
+ *                      connection.  rkeys are valid before the REP that holds them, and
+ *                      the connections of a shared port use the same rkeys
+ *
+ *   iWARP              renewal.c: the connection's own queue pair, after it is established.
+ *                      The REP holds no rkeys; a client requests them, and the request
+ *                      registers what is not registered yet.  Without a connection, an rkey
+ *                      is invalidated by replacing its MR (extent.c)
+ *
+ * rkeys change under rtgt_domain.lock, a mutex, since that waits for the device, but for no peer:
  *
  *   rtgt_domain_rotate()        the administrator or a client revokes rkeys
  *   rtgt_domain_reregister()    a client connects: rkeys that another client invalidated
@@ -41,8 +54,8 @@ static void domain_release(struct kref *ref)
 		dom->release_pool(dom->pool);
 	while (dom->nr)
 		rtgt_map_destroy(&dom->map[--dom->nr]);
-	if (dom->reg)
-		rtgt_regqp_destroy(dom->reg);
+	if (dom->regqp)
+		rtgt_regqp_destroy(dom->regqp);
 	if (!IS_ERR_OR_NULL(dom->pd))
 		ib_dealloc_pd(dom->pd);
 	rtgt_dev_detach(&dom->user);
@@ -95,10 +108,10 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 		goto put;
 	}
 	if (rdma_ib_or_roce(ibdev, rdma_start_port(ibdev)))
-		dom->reg = rtgt_regqp_create(dom->pd);
-	if (IS_ERR(dom->reg)) {
-		ret = PTR_ERR(dom->reg);
-		dom->reg = NULL;
+		dom->regqp = rtgt_regqp_create(dom->pd);
+	if (IS_ERR(dom->regqp)) {
+		ret = PTR_ERR(dom->regqp);
+		dom->regqp = NULL;
 		goto put;
 	}
 	while (dom->nr < nr) {
@@ -122,7 +135,27 @@ put:
  */
 bool rtgt_domain_early(const struct rtgt_domain *dom)
 {
-	return dom->reg;
+	return dom->regqp;
+}
+
+/**
+ * rtgt_domain_reaches() - check whether a peer reaches an extent
+ * @dom: domain
+ * @index: region, below @dom->nr
+ * @at: extent, below the region's number of extents
+ *
+ * May sleep.
+ *
+ * Return: true if its rkey was valid just now.
+ */
+bool rtgt_domain_reaches(struct rtgt_domain *dom, unsigned int index, u32 at)
+{
+	bool invalid;
+
+	mutex_lock(&dom->lock);
+	invalid = READ_ONCE(dom->map[index].extent[at].mr->invalid);
+	mutex_unlock(&dom->lock);
+	return !invalid;
 }
 
 /**
@@ -132,9 +165,8 @@ bool rtgt_domain_early(const struct rtgt_domain *dom)
  * @from: first extent, below the region's number of extents
  * @nr: how many; ends with the last extent
  * @only_invalid: only the extents whose rkey is invalid already
- * @conn: registers through a connection's queue pair where the domain has none (iWARP); NULL
- *	  when the caller acts for no connection: then rkeys are invalidated only
  *
+ * On iWARP the extents are not registered afterwards: the next request of a client does that.
  * May sleep.  When it returns the device accepts the old rkeys no more; an outstanding
  * access has either completed or fails.
  *
@@ -142,12 +174,12 @@ bool rtgt_domain_early(const struct rtgt_domain *dom)
  * region is unreachable then, until the next rotation or rtgt_domain_reregister().
  */
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
-		       bool only_invalid, struct rtgt_reg *conn)
+		       bool only_invalid)
 {
 	int ret;
 
 	mutex_lock(&dom->lock);
-	ret = rtgt_map_rotate(&dom->map[index], from, nr, only_invalid, dom->reg ?: conn);
+	ret = rtgt_map_rotate(&dom->map[index], from, nr, only_invalid);
 	mutex_unlock(&dom->lock);
 	if (ret < 0)
 		WRITE_ONCE(dom->any_invalid, true);
@@ -170,10 +202,10 @@ int rtgt_domain_reregister(struct rtgt_domain *dom)
 	int ret;
 
 	/* on iWARP the client's request for the capabilities does this */
-	if (!dom->reg || !xchg(&dom->any_invalid, false))
+	if (!dom->regqp || !xchg(&dom->any_invalid, false))
 		return 0;
 	for (i = 0; i < dom->nr; i++) {
-		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true, NULL);
+		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true);
 		if (ret < 0)
 			return ret;
 		rotated += ret;
@@ -192,15 +224,15 @@ int rtgt_domain_reregister(struct rtgt_domain *dom)
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 {
 	struct xarray *by_rkey = &dom->user.dev->by_rkey;
-	struct rtgt_extent *ext;
+	struct rtgt_mr *mr;
 	unsigned long flags;
 
 	xa_lock_irqsave(by_rkey, flags);
-	ext = xa_load(by_rkey, rkey >> 8);
+	mr = xa_load(by_rkey, rkey >> 8);
 	/* another rkey: it has been rotated meanwhile */
-	if (ext && ext->rkey == rkey) {
-		ext->invalid = true;
-		WRITE_ONCE(ext->map->dom->any_invalid, true);
+	if (mr && mr->rkey == rkey) {
+		mr->invalid = true;
+		WRITE_ONCE(mr->dom->any_invalid, true);
 	}
 	xa_unlock_irqrestore(by_rkey, flags);
 }

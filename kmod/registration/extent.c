@@ -1,52 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An extent: a byte range of a region, registered as one MR.
+ * An extent: a byte range of a region, which a peer reaches through one MR.
  *
- * To register it: map the memory for DMA, allocate an MR, write its page list, run REG_MR.
+ * To register it: map the memory for DMA, allocate an MR, write its page list (mr.c), run REG_MR.
  * An extent keeps the DMA mapping for as long as it lives; its MR may be replaced.
  *
  * A peer reaches an extent at an iova chosen at random, never at the address the kernel
  * knows it by: a capability tells nothing about the kernel's layout.  The length of the
  * registration is that of the extent, to the byte, so the device itself refuses an access
- * beyond it.  The iova stays the same when the rkey changes.
+ * beyond it.  The iova stays the same when the rkey or the MR changes.
  *
- * rkeys.  The upper 24 bits are those of the MR, the lower eight are changed by a rotation:
- * invalidate, change the rkey, register.  After RTGT_ROTATIONS_MAX rotations the extent gets
- * another MR, because the next rkey would be the first one again.  A peer that has the rkey
- * can invalidate it as well, at any time: then LOCAL_INV fails, and the MR is replaced.
+ * After RTGT_ROTATIONS_MAX rotations the extent gets another MR, because the next rkey would be
+ * the first one again; also when LOCAL_INV fails, because a peer has invalidated the rkey.
  *
  * Ownership.  The region owns its extents and calls this file with rtgt_domain.lock held, or
- * before anybody else knows the domain.  rtgt_dev.by_rkey refers to an extent from the
- * allocation of its MR until that is deregistered; a completion that looks an extent up there
- * uses it under the lock of by_rkey only.
+ * before anybody else knows the domain.
  *
- * iWARP.  Without a connection nothing can be posted (struct rtgt_reg is NULL): an extent is
- * created, and its rkey revoked, by an MR that is not registered.  A rotation for a connection
- * registers it.
+ * iWARP.  The domain has nothing to post to (rtgt_domain.regqp is NULL): an extent is created, and
+ * its rkey revoked, by an MR that is not registered.  A connection replaces that by one that
+ * is (renewal.c).
  *
  * Failures.  Creation is all or nothing.  A rotation that fails leaves the extent invalid:
  * no peer reaches it until a later rotation succeeds.
  */
 #include <linux/ktime.h>
-#include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "registration/internal.h"
-
-static int map_ib_access(const struct rtgt_map *map)
-{
-	int ib = IB_ACCESS_LOCAL_WRITE;
-
-	if (map->access & RTGT_ACCESS_READ)
-		ib |= IB_ACCESS_REMOTE_READ;
-	if (map->access & RTGT_ACCESS_WRITE)
-		ib |= IB_ACCESS_REMOTE_WRITE;
-	if (map->access & RTGT_ACCESS_ATOMIC)
-		ib |= IB_ACCESS_REMOTE_ATOMIC;
-	if (map->access & RTGT_ACCESS_FLUSH)
-		ib |= RTGT_IB_ACCESS_FLUSH_GLOBAL;
-	return ib;
-}
 
 static int extent_dma(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len)
 {
@@ -79,98 +59,22 @@ static void extent_dma_undo(struct rtgt_map *map, struct rtgt_extent *ext)
 	sg_free_table(&ext->sgt);
 }
 
-/* An address that is not aligned to its entry would be taken for one that is. */
-static bool extent_aligned(struct rtgt_extent *ext, u32 entry_size)
+/* Make the present rkey of @ext valid; on iWARP, leave that to a connection. */
+static int extent_register(struct rtgt_map *map, struct rtgt_extent *ext)
 {
-	struct scatterlist *sg;
-	int i;
-
-	for_each_sgtable_dma_sg(&ext->sgt, sg, i)
-		if (sg_dma_address(sg) & (entry_size - 1))
-			return false;
-	return true;
-}
-
-static struct xarray *extent_by_rkey(const struct rtgt_map *map)
-{
-	return &map->dom->user.dev->by_rkey;
-}
-
-static unsigned int extent_entries(const struct rtgt_map *map, u64 len)
-{
-	return DIV_ROUND_UP_ULL(len, map->entry_size);
-}
-
-static struct ib_mr *extent_alloc_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
-{
-	struct ib_mr *mr;
+	struct rtgt_mr *mr = ext->mr;
+	struct ib_reg_wr wr;
 	int ret;
 
-	if (!extent_aligned(ext, map->entry_size))
-		return ERR_PTR(-EAGAIN);
-	mr = ib_alloc_mr(map->dom->pd, IB_MR_TYPE_MEM_REG, extent_entries(map, len));
-	if (IS_ERR(mr))
-		return mr;
-	ret = ib_map_mr_sg(mr, ext->sgt.sgl, ext->sgt.nents, NULL, map->entry_size);
-	if (ret != ext->sgt.nents) {
-		ib_dereg_mr(mr);
-		return ERR_PTR(ret < 0 ? ret : -EINVAL);
-	}
-	return mr;
-}
-
-/*
- * An MR with its page list that rtgt_dev.by_rkey knows, not registered.  -EAGAIN when it
- * can only be had in pages.
- */
-static struct ib_mr *extent_get_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
-{
-	struct ib_mr *mr = extent_alloc_mr(map, ext, len);
-	int ret;
-
-	if (IS_ERR(mr))
-		return mr;
-	ret = xa_err(xa_store_irq(extent_by_rkey(map), mr->rkey >> 8, ext, GFP_KERNEL));
-	if (ret) {
-		ib_dereg_mr(mr);
-		return ERR_PTR(ret);
-	}
-	return mr;
-}
-
-static void extent_put_mr(struct rtgt_map *map, struct rtgt_extent *ext)
-{
-	xa_erase_irq(extent_by_rkey(map), ext->mr->rkey >> 8);
-	ib_dereg_mr(ext->mr);
-}
-
-static void extent_set_key(struct rtgt_map *map, struct rtgt_extent *ext, u32 rkey, bool invalid)
-{
-	xa_lock_irq(extent_by_rkey(map));
-	ext->rkey = rkey;
-	ext->invalid = invalid;
-	xa_unlock_irq(extent_by_rkey(map));
-}
-
-/*
- * Make the present rkey of @ext->mr valid; without @reg, leave that to a later rotation.  The
- * rkey is noted before: a peer that guesses it can invalidate it as soon as it is valid, before
- * this function returns.
- */
-static int extent_register(struct rtgt_map *map, struct rtgt_extent *ext, struct rtgt_reg *reg)
-{
-	int ret;
-
-	extent_set_key(map, ext, ext->mr->rkey, !reg);
-	ext->fresh = !reg;
-	if (!reg)
+	if (!map->dom->regqp)
 		return 0;
-	ret = rtgt_reg_register(reg, ext->mr, map_ib_access(map));
+	rtgt_mr_reg_wr(mr, map, &wr);
+	ret = rtgt_regqp_run(map->dom->regqp, &wr.wr);
 	if (!ret)
 		return 0;
 	/* whatever state the MR is in: the next rotation replaces it */
-	extent_set_key(map, ext, ext->mr->rkey, true);
-	ext->rotations = RTGT_ROTATIONS_MAX;
+	rtgt_mr_set_invalid(mr, true);
+	mr->rotations = RTGT_ROTATIONS_MAX;
 	return ret;
 }
 
@@ -190,33 +94,32 @@ static int extent_register(struct rtgt_map *map, struct rtgt_extent *ext, struct
 int rtgt_extent_create(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len)
 {
 	u64 start = ktime_get_ns(), dma, alloc;
-	struct ib_mr *mr;
+	struct rtgt_mr *mr;
 	int ret;
 
-	ext->map = map;
 	ret = extent_dma(map, ext, offset, len);
 	if (ret)
 		return ret;
 	dma = ktime_get_ns();
-	mr = extent_get_mr(map, ext, len);
+	mr = rtgt_mr_create(map, &ext->sgt, len);
 	if (IS_ERR(mr)) {
 		ret = PTR_ERR(mr);
 		goto undo_dma;
 	}
-	mr->iova = rtgt_random_iova(map->entry_size);
+	mr->ib->iova = rtgt_random_iova(map->entry_size);
 	ext->mr = mr;
 	alloc = ktime_get_ns();
-	ret = extent_register(map, ext, map->dom->reg);
+	ret = extent_register(map, ext);
 	if (ret)
-		goto put_mr;
-	map->entries += extent_entries(map, len);
+		goto destroy_mr;
+	map->entries += rtgt_mr_entries(map, len);
 	map->dma_ns += dma - start;
 	map->mr_ns += alloc - dma;
 	map->reg_ns += ktime_get_ns() - alloc;
 	return 0;
 
-put_mr:
-	extent_put_mr(map, ext);
+destroy_mr:
+	rtgt_mr_destroy(mr);
 undo_dma:
 	extent_dma_undo(map, ext);
 	return ret;
@@ -231,26 +134,45 @@ undo_dma:
  */
 void rtgt_extent_destroy(struct rtgt_map *map, struct rtgt_extent *ext)
 {
-	extent_put_mr(map, ext);
+	rtgt_mr_destroy(ext->mr);
 	extent_dma_undo(map, ext);
 }
 
-/*
- * Replace the MR, which ends all its rkeys.  The new one is made before the old one is
- * deregistered, so it cannot have the same number.
+/**
+ * rtgt_extent_replace_mr() - give an extent another MR, which ends the rkey of the old one
+ * @ext: extent, which owns @mr afterwards
+ * @mr: maps the extent, at the iova of the old MR.  It was made before the old one is deregistered
+ *	here, so it has another number
+ *
+ * The caller holds rtgt_domain.lock.  May sleep.
  */
-static int extent_replace_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 len,
-			     struct rtgt_reg *reg)
+void rtgt_extent_replace_mr(struct rtgt_extent *ext, struct rtgt_mr *mr)
 {
-	struct ib_mr *mr = extent_get_mr(map, ext, len);
+	lockdep_assert_held(&mr->dom->lock);
+	rtgt_mr_destroy(ext->mr);
+	ext->mr = mr;
+	ext->changes++;
+}
+
+static int extent_new_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
+{
+	struct rtgt_mr *mr = rtgt_mr_create(map, &ext->sgt, len);
 
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
-	mr->iova = ext->mr->iova;	/* peers know it */
-	extent_put_mr(map, ext);
-	ext->mr = mr;
-	ext->rotations = 0;
-	return extent_register(map, ext, reg);
+	mr->ib->iova = ext->mr->ib->iova;	/* peers know it */
+	rtgt_extent_replace_mr(ext, mr);
+	return extent_register(map, ext);
+}
+
+static int extent_invalidate(struct rtgt_map *map, struct rtgt_extent *ext)
+{
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = ext->mr->ib->rkey,
+	};
+
+	return rtgt_regqp_run(map->dom->regqp, &wr);
 }
 
 /**
@@ -258,30 +180,31 @@ static int extent_replace_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 
  * @map: region
  * @ext: extent, its rkey valid or invalidated
  * @len: its bytes
- * @reg: registers; NULL to leave the extent invalid
  *
- * The caller holds rtgt_domain.lock.  May sleep.
+ * On iWARP the extent is not registered afterwards, which is left to a connection.  The caller
+ * holds rtgt_domain.lock.  May sleep.
  *
- * Return: 1 if the rkey is another one, 0 if it was valid never before and is now; or a
- * negative errno: the extent is invalid then.
+ * Return: 1 if the rkey is another one, 0 if the old one was never valid; or a negative errno: the
+ * extent is invalid then.
  */
-int rtgt_extent_rotate(struct rtgt_map *map, struct rtgt_extent *ext, u64 len,
-		       struct rtgt_reg *reg)
+int rtgt_extent_rotate(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
 {
+	struct rtgt_mr *mr = ext->mr;
+
 	lockdep_assert_held(&map->dom->lock);
-	if (ext->fresh)
-		return extent_register(map, ext, reg);
-	if (!READ_ONCE(ext->invalid)) {
+	if (mr->fresh)
+		return 0;
+	if (!READ_ONCE(mr->invalid)) {
 		/* fails if a peer invalidated the rkey first */
-		if (!reg || rtgt_reg_invalidate(reg, ext->mr))
-			ext->rotations = RTGT_ROTATIONS_MAX;
-		extent_set_key(map, ext, ext->rkey, true);
+		if (map->dom->regqp && extent_invalidate(map, ext))
+			mr->rotations = RTGT_ROTATIONS_MAX;
+		rtgt_mr_set_invalid(mr, true);
 	}
-	if (ext->rotations == RTGT_ROTATIONS_MAX)
-		return extent_replace_mr(map, ext, len, reg) ?: 1;
-	ext->rotations++;
-	ib_update_fast_reg_key(ext->mr, ib_inc_rkey(ext->mr->rkey));
-	return extent_register(map, ext, reg) ?: 1;
+	if (mr->rotations == RTGT_ROTATIONS_MAX || !map->dom->regqp)
+		return extent_new_mr(map, ext, len) ?: 1;
+	mr->rotations++;
+	ib_update_fast_reg_key(mr->ib, ib_inc_rkey(mr->ib->rkey));
+	return extent_register(map, ext) ?: 1;
 }
 
 /**

@@ -201,14 +201,12 @@ void rtgt_map_destroy(struct rtgt_map *map)
  * @from: first extent
  * @nr: how many; ends with the last extent
  * @only_invalid: only the extents whose rkey is invalid already
- * @reg: registers; NULL to leave the extents invalid
  *
  * The caller holds rtgt_domain.lock.  May sleep.
  *
  * Return: how many rkeys are new, or a negative errno.
  */
-int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid,
-		    struct rtgt_reg *reg)
+int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid)
 {
 	u32 end = from + min(nr, map->nr - from);
 	int rotated = 0;
@@ -217,9 +215,9 @@ int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid,
 
 	lockdep_assert_held(&map->dom->lock);
 	for (i = from; i < end; i++) {
-		if (only_invalid && !READ_ONCE(map->extent[i].invalid))
+		if (only_invalid && !READ_ONCE(map->extent[i].mr->invalid))
 			continue;
-		ret = rtgt_extent_rotate(map, &map->extent[i], rtgt_extent_len(map, i), reg);
+		ret = rtgt_extent_rotate(map, &map->extent[i], rtgt_extent_len(map, i));
 		if (ret < 0)
 			return ret;
 		rotated += ret;

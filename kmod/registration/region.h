@@ -17,7 +17,7 @@
 #include "include/uapi/rtgt.h"
 
 struct rtgt_recv_pool;
-struct rtgt_reg;
+struct rtgt_regqp;
 
 /*
  * The largest MR: rxe keeps 16 bytes for each page of one, in one piece, and for
@@ -37,24 +37,34 @@ struct rtgt_reg;
 struct rtgt_domain;
 
 /**
- * struct rtgt_extent - a byte range of a region, registered as one MR
- * @mr: a peer reaches it at @mr->iova
- * @sgt: DMA mapping
- * @map: region it belongs to
- * @rkey: of @mr; under the lock of rtgt_dev.by_rkey
- * @invalid: a peer invalidated @rkey, or it could not be registered: no peer reaches the
- *	     extent; under the lock of rtgt_dev.by_rkey
- * @fresh: @mr was never registered: its rkey was never valid
- * @rotations: rkeys that @mr had before this one
+ * struct rtgt_mr - what makes an extent reachable, under one rkey at a time
+ * @ib: a peer reaches the extent at @ib->iova
+ * @dom: the domain
+ * @rkey: of @ib; under the lock of rtgt_dev.by_rkey
+ * @invalid: @rkey was not registered yet, a peer invalidated it, or it could not be registered:
+ *	     no peer reaches the extent; under the lock of rtgt_dev.by_rkey
+ * @fresh: never registered: @rkey was never valid
+ * @rotations: rkeys that @ib had before this one
  */
-struct rtgt_extent {
-	struct ib_mr *mr;
-	struct sg_table sgt;
-	struct rtgt_map *map;
+struct rtgt_mr {
+	struct ib_mr *ib;
+	struct rtgt_domain *dom;
 	u32 rkey;
 	bool invalid;
 	bool fresh;
 	u8 rotations;
+};
+
+/**
+ * struct rtgt_extent - a byte range of a region, which a peer reaches through one MR
+ * @mr: owned; under rtgt_domain.lock
+ * @changes: how many MRs it had before this one; under rtgt_domain.lock
+ * @sgt: DMA mapping
+ */
+struct rtgt_extent {
+	struct rtgt_mr *mr;
+	u32 changes;
+	struct sg_table sgt;
 };
 
 /**
@@ -93,7 +103,7 @@ struct rtgt_map {
  * @ibdev: the device
  * @user: hold on the device, until the last reference is put
  * @pd: QPs that are to reach the regions are created here
- * @reg: registers and invalidates; NULL on iWARP, where only a connection can (reg.c)
+ * @regqp: registers and invalidates; NULL on iWARP, where only a connection can (renewal.c)
  * @lock: rkeys change under it; protects @pool
  * @any_invalid: an rkey was invalidated, or not registered, since
  *		 rtgt_domain_reregister() last looked
@@ -108,7 +118,7 @@ struct rtgt_domain {
 	struct ib_device *ibdev;
 	struct rtgt_dev_user user;
 	struct ib_pd *pd;
-	struct rtgt_reg *reg;
+	struct rtgt_regqp *regqp;
 	struct mutex lock;	/* every rkey, @pool */
 	bool any_invalid;
 	struct rtgt_recv_pool *pool;
@@ -116,6 +126,20 @@ struct rtgt_domain {
 	u64 mr_max;
 	unsigned int nr;
 	struct rtgt_map map[RTGT_MAX_REGIONS];
+};
+
+/**
+ * struct rtgt_renewal - another MR for an extent, which a connection registers (iWARP)
+ * @map: region of the extent
+ * @ext: extent
+ * @mr: owned; NULL if the renewal is empty
+ * @changes: rtgt_extent.changes when it began
+ */
+struct rtgt_renewal {
+	struct rtgt_map *map;
+	struct rtgt_extent *ext;
+	struct rtgt_mr *mr;
+	u32 changes;
 };
 
 /* What a capability of the region's first extent says. */
@@ -135,9 +159,15 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 void rtgt_domain_put(struct rtgt_domain *dom);
 bool rtgt_domain_early(const struct rtgt_domain *dom);
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
-		       bool only_invalid, struct rtgt_reg *conn);
+		       bool only_invalid);
+bool rtgt_domain_reaches(struct rtgt_domain *dom, unsigned int index, u32 at);
 int rtgt_domain_reregister(struct rtgt_domain *dom);
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
+int rtgt_renewal_begin(struct rtgt_renewal *rn, struct rtgt_domain *dom, unsigned int index,
+		       u32 at);
+void rtgt_renewal_wr(struct rtgt_renewal *rn, struct ib_reg_wr *wr);
+int rtgt_renewal_finish(struct rtgt_renewal *rn);
+void rtgt_renewal_abort(struct rtgt_renewal *rn);
 void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);
 void rtgt_map_sync_for_device(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);
 

@@ -23,11 +23,10 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
-#include "registration/reg.h"
+#include "registration/regqp.h"
 
 /**
- * struct regqp - a registration queue pair
- * @reg: what the rest of the module knows of it
+ * struct rtgt_regqp - a registration queue pair
  * @lock: one work request at a time
  * @cq: own
  * @qp: own
@@ -36,8 +35,7 @@
  * @status: of it
  * @broken: @qp is in error; under @lock
  */
-struct regqp {
-	struct rtgt_reg reg;
+struct rtgt_regqp {
 	struct mutex lock;	/* one work request at a time */
 	struct ib_cq *cq;
 	struct ib_qp *qp;
@@ -47,14 +45,9 @@ struct regqp {
 	bool broken;
 };
 
-static struct regqp *to_regqp(struct rtgt_reg *reg)
-{
-	return container_of(reg, struct regqp, reg);
-}
-
 static void regqp_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct regqp *rqp = container_of(wc->wr_cqe, struct regqp, cqe);
+	struct rtgt_regqp *rqp = container_of(wc->wr_cqe, struct rtgt_regqp, cqe);
 
 	rqp->status = wc->status;
 	complete(&rqp->done);
@@ -128,7 +121,7 @@ static int regqp_connect(struct ib_qp *qp)
 			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-static int regqp_recover(struct regqp *rqp)
+static int regqp_recover(struct rtgt_regqp *rqp)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 	int ret;
@@ -143,9 +136,18 @@ static int regqp_recover(struct regqp *rqp)
 	return ret;
 }
 
-static int regqp_run(struct rtgt_reg *reg, struct ib_send_wr *wr)
+/**
+ * rtgt_regqp_run() - post REG_MR or LOCAL_INV, and wait until the device has done it
+ * @rqp: of the protection domain of the MR
+ * @wr: filled but for its completion and its flags
+ *
+ * One at a time.  May sleep.
+ *
+ * Return: 0; -EIO when the device refused, as it does a LOCAL_INV when a peer has invalidated the
+ * rkey before; or what ib_post_send() returned.  The state of the MR is unknown after an error.
+ */
+int rtgt_regqp_run(struct rtgt_regqp *rqp, struct ib_send_wr *wr)
 {
-	struct regqp *rqp = to_regqp(reg);
 	int ret;
 
 	wr->wr_cqe = &rqp->cqe;
@@ -177,7 +179,7 @@ unlock:
  *
  * Return: for rtgt_regqp_destroy(), before @pd is; or an ERR_PTR.
  */
-struct rtgt_reg *rtgt_regqp_create(struct ib_pd *pd)
+struct rtgt_regqp *rtgt_regqp_create(struct ib_pd *pd)
 {
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
@@ -189,13 +191,12 @@ struct rtgt_reg *rtgt_regqp_create(struct ib_pd *pd)
 			.max_recv_sge = 1,
 		},
 	};
-	struct regqp *rqp;
+	struct rtgt_regqp *rqp;
 	int ret;
 
 	rqp = kzalloc(sizeof(*rqp), GFP_KERNEL);
 	if (!rqp)
 		return ERR_PTR(-ENOMEM);
-	rqp->reg.run = regqp_run;
 	mutex_init(&rqp->lock);
 	init_completion(&rqp->done);
 	rqp->cqe.done = regqp_done;
@@ -215,7 +216,7 @@ struct rtgt_reg *rtgt_regqp_create(struct ib_pd *pd)
 	ret = regqp_connect(rqp->qp);
 	if (ret)
 		goto destroy_qp;
-	return &rqp->reg;
+	return rqp;
 
 destroy_qp:
 	ib_destroy_qp(rqp->qp);
@@ -228,14 +229,12 @@ free_rqp:
 
 /**
  * rtgt_regqp_destroy() - destroy a registration queue pair
- * @reg: nothing is registered or invalidated with it any more
+ * @rqp: nothing is registered or invalidated with it any more
  *
  * rkeys that it made valid stay valid.  May sleep.
  */
-void rtgt_regqp_destroy(struct rtgt_reg *reg)
+void rtgt_regqp_destroy(struct rtgt_regqp *rqp)
 {
-	struct regqp *rqp = to_regqp(reg);
-
 	ib_destroy_qp(rqp->qp);
 	ib_free_cq(rqp->cq);
 	kfree(rqp);

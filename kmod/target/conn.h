@@ -17,7 +17,6 @@
 
 #include "core/cq.h"
 #include "core/device.h"
-#include "registration/reg.h"
 #include "target/service.h"
 
 struct dentry;
@@ -79,7 +78,6 @@ enum rtgt_conn_step {
  * @cm_id: owned; the teardown destroys it.  NULL for a datagram endpoint
  * @cq: owned; completions of @qp
  * @qp: owned; in the PD of @domain
- * @connreg: registers through @qp, where @domain cannot (iWARP)
  * @iwarp: the device is an iWARP one
  * @port_num: port of the device
  * @pool: its receive contexts: the pool of @domain if that has an SRQ, otherwise its own
@@ -146,7 +144,6 @@ struct rtgt_conn {
 	struct rdma_cm_id *cm_id;
 	struct rtgt_cq cq;
 	struct ib_qp *qp;
-	struct rtgt_connreg connreg;
 	bool iwarp;
 	u32 port_num;
 	struct rtgt_recv_pool *pool;

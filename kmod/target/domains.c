@@ -258,7 +258,7 @@ static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
 	int ret;
 
 	for (i = 0; i < dom->nr; i++) {
-		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, false, NULL);
+		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, false);
 		if (ret >= 0)
 			rtgt_count(port->stats, RTGT_ROTATIONS, ret);
 		else if (!err)

@@ -156,46 +156,84 @@ static void xfer_moved(struct rtgt_recv_ctx *recv)
 		rtgt_reply(recv, RTGT_OK, 0);
 }
 
+/*
+ * On iWARP, register the extents from recv->extent to before @end through the connection: those
+ * that no peer reaches, or all.  Returns whether all are; otherwise the request goes on in a
+ * worker when the device has registered one, or has its reply.
+ */
+static bool renew_extents(struct rtgt_recv_ctx *recv, u32 end, bool only_invalid)
+{
+	struct rtgt_domain *dom = recv->conn->domain;
+	int ret;
+
+	if (recv->rw) {
+		ret = rtgt_rw_renewed(recv);
+		/* another connection may have been faster */
+		if (ret >= 0) {
+			recv->extent++;
+			recv->done += ret;
+			rtgt_count(recv->conn->port->stats, RTGT_ROTATIONS, ret);
+		}
+	}
+	while (only_invalid && recv->extent < end &&
+	       rtgt_domain_reaches(dom, recv->rq.region, recv->extent))
+		recv->extent++;
+	if (recv->extent >= end)
+		return true;
+	if (rtgt_rw_renew(recv, recv->extent))
+		rtgt_reply(recv, RTGT_ST_FAILED, 0);
+	return false;
+}
+
 static void revoke_start(struct rtgt_recv_ctx *recv)
 {
 	if (recv->rq.region >= recv->conn->domain->nr) {
 		rtgt_reply(recv, RTGT_ST_REGION, 0);
 		return;
 	}
-	recv->rq.offset = 0;
+	recv->extent = 0;
 	recv->done = 0;
 	rtgt_recv_defer(recv);
 }
 
-/* Rotate the rkeys of RTGT_STEP_KEYS extents, from extent rq->offset on. */
-static void revoke_work(struct rtgt_recv_ctx *recv)
+/* Rotate the rkeys of RTGT_STEP_KEYS extents.  Returns as renew_extents() does. */
+static bool rotate_extents(struct rtgt_recv_ctx *recv, u32 end, bool only_invalid)
 {
 	struct rtgt_conn *conn = recv->conn;
-	struct rtgt_domain *dom = conn->domain;
-	struct rtgt_request *rq = &recv->rq;
-	struct rtgt_map *map = &dom->map[rq->region];
-	struct ib_mr *mr;
 	int ret;
 
-	ret = rtgt_domain_rotate(dom, rq->region, rq->offset, RTGT_STEP_KEYS,
-				 !conn->port->cfg.private, &conn->connreg.reg);
+	ret = rtgt_domain_rotate(conn->domain, recv->rq.region, recv->extent, RTGT_STEP_KEYS,
+				 only_invalid);
 	if (ret < 0) {
 		rtgt_reply(recv, RTGT_ST_FAILED, 0);
-		return;
+		return false;
 	}
 	rtgt_count(conn->port->stats, RTGT_ROTATIONS, ret);
 	recv->done += ret;
-	rq->offset += RTGT_STEP_KEYS;
-	if (rq->offset < map->nr) {
-		rtgt_recv_defer(recv);
+	recv->extent += RTGT_STEP_KEYS;
+	if (recv->extent >= end)
+		return true;
+	rtgt_recv_defer(recv);
+	return false;
+}
+
+/* Of a shared port only the rkeys that are invalid are replaced: the others are in use. */
+static void revoke_work(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_domain *dom = recv->conn->domain;
+	struct rtgt_map *map = &dom->map[recv->rq.region];
+	bool shared = !recv->conn->port->cfg.private;
+	struct ib_mr *mr;
+
+	if (rtgt_domain_early(dom) ? !rotate_extents(recv, map->nr, shared) :
+				     !renew_extents(recv, map->nr, shared))
 		return;
-	}
-	if (!recv->done) {
+	if (shared && !recv->done) {
 		rtgt_reply(recv, RTGT_ST_SHARED, 0);
 		return;
 	}
 	mutex_lock(&dom->lock);
-	mr = map->extent[0].mr;
+	mr = map->extent[0].mr->ib;
 	rtgt_encode_region(recv_body(recv), mr->iova, mr->rkey, rtgt_extent_len(map, 0),
 			   rtgt_map_access(map));
 	mutex_unlock(&dom->lock);
@@ -204,35 +242,9 @@ static void revoke_work(struct rtgt_recv_ctx *recv)
 
 static void extents_start(struct rtgt_recv_ctx *recv)
 {
+	recv->extent = recv->rq.offset;
 	recv->done = 0;
 	rtgt_recv_defer(recv);
-}
-
-/*
- * On iWARP, make the rkeys of the next RTGT_STEP_KEYS of @nr extents valid.  Returns whether the
- * request goes on; otherwise it is deferred, or has its reply.
- */
-static bool extents_register(struct rtgt_recv_ctx *recv, u32 nr)
-{
-	struct rtgt_conn *conn = recv->conn;
-	struct rtgt_request *rq = &recv->rq;
-	int ret;
-
-	if (rtgt_domain_early(conn->domain) || recv->done >= nr)
-		return true;
-	ret = rtgt_domain_rotate(conn->domain, rq->region, rq->offset + recv->done,
-				 min_t(u32, nr - recv->done, RTGT_STEP_KEYS), true,
-				 &conn->connreg.reg);
-	if (ret < 0) {
-		rtgt_reply(recv, RTGT_ST_FAILED, 0);
-		return false;
-	}
-	rtgt_count(conn->port->stats, RTGT_ROTATIONS, ret);
-	recv->done += RTGT_STEP_KEYS;
-	if (recv->done >= nr)
-		return true;
-	rtgt_recv_defer(recv);
-	return false;
 }
 
 /* Reply with as many capabilities as fit into the reply and into the client's buffer. */
@@ -255,7 +267,7 @@ static void extents_work(struct rtgt_recv_ctx *recv)
 		return;
 	}
 	nr = min3((u32)rq->count, room / (u32)sizeof(struct rtgt_cap), map->nr - (u32)rq->offset);
-	if (!extents_register(recv, nr))
+	if (!rtgt_domain_early(dom) && !renew_extents(recv, rq->offset + nr, true))
 		return;
 	/* where the REP has no capability; a client lists several extents anyway */
 	if (!rtgt_domain_early(dom) && (map->nr == 1 || rq->count == 1))
@@ -264,7 +276,7 @@ static void extents_work(struct rtgt_recv_ctx *recv)
 	mutex_lock(&dom->lock);
 	for (i = 0; i < nr; i++) {
 		u32 at = rq->offset + i;
-		struct ib_mr *mr = map->extent[at].mr;
+		struct ib_mr *mr = map->extent[at].mr->ib;
 
 		rtgt_encode_extent(body, i, mr->iova, mr->rkey, rtgt_extent_len(map, at));
 	}
@@ -287,9 +299,9 @@ static void op_disconnect(struct rtgt_recv_ctx *recv)
 
 /*
  * The functions of a request: "start" runs when it has arrived, in completion context; "work"
- * runs in a worker each time the request was deferred; "moved" runs when its transfer has
- * completed, in completion context.  A datagram client gets RTGT_ST_OP for a request that has
- * "connected" set.
+ * runs in a worker each time the request was deferred; "moved" runs when its transfer, or
+ * its registration on iWARP, has completed, in completion context.  A datagram client gets
+ * RTGT_ST_OP for a request that has "connected" set.
  */
 static const struct {
 	void (*start)(struct rtgt_recv_ctx *recv);
@@ -301,10 +313,12 @@ static const struct {
 	[RTGT_MSG_CHECKSUM]	= { checksum_start, checksum_work },
 	[RTGT_MSG_PULL]		= { xfer_start, xfer_work, xfer_moved, .connected = true },
 	[RTGT_MSG_PUSH]		= { xfer_start, xfer_work, xfer_moved, .connected = true },
-	[RTGT_MSG_REVOKE]	= { revoke_start, revoke_work, .connected = true },
+	[RTGT_MSG_REVOKE]	= { revoke_start, revoke_work, rtgt_recv_defer,
+				    .connected = true },
 	[RTGT_MSG_WITHHOLD]	= { op_withhold },
 	[RTGT_MSG_DISCONNECT]	= { op_disconnect, .connected = true },
-	[RTGT_MSG_EXTENTS]	= { extents_start, extents_work, .connected = true },
+	[RTGT_MSG_EXTENTS]	= { extents_start, extents_work, rtgt_recv_defer,
+				    .connected = true },
 };
 
 /**

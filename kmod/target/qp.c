@@ -196,10 +196,9 @@ static int qp_create(struct rtgt_conn *conn)
 		.port_num = conn->port_num,
 		.cap = {
 			/*
-			 * One more of each for the markers, and on iWARP one to register with;
-			 * the core adds those of rw contexts
+			 * one more of each for the markers; the core adds those of rw contexts
 			 */
-			.max_send_wr = conn->nr_sends + 1 + conn->iwarp,
+			.max_send_wr = conn->nr_sends + 1,
 			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,
 			.max_send_sge = min(RTGT_RW_SGS, ibdev->attrs.max_send_sge),
 			.max_recv_sge = 1,
@@ -221,7 +220,6 @@ static int qp_create(struct rtgt_conn *conn)
 		return PTR_ERR(qp);
 	conn->qp = qp;
 	conn->qpn = qp->qp_num;
-	rtgt_connreg_init(&conn->connreg, qp);
 	if (!conn->pool->srq)
 		conn->pool->qp = qp;
 	return 0;

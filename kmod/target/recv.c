@@ -264,6 +264,7 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	ib_dma_sync_single_for_cpu(recv->pool->pd->device, recv->buf.dma, recv->pool->size,
 				   DMA_BIDIRECTIONAL);
 	recv->imm = 0;
+	recv->rw = NULL;
 	if (wc->wc_flags & IB_WC_WITH_IMM) {
 		recv->imm = be32_to_cpu(wc->ex.imm_data);
 		WRITE_ONCE(conn->imms, conn->imms + 1);

@@ -16,6 +16,7 @@
 
 struct rtgt_conn;
 struct rtgt_recv_pool;
+struct rtgt_rw_ctx;
 
 /**
  * struct rtgt_buf - buffer of one message
@@ -34,7 +35,7 @@ struct rtgt_buf {
  * @RTGT_RECV_WORK: owned by the completion or the worker that runs its request
  * @RTGT_RECV_DEFERRED: in rtgt_conn.deferred, until a worker takes it
  * @RTGT_RECV_RW_WAIT: in rtgt_conn.rw_wait, until an rw context is free
- * @RTGT_RECV_TRANSFER: owned by an rw context, until the transfer completes
+ * @RTGT_RECV_TRANSFER: owned by an rw context, until the transfer or registration completes
  * @RTGT_RECV_SEND_WAIT: in rtgt_conn.send_wait, with its reply, until a send context is free
  * @RTGT_RECV_WITHHELD: in rtgt_recv_pool.withheld, until rtgt_recv_ctx.due
  */
@@ -64,8 +65,10 @@ enum rtgt_recv_state {
  * @len: bytes that arrived, or bytes of the WRITE that carried an immediate
  * @imm: the immediate, 0 without one
  * @rq: the request, decoded; a long request changes it to what is left to do
- * @done: result so far: the CRC of a CHECKSUM, the number of new rkeys of a REVOKE, the
+ * @done: result so far: the CRC of a CHECKSUM, the number of new rkeys of a REVOKE or EXTENTS, the
  *	  bytes of the outstanding transfer
+ * @extent: EXTENTS and REVOKE on iWARP: the next extent to register
+ * @rw: likewise: the rw context that registers it, or NULL
  * @reply_len: bytes of the reply
  * @withhold_ms: milliseconds for which it is withheld at the end of the request, or 0
  * @due: RTGT_RECV_WITHHELD: jiffies at which it is posted again
@@ -86,6 +89,8 @@ struct rtgt_recv_ctx {
 	u32 imm;
 	struct rtgt_request rq;
 	u32 done;
+	u32 extent;
+	struct rtgt_rw_ctx *rw;
 	u32 reply_len;
 	u32 withhold_ms;
 	unsigned long due;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RW contexts: READs and WRITEs of the peer's memory.
+ * RW contexts: READs and WRITEs of the peer's memory, and registrations on iWARP.
  *
  * The core does the work (rdma_rw_ctx_*): it maps the memory, splits the transfer into work
  * requests by max_send_sge and max_sge_rd of the device, and registers the memory where a
@@ -11,6 +11,11 @@
  * GFP_KERNEL.  The completion unmaps the memory and calls rtgt_service.moved in completion
  * context; a further transfer of the request needs a worker again.  If all rw contexts are
  * posted, the request waits in rtgt_conn.rw_wait and is deferred when one is free.
+ *
+ * On iWARP an rw context also registers: it posts the REG_MR of a renewal, and its completion
+ * calls rtgt_service.moved likewise, but it stays with the request until a worker has finished the
+ * renewal.  Like a transfer it may wait in the send queue for as long as the peer likes; nobody
+ * else waits for it (registration/renewal.c).
  *
  * Errors.  A READ or WRITE that the peer refuses moves the QP to error, so the connection
  * closes.  When posting fails, some of the work requests may have been posted; the rw context
@@ -164,6 +169,7 @@ int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, 
 	int ret;
 
 	rw->dir = dir;
+	rw->cqe.done = rw_done;
 	sg_mark_end(&rw->sg[rw->nr - 1]);
 	ret = rdma_rw_ctx_init(&rw->ctx, conn->qp, conn->port_num, rw->sg, rw->nr, 0, addr, rkey,
 			       dir);
@@ -182,6 +188,82 @@ int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, 
 	recv->state = RTGT_RECV_WORK;
 	rw->state = RTGT_RW_LOST;
 	rtgt_conn_close(conn, "a transfer could not be posted");
+	return ret;
+}
+
+static void rw_renewal_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rtgt_rw_ctx *rw = container_of(wc->wr_cqe, struct rtgt_rw_ctx, cqe);
+	struct rtgt_conn *conn = container_of(cq->cq_context, struct rtgt_conn, cq);
+	bool registered = rtgt_wc_sent(conn, wc);
+	struct rtgt_recv_ctx *recv = rw->recv;
+
+	rw->state = RTGT_RW_RENEWAL;
+	recv->state = RTGT_RECV_WORK;
+	recv->worker = false;
+	if (registered && READ_ONCE(conn->state) != RTGT_CONN_CLOSING)
+		conn->port->cfg.service->moved(recv);
+	else
+		rtgt_recv_drop(recv);
+}
+
+/**
+ * rtgt_rw_renew() - register an extent of the request's region through the connection (iWARP)
+ * @recv: owned by the caller, a worker; not afterwards if this returns 0
+ * @at: extent
+ *
+ * Continues in rtgt_service.moved, or in rtgt_service.work when it had to wait for an rw context,
+ * in which case rtgt_recv_ctx.rw is NULL.  May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rtgt_rw_renew(struct rtgt_recv_ctx *recv, u32 at)
+{
+	struct rtgt_rw_ctx *rw = rtgt_rw_get(recv);
+	struct rtgt_conn *conn = recv->conn;
+	struct ib_reg_wr wr;
+	int ret;
+
+	if (!rw)
+		return 0;
+	ret = rtgt_renewal_begin(&rw->renewal, conn->domain, recv->rq.region, at);
+	if (ret) {
+		rw_put(conn, rw);
+		return ret;
+	}
+	rw->cqe.done = rw_renewal_done;
+	rtgt_renewal_wr(&rw->renewal, &wr);
+	wr.wr.wr_cqe = &rw->cqe;
+	wr.wr.send_flags = IB_SEND_SIGNALED;
+	/* the completion may come before this returns */
+	recv->rw = rw;
+	recv->state = RTGT_RECV_TRANSFER;
+	rw->state = RTGT_RW_POSTED;
+	ret = ib_post_send(conn->qp, &wr.wr, NULL);
+	if (!ret)
+		return 0;
+	recv->rw = NULL;
+	recv->state = RTGT_RECV_WORK;
+	rw->state = RTGT_RW_RENEWAL;
+	rtgt_conn_close(conn, "a registration could not be posted");
+	return ret;
+}
+
+/**
+ * rtgt_rw_renewed() - finish the renewal that rtgt_rw_renew() began
+ * @recv: owned by the caller, a worker; its rw context is free afterwards
+ *
+ * May sleep.
+ *
+ * Return: what rtgt_renewal_finish() returned.
+ */
+int rtgt_rw_renewed(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_rw_ctx *rw = recv->rw;
+	int ret = rtgt_renewal_finish(&rw->renewal);
+
+	recv->rw = NULL;
+	rw_put(recv->conn, rw);
 	return ret;
 }
 
@@ -218,15 +300,13 @@ int rtgt_rws_create(struct rtgt_conn *conn)
 	if (!conn->rws)
 		return -ENOMEM;
 	conn->nr_rws = nr;
-	for (i = 0; i < nr; i++) {
-		conn->rws[i].cqe.done = rw_done;
+	for (i = 0; i < nr; i++)
 		list_add_tail(&conn->rws[i].entry, &conn->rw_free);
-	}
 	return 0;
 }
 
 /**
- * rtgt_rws_release() - release the mappings of transfers that could not be posted
+ * rtgt_rws_release() - release what transfers and renewals have left that did not complete
  * @conn: connection whose QP is drained, but not destroyed
  */
 void rtgt_rws_release(struct rtgt_conn *conn)
@@ -239,6 +319,7 @@ void rtgt_rws_release(struct rtgt_conn *conn)
 		if (rw->state == RTGT_RW_LOST)
 			rdma_rw_ctx_destroy(&rw->ctx, conn->qp, conn->port_num, rw->sg, rw->nr,
 					    rw->dir);
+		rtgt_renewal_abort(&rw->renewal);
 		rw->state = RTGT_RW_FREE;
 	}
 }

@@ -30,6 +30,7 @@ static int post_ops(struct link *l, unsigned int op, long long n, struct rtgt_er
 	const size_t at = op % PLACES * PLACE;
 	struct rtgt_msg *msg = (void *)(l->buf.buf + at);
 	const struct rtgt_withhold withhold = { .ms = htobe32(RTGT_WITHHOLD_MAX_MS) };
+	struct rtgt_extents_query query;
 	struct rtgt_range range;
 	struct rtgt_wr wr = {
 		.id = SEND_ID, .opcode = IBV_WR_SEND, .mr = &l->buf, .offset = at,
@@ -43,6 +44,10 @@ static int post_ops(struct link *l, unsigned int op, long long n, struct rtgt_er
 	} else if (op == RTGT_MSG_WITHHOLD) {
 		memcpy(msg + 1, &withhold, sizeof(withhold));
 		wr.len += sizeof(withhold);
+	} else if (op == RTGT_MSG_EXTENTS) {
+		rtgt_encode_query(&query, 0, 0, UINT32_MAX);
+		memcpy(msg + 1, &query, sizeof(query));
+		wr.len += sizeof(query);
 	}
 	rtgt_encode_msg(msg, (uint32_t)op, 0, wr.len - (uint32_t)sizeof(*msg));
 	while (n-- > 0)
