@@ -8,6 +8,7 @@
  *	grow=N:BYTES		BYTES more, a multiple of four, at the end of its payload
  *	flip=N			a bit of its last byte in front of the ICRC is another
  *	from=N			the capture begins with packet N
+ *	only=N			the packets of this IP protocol only: 6 is TCP, 17 is UDP
  *
  * Numbers are those of IN.  After a "set" or a "grow" lengths and the ICRC are right
  * again, so that nothing is wrong but what was asked for; after a "flip" the ICRC is
@@ -34,11 +35,11 @@ struct record {
 	uint32_t sec, frac, caplen, len;
 };
 
-enum verb { DROP, DUP, SET, GROW, FLIP, FROM, VERBS };
+enum verb { DROP, DUP, SET, GROW, FLIP, FROM, ONLY, VERBS };
 
 static const char *const verbs[] = {
 	[DROP] = "drop", [DUP] = "dup", [SET] = "set", [GROW] = "grow", [FLIP] = "flip",
-	[FROM] = "from",
+	[FROM] = "from", [ONLY] = "only",
 };
 
 struct action {
@@ -99,7 +100,7 @@ static void put(uint8_t *to, unsigned int bits, unsigned int bit, unsigned long 
 	}
 }
 
-/* The first FPDU that is all in this segment, in @u; where it is, or NULL */
+/* The first FPDU or MPA frame that is all in this segment, in @u; where it is, or NULL */
 static uint8_t *first_fpdu(struct iwarp *streams, const struct pkt *p, uint8_t *data,
 			   struct pkt *u)
 {
@@ -113,7 +114,7 @@ static uint8_t *first_fpdu(struct iwarp *streams, const struct pkt *p, uint8_t *
 	all = iwarp_feed(streams, p, &nr);
 	for (unsigned int i = 0; i < nr; i++) {
 		at = memmem(data + off, p->at[PKT_PAYLOAD].len, all[i].data, all[i].len);
-		if (at && all[i].at[PKT_MPA].variant == PKT_MPA_FPDU) {
+		if (at && all[i].at[PKT_MPA].len) {
 			*u = all[i];
 			return at;
 		}
@@ -199,6 +200,13 @@ static void mend(uint8_t *data, const struct record *r)
 		data[p.at[PKT_ICRC].off + i] = (uint8_t)(p.icrc_want >> 8 * i);
 }
 
+static unsigned long protocol(const struct pkt *p, const uint8_t *data)
+{
+	if (p->at[PKT_IP4].len)
+		return data[p->at[PKT_IP4].off + 9];
+	return p->at[PKT_IP6].len ? data[p->at[PKT_IP6].off + 6] : 0;
+}
+
 /* One packet; returns how often it is to be written, negative for an error */
 static int bend(struct action *all, int nr, unsigned long number, uint8_t *data, struct record *r,
 		struct iwarp *streams)
@@ -215,7 +223,12 @@ static int bend(struct action *all, int nr, unsigned long number, uint8_t *data,
 
 		if (a->verb == FROM && number < a->packet)
 			return 0;
-		if (a->packet != number)
+		if (a->verb == ONLY) {
+			a->done = 1;
+			if (protocol(&segment, data) != a->packet)
+				return 0;
+		}
+		if (a->verb == ONLY || a->packet != number)
 			continue;
 		take_apart(&p, data, r);
 		a->done = 1;
@@ -229,15 +242,15 @@ static int bend(struct action *all, int nr, unsigned long number, uint8_t *data,
 			ret = set(a, &p, data);
 		else if (a->verb == GROW)
 			ret = grow(a, &p, data, r);
-		else if (a->verb == FLIP && fpdu)
+		else if (a->verb == FLIP && fpdu && u.at[PKT_CRC].len)
 			fpdu[u.at[PKT_CRC].off - 1] ^= 1;
 		else if (a->verb == FLIP && p.at[PKT_ICRC].len)
 			data[p.at[PKT_ICRC].off - 1] ^= 1;
 		if (ret)
 			return -1;
-		if (a->verb == SET && fpdu)
+		if (a->verb == SET && fpdu && u.at[PKT_CRC].len)
 			mend_fpdu(&u, fpdu);
-		else if (a->verb == SET || a->verb == GROW)
+		else if ((a->verb == SET && !fpdu) || a->verb == GROW)
 			mend(data, r);
 	}
 	return times;

@@ -4,7 +4,7 @@
 # iwarp.sh: the target over iWARP: what is different there, and every operation once.
 #
 # In a run with RoCE devices these give way to siw devices on the same interfaces until the
-# program ends.
+# program ends, on both machines.
 #
 # weight 2
 
@@ -13,30 +13,43 @@
 # --- the devices --------------------------------------------------------------------
 
 RUN_DEVICE=${RTGT_DEVICE:-rxe}
-WAS_LOADED=
+
+# On the target's machine, which may be this one.
+there() { # FUNCTION-OF-MACHINE.SH|CMD...
+	# shellcheck disable=SC2086 # a prefix of several words, or of none
+	$RTGT_PEER "$HERE/machine.sh" "$@" </dev/null
+}
+
+# The devices of the run are of the other driver from now on, on the same interfaces.
+devices() { # OLD-DRIVER NEW-DRIVER
+	RTGT_DEVICE=$2
+	there rdma link del "$RTGT_TARGET_DEV"
+	[[ ! -e /sys/class/infiniband/$RTGT_CLIENT_DEV ]] || rdma link del "$RTGT_CLIENT_DEV"
+	RTGT_TARGET_DEV=$2${RTGT_TARGET_DEV#"$1"} RTGT_CLIENT_DEV=$2${RTGT_CLIENT_DEV#"$1"}
+	there device_add "$RTGT_TARGET_DEV" "$RTGT_TARGET_NETDEV"
+	device_add "$RTGT_CLIENT_DEV" "$CLIENT_NETDEV"
+}
 
 # Without siw nothing is changed, and each case is skipped.
+LOADED_HERE='' LOADED_THERE=''
 siw_devices() {
-	[[ $RUN_DEVICE != siw && -n ${RTGT_READY:-} ]] || return 0
-	[[ ! -d /sys/module/siw ]] || WAS_LOADED=1
-	modprobe -q siw || return 0
-	rdma link del rxe_t
-	rdma link del rxe_c
-	device_add siw_t va
-	device_add siw_c vb
+	[[ $RUN_DEVICE != siw ]] || return 0
+	there test -d /sys/module/siw || LOADED_THERE=1
+	[[ -d /sys/module/siw || -z $RTGT_PEER ]] || LOADED_HERE=1
+	there modprobe -q siw && modprobe -q siw || return 0
+	CLIENT_NETDEV=$(netdev "$RTGT_CLIENT_DEV")
+	devices rxe siw
 }
 
 devices_of_the_run() {
-	[[ $RUN_DEVICE != siw && -n ${RTGT_READY:-} && -e /sys/class/infiniband/siw_t ]] || return 0
-	rdma link del siw_t
-	rdma link del siw_c
-	[[ -n $WAS_LOADED ]] || modprobe -qr siw
-	RTGT_DEVICE=$RUN_DEVICE device_add rxe_t va
-	RTGT_DEVICE=$RUN_DEVICE device_add rxe_c vb
+	[[ $RUN_DEVICE != siw && $RTGT_DEVICE == siw && -n ${RTGT_READY:-} ]] || return 0
+	devices siw rxe
+	[[ -z $LOADED_THERE ]] || there modprobe -qr siw
+	[[ -z $LOADED_HERE ]] || modprobe -qr siw
 }
 
 on_siw() { # FUNCTION [ARG...]
-	[[ -e /sys/class/infiniband/siw_t ]] || skip "no siw, the software iWARP device"
+	[[ $RTGT_DEVICE == siw ]] || skip "no siw, the software iWARP device"
 	# these cases are written for iWARP: nothing that they ask for excuses a failure
 	# shellcheck disable=SC2317 # the fixtures call it
 	iwarp_lacks() { :; }
@@ -84,15 +97,15 @@ learn() {
 # --- cases --------------------------------------------------------------------------
 
 features() {
-	grep -qx siw_t:iwarp "$CONFIGFS/features" || fail "$(grep siw_t "$CONFIGFS/features")"
-	! grep -qE '^siw_t:(roce|infiniband|atomic|flush)' "$CONFIGFS/features"
+	grep -qx "$RTGT_TARGET_DEV:iwarp" "$CONFIGFS/features" || fail "$(grep "$RTGT_TARGET_DEV" "$CONFIGFS/features")"
+	! grep -qE "^$RTGT_TARGET_DEV:(roce|infiniband|atomic|flush)" "$CONFIGFS/features"
 }
 
 operations() { # SCOPE SIZE
 	target_port scope="$1" region mem size=64K
 	ping_all all "$2"
-	[[ $TEXT == *"write-imm"*"skipped: device siw_c has no immediates"* ]] || fail "$TEXT"
-	[[ $TEXT == *"cas"*"skipped: device siw_c has no atomics"* ]] || fail "$TEXT"
+	[[ $TEXT == *"write-imm"*"skipped: device $RTGT_CLIENT_DEV has no immediates"* ]] || fail "$TEXT"
+	[[ $TEXT == *"cas"*"skipped: device $RTGT_CLIENT_DEV has no atomics"* ]] || fail "$TEXT"
 	expect_counters qp_errors=0 send_errors=0 malformed=0
 	expect_no_connections
 }
@@ -256,7 +269,7 @@ initiator() {
 	has "$RESULT" state=done ops=20
 	initiated write-imm size=64
 	has "$RESULT" state=failed
-	[[ $RESULT == *"siw_c has no immediates"* ]] || fail "$RESULT"
+	[[ $RESULT == *"$RTGT_CLIENT_DEV has no immediates"* ]] || fail "$RESULT"
 	initiated faa
 	has "$RESULT" state=failed
 }
@@ -311,13 +324,13 @@ unread() {
 }
 
 device_goes() {
-	tolerate_log "rtgt: .*siw_t was removed"
+	tolerate_log "rtgt: .*$RTGT_TARGET_DEV was removed"
 	defer topology_again
-	under_traffic rdma link del siw_t
+	under_traffic rdma link del "$RTGT_TARGET_DEV"
 }
 
 topology_again() {
-	[[ -e /sys/class/infiniband/siw_t ]] || device_add siw_t va
+	target device_add "$RTGT_TARGET_DEV" "$RTGT_TARGET_NETDEV"
 }
 
 disable() {
@@ -326,13 +339,13 @@ disable() {
 
 tcase features "the features of an iWARP device" on_siw features
 tcase capability "the REP has no address and no rkey: the first request's reply has" on_siw capability
-tcase shared-64 "every operation of 64 bytes, and the reason why it is not there" on_siw operations shared 64
+tcase shared-5000 --tier wire,fast "every operation of 5000 bytes, and the reason why it is not there" on_siw operations shared 5000
 tcase private-4079 --more "every operation of 4079 bytes on a private port" on_siw operations private 4079
 tcase large --more "a region of three extents is written, read, pulled and pushed as one" on_siw large
 tcase shared --more "clients of a shared port see one memory, registered once" on_siw shared
 tcase private-key --more "a private connection's key is refused to any other" on_siw private
 tcase revoked "a revocation without a client kills the rkey, and the next client gets another" on_siw revoked
-tcase forged "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
+tcase forged --tier wire,fast "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
 tcase refused --more "a WRITE beyond the region likewise, and the log says why" on_siw refused
 tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
 tcase plain "a plain client is told that it would have to ask" on_siw plain
@@ -350,8 +363,11 @@ tcase device-goes --more "the device is removed under traffic" on_siw device_goe
 # tmain exits: in a subshell, so that the devices are those of the run again.
 with_siw() { # ARG...
 	local rc=0
-	export RTGT_DEVICE=siw
-	siw_devices
+	if [[ ${RTGT_READY:-} ]]; then
+		siw_devices
+	else
+		export RTGT_DEVICE=siw
+	fi
 	(tmain "$@") || rc=$?
 	devices_of_the_run || rc=$((rc ? rc : 1))
 	return "$rc"

@@ -213,8 +213,9 @@ device_active() { # DEVICE
 	{ read -r state <"/sys/class/infiniband/$1/ports/1/state"; } 2>/dev/null && [[ $state == *ACTIVE ]]
 }
 
+# The names of rxe's and siw's devices begin with the driver's.
 device_add() { # DEVICE NETDEV
-	local type=${RTGT_DEVICE:-rxe}
+	local type=${1:0:3}
 	[[ -e /sys/class/infiniband/$1 ]] || rdma link add "$1" type "$type" netdev "$2" ||
 		complain "the kernel makes no $type device on $2 (CONFIG_RDMA_${type^^})" || return
 	wait_until 30 device_active "$1" || complain "$1 on $2 does not become ACTIVE; see rdma link and dmesg"
