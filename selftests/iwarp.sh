@@ -291,6 +291,24 @@ served() {
 	expect_counters conns_established=2 qp_errors=0
 }
 
+# A client that gets no reply to its first message sends an empty WRITE, since siw may not have
+# read the message: Documentation/findings/siw-first-fpdu.rst.
+woken() {
+	# shellcheck source=serve_fixtures.sh
+	. "$HERE/serve_fixtures.sh"
+	target_port
+	record
+	background holder probe hold timeout=30
+	said holder ready=1
+	kill -STOP "${SERVERS[$PORT]}"
+	defer kill -CONT "${SERVERS[$PORT]}"
+	tell holder echo
+	recorded "WRITE stag"
+	kill -CONT "${SERVERS[$PORT]}"
+	said holder alive=1
+	finish holder
+}
+
 # A device goes with clients on it, and a port is disabled with clients on it.
 under_traffic() { # CMD...
 	target_port region mem size=64K
@@ -357,6 +375,7 @@ tcase no-kernel-address --more "no address of the kernel is in a READ request" o
 tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served
+tcase woken "a client whose first message gets no reply sends an empty WRITE" on_siw woken
 tcase disable --more "a port is disabled under traffic" on_siw under_traffic disable
 tcase device-goes --more "the device is removed under traffic" on_siw device_goes
 
