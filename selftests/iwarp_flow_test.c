@@ -4,6 +4,9 @@
  * rules_iwarp.c.  Each rule is broken once, by one FPDU of a conversation that is right
  * otherwise.
  */
+#include <endian.h>
+
+#include <rtgt/proto.h>
 #include "bytes.h"
 #include "streams.h"
 #include "libwire/flow.h"
@@ -389,6 +392,79 @@ TEST_F(flow, not_advertised)
 	rping(self, 51);
 	EXPECT_STREQ("stag ", self->rule);
 	EXPECT_EQ(self->number - 2, self->packet);
+}
+
+static void say(struct _test_data_flow *self, int from, const void *bytes, size_t len)
+{
+	uint8_t head[16 + 128] = {};
+
+	put(head, 8, 4, 1);
+	memcpy(head + 16, bytes, len);
+	fpdu(self, from, LAST, PKT_RDMAP_SEND, head, 16 + len, 0);
+}
+
+/*
+ * Another connection, to a target that grants @access to a region of 4096 bytes.  Its REP has
+ * no rkey; the reply to EXTENTS has.  Then the client READs 100 bytes, and gets them.
+ */
+static void target(struct _test_data_flow *self, uint32_t access)
+{
+	const struct rtgt_rep rep = {
+		.cap.len = htobe64(4096), .magic = htobe32(RTGT_MAGIC),
+		.version = htobe16(RTGT_VERSION), .size = htobe16(sizeof(rep)),
+		.features = htobe32(RTGT_F_ASK), .access = htobe32(access),
+		.nr_regions = htobe16(1), .recv_depth = htobe16(16), .recv_size = htobe32(4096),
+	};
+	const struct {
+		struct rtgt_msg msg;
+		struct rtgt_extents_query query;
+	} request = {
+		.msg = { .version = RTGT_VERSION, .op = RTGT_MSG_EXTENTS, .len = htobe32(16) },
+		.query.max = htobe32(1),
+	};
+	const struct {
+		struct rtgt_msg msg;
+		struct rtgt_extents head;
+		struct rtgt_cap cap;
+	} reply = {
+		.msg = { .version = RTGT_VERSION, .op = RTGT_MSG_EXTENTS | RTGT_MSG_REPLY,
+			 .len = htobe32(16 + 20) },
+		.head = { .size = htobe64(4096), .total = htobe32(1), .nr = htobe32(1) },
+		.cap = { .addr = htobe64(PLACE), .rkey = htobe32(STAG), .len = htobe64(4096) },
+	};
+	struct stream_bytes *s = &self->dir[SERVER];
+
+	for (int from = 0; from < 2; from++)
+		segment(self, from, self->dir[from].len, 0x04);
+	stream_begin(&self->dir[CLIENT], "MPA ID Req Frame", 0x40, false);
+	stream_begin(s, "MPA ID Rep Frame", 0x40, false);
+	s->b[19] = 4 + sizeof(rep);
+	memcpy(s->b + 24, &rep, sizeof(rep));
+	s->len = 24 + sizeof(rep);
+	s->start = s->len;
+	segment(self, CLIENT, 0, 0x10);
+	segment(self, SERVER, 0, 0x10);
+	say(self, CLIENT, &request, sizeof(request));
+	say(self, SERVER, &reply, sizeof(reply));
+	self->packet = self->number;
+	read_request(self, CLIENT, 1, 100);
+	read_response(self, LAST, 0x40, 100);
+}
+
+TEST_F(flow, read_granted)
+{
+	target(self, RTGT_ACCESS_READ);
+	EXPECT_STREQ("", self->rule);
+	ASSERT_EQ(3, self->messages);
+	EXPECT_EQ(FLOW_GRANT_INSIDE, self->message[2].grant);
+}
+
+/* capability: a READ of a region that grants WRITEs only is answered */
+TEST_F(flow, read_not_granted)
+{
+	target(self, RTGT_ACCESS_WRITE);
+	EXPECT_STREQ("capability ", self->rule);
+	EXPECT_EQ(self->number - 1, self->packet);
 }
 
 /* A connection that is made anew with the same ports is another one, counted from 1 */
