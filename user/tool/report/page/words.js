@@ -49,7 +49,7 @@ const terms = {
 	retry: [/sent again|retransmi\w+|retries|timeout/, "retransmission",
 		"The sender keeps a message until it is acknowledged. It sends again from the PSN that a NAK names, or from the oldest one " +
 		"without an acknowledgment when its timeout is over (4.096 µs times a power of two: 2¹⁷ makes 537 ms). After retry_cnt " +
-		"timeouts in a row the queue pair goes to ERR."],
+		"timeouts in a row the queue pair goes to ERR; rxe takes 7 as for ever."],
 	rkey: [/rkeys?|keys?/, "rkey",
 		"The remote key of registered memory, 32 bits. Its owner gives it away; a peer shows it in the RETH or AtomicETH, and the " +
 		"owner's device checks that it is valid, covers the range and allows the access."],
