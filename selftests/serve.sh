@@ -185,6 +185,8 @@ refused_words() {
 		recv_depth 4097|1 to 4096
 		withhold_max 4097|0 to 4096
 		mr_max 5000|whole pages
+		handshake_ms 8192|rtgt serve has no handshake_ms
+		backlog 7|rtgt serve has no backlog
 		max_conns|needs a value
 		frobnicate 1|is no key of the port
 		region|region which?

@@ -152,6 +152,7 @@ static int fill_value(const char *text, uint16_t *fill)
 	return 0;
 }
 
+/* -EOPNOTSUPP for an attribute that only a port of the kernel's target has */
 static int port_value(struct serve_cfg *cfg, const char *key, const char *text)
 {
 	uint32_t port;
@@ -195,6 +196,8 @@ static int port_value(struct serve_cfg *cfg, const char *key, const char *text)
 		return number(text, 0, RTGT_RECV_DEPTH_MAX, &cfg->withhold_max);
 	if (!strcmp(key, "idle_ms"))
 		return number(text, 0, RTGT_IDLE_MAX_MS, &cfg->idle_ms);
+	if (strcmp(key, "mr_max"))
+		return -EOPNOTSUPP;
 	if (bytes(text, 0, RTGT_EXTENT_MAX_GIB * GIB, &cfg->mr_max) ||
 	    cfg->mr_max & ((uint64_t)sysconf(_SC_PAGESIZE) - 1))
 		return -EINVAL;
@@ -251,15 +254,18 @@ static int add_pair(struct serve_cfg *cfg, const char *key, const char *value)
 {
 	struct serve_spec *spec = cfg->nr_regions ? &cfg->region[cfg->nr_regions - 1] : NULL;
 	const struct attr *attr = attr_find(spec ? region_attrs : port_attrs, key);
+	int ret;
 
 	if (!attr)
 		return misused("\"%s\" is no key of %s, or not only one (rtgt serve --help)", key,
 			       spec ? "a region" : "the port");
 	if (!value)
 		return misused("%s needs a value", attr->name);
-	if (spec ? region_value(spec, attr->name, value) : port_value(cfg, attr->name, value))
-		return bad_value(attr, value);
-	return EXIT_OK;
+	ret = spec ? region_value(spec, attr->name, value) : port_value(cfg, attr->name, value);
+	if (ret == -EOPNOTSUPP)
+		return misused("rtgt serve has no %s: only a port of the kernel's target has it",
+			       attr->name);
+	return ret ? bad_value(attr, value) : EXIT_OK;
 }
 
 static int take_words(struct serve_cfg *cfg, int argc, char **argv)
