@@ -221,8 +221,8 @@ static void (*const ops[])(struct serve_recv *recv) = {
 	[RTGT_MSG_EXTENTS]	= op_extents,
 };
 
-/* What makes no sense to a datagram */
-static const bool connected[] = {
+/* A datagram client gets RTGT_ST_OP for these */
+static const bool connected[sizeof(ops) / sizeof(ops[0])] = {
 	[RTGT_MSG_PULL]		= true,
 	[RTGT_MSG_PUSH]		= true,
 	[RTGT_MSG_REVOKE]	= true,
