@@ -8,6 +8,7 @@
  *	grow=N:BYTES		BYTES more, a multiple of four, at the end of its payload
  *	flip=N			a bit of its last byte in front of the ICRC is another
  *	from=N			the capture begins with packet N
+ *	until=N			and ends before packet N
  *	only=N			the packets of this IP protocol only: 6 is TCP, 17 is UDP
  *
  * Numbers are those of IN.  After a "set" or a "grow" lengths and the ICRC are right
@@ -35,11 +36,11 @@ struct record {
 	uint32_t sec, frac, caplen, len;
 };
 
-enum verb { DROP, DUP, SET, GROW, FLIP, FROM, ONLY, VERBS };
+enum verb { DROP, DUP, SET, GROW, FLIP, FROM, UNTIL, ONLY, VERBS };
 
 static const char *const verbs[] = {
 	[DROP] = "drop", [DUP] = "dup", [SET] = "set", [GROW] = "grow", [FLIP] = "flip",
-	[FROM] = "from", [ONLY] = "only",
+	[FROM] = "from", [UNTIL] = "until", [ONLY] = "only",
 };
 
 struct action {
@@ -223,6 +224,10 @@ static int bend(struct action *all, int nr, unsigned long number, uint8_t *data,
 
 		if (a->verb == FROM && number < a->packet)
 			return 0;
+		if (a->verb == UNTIL && number >= a->packet) {
+			a->done = 1;
+			return 0;
+		}
 		if (a->verb == ONLY) {
 			a->done = 1;
 			if (protocol(&segment, data) != a->packet)

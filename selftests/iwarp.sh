@@ -207,6 +207,15 @@ read_not_granted() {
 	expect_no_connections
 }
 
+# A READ has one SGE (max_sge_rd): Documentation/findings/siw-read-sges.rst
+read_sges() {
+	local text
+	target_port region mem size=4096 fill=counter
+	text=$(probe chain op=read len=1000 sges=2)
+	[[ $text == *wc=success* ]] || return 0
+	[[ $text == *"crc=$(target look crc "$(data_of mem)" 0 1000)"* ]] || skip "siw reads into the first SGE only, and says that it has read"
+}
+
 plain() {
 	target_port
 	has "$(probe connect plain=1)" result=refused reason=ask arg=9
@@ -371,6 +380,7 @@ tcase revoked "a revocation without a client kills the rkey, and the next client
 tcase forged --tier wire,fast "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
 tcase refused --more "a WRITE beyond the region likewise, and the log says why" on_siw refused
 tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
+tcase read-sges "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
 tcase plain "a plain client is told that it would have to ask" on_siw plain
 tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem

@@ -29,6 +29,10 @@ iwarp_lacks() { # WORD...
 			why="iWARP refuses an access with a Terminate: a WRITE completes before that, what follows is flushed" ;;
 		threads=[2-9]* | threads=1[0-9]*) why="rdma-core's library for siw fails where several threads open connections" ;;
 		reason=version) why="iWARP does not pad private data" ;;
+		4791) why="the case records RoCE" ;;
+		half) why="the REQs are forged for the CM of RoCE" ;;
+		timeline) why="iWARP's CM has no such events" ;;
+		--no-len) why="iWARP refuses an access with a Terminate: a WRITE completes before that, what follows is flushed" ;;
 		size=*[MG] | size=[1-9]??????* | len0=*) why="an MR of the device has 256 pages (max_fast_reg_page_list_len)" ;;
 		extents=*) why="the device registers 256 pages (max_fast_reg_page_list_len)" ;;
 		srq=1) why="iWARP has no RNR: a SEND without a receive ends the connection" ;;
@@ -37,6 +41,7 @@ iwarp_lacks() { # WORD...
 		fence=1 | --fence) why="siw cannot fence a READ" ;;
 		recv_msgs=* | replies=*) why="the client's request for the capability is counted, too" ;;
 		rtgt-example-client) why="a plain client cannot request a capability, which the REP of iWARP lacks" ;;
+		sges=[2-9]* | sges=1?*) why="a READ of iWARP has one SGE (max_sge_rd)" ;;
 		qkey_xor=*) why="iWARP has no Q_Keys" ;;
 		esac
 		[[ -z $why ]] || echo "$why" >>"$WORK/missing"
@@ -52,19 +57,20 @@ background() { # NAME CMD...
 	roce_background "$@"
 }
 
-# A port that the device cannot serve leaves an error in the log.
-eval "roce_$(declare -f port_add)"
-port_add() { # NAME [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
+# A port that the device cannot serve is not made: it would leave an error in the log.
+iwarp_port() { # [ATTR=VALUE...]
 	local word
 	iwarp_lacks "$@"
 	for word; do
 		case $word in
-		transport=u[cd] | access=*atomic* | access=*flush*)
-			first_line "$WORK/missing" >"$WORK/skip"
-			exit "$KSFT_SKIP"
-			;;
+		transport=u[cd] | access=*atomic* | access=*flush*) skip "$(first_line "$WORK/missing")" ;;
 		esac
 	done
+}
+
+eval "roce_$(declare -f port_add)"
+port_add() { # NAME [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
+	iwarp_port "$@"
 	roce_port_add "$@"
 }
 
@@ -90,6 +96,7 @@ rtgt() { # ARG...
 		*cas* | *faa*) iwarp_lacks op=cas ;;
 		uc | ud) iwarp_lacks "transport=$word" ;;
 		--fence) iwarp_lacks fence=1 ;;
+		timeline) iwarp_lacks timeline ;;
 		esac
 	done
 	command rtgt "$@"
@@ -104,6 +111,15 @@ eval "roce_$(declare -f on_target)"
 on_target() { # CMD...
 	iwarp_lacks "$@"
 	roce_on_target "$@"
+}
+
+eval "roce_$(declare -f target)"
+target() { # FUNCTION [ARG...]
+	case $1 in
+	connections) iwarp_lacks recv_msgs=1 ;;
+	port_add) iwarp_port "$@" ;;
+	esac
+	roce_target "$@"
 }
 
 # What a program that is no fixture says of a reject.

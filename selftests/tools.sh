@@ -102,7 +102,7 @@ helps() {
 # rtgt without rtgt-wire beside it; the capture has no packets.
 two_programs() {
 	local bin
-	bin=$(command -v rtgt)
+	bin=$(type -P rtgt)
 	printf '\324\303\262\241\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >"$WORK/pcap"
 	same "packets, as JSON" "$(rtgt -j expl "$WORK/pcap" | jq -c '[.type, .packets]')" '["summary",0]'
 	mkdir "$WORK/bin"

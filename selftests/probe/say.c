@@ -19,6 +19,8 @@ const char *wc_name(int status)
 	switch (status) {
 	case IBV_WC_SUCCESS:
 		return "success";
+	case IBV_WC_LOC_QP_OP_ERR:
+		return "loc-qp-op";
 	case IBV_WC_REM_ACCESS_ERR:
 		return "rem-access";
 	case IBV_WC_REM_INV_REQ_ERR:
