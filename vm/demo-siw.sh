@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# shellcheck shell=bash disable=SC2086 # TARGET and CLIENT are addresses
+# shellcheck shell=bash disable=SC2086,SC2154 # addresses, and what vm/demo sets
 #
 # demo-siw.sh: the chapters of "make demo DEVICE=siw" that are about iWARP; vm/demo sources it.
 
@@ -94,7 +94,7 @@ the_rules() {
 	chapter "Was all of it as it should be?" <<-EOT
 	The rules for MPA, DDP and RDMAP, held against every packet of this demo.
 	EOT
-	printf 'host$ build/bin/rtgt explain --check build/demo/wire.pcap\n'
+	printf 'host$ build/bin/rtgt explain --check %s/wire.pcap\n' "$kept_in"
 	"$RTGT_OUT/bin/rtgt" explain --check "$LAB_OUT/wire.pcap" || fail $? rtgt explain --check
 	on server rtgt show
 }

@@ -8,6 +8,10 @@
  *	  i ICRC, x line, w words, c connection, m message, r whether it is new,
  *	  h [[header, offset, length, hexadecimal bytes, [[field, value, words], ...]], ...] }
  *
+ * A TCP segment with which MPA frames or FPDUs of iWARP became whole has their lines, words and
+ * headers, and the connection and message of the first of them.  The offset of such a header is
+ * in the frame, and a true stands behind its fields.
+ *
  * Of a header or payload only the first bytes are kept.  When the room is used up, the
  * rest is counted and not shown.
  */
@@ -116,6 +120,52 @@ static void move(struct json_object *to, const char *as, struct json_object *fro
 		json_object_object_add(to, as, json_object_get(get(from, key)));
 }
 
+static void add_headers(struct steps *s, struct json_object *to, struct json_object *from,
+			bool inner)
+{
+	struct json_object *all = get(from, "headers"), *header;
+
+	for (size_t i = 0; all && i < json_object_array_length(all); i++) {
+		header = compact_header(s, json_object_array_get_idx(all, i), text(from, "hex"));
+		if (inner)
+			json_object_array_add(header, json_object_new_boolean(true));
+		json_object_array_add(to, header);
+	}
+}
+
+/* Adds @from's text to that of @o, with @between if there is one */
+static void append(struct json_object *o, const char *as, const char *between, const char *more)
+{
+	const char *has = text(o, as);
+	char buf[2048];
+
+	snprintf(buf, sizeof(buf), "%s%s%s", has, *has ? between : "", more);
+	rtgt_json_str(o, as, buf);
+}
+
+/* What of iWARP is whole with a segment takes the place of what TCP says */
+static void add_inner(struct steps *s, struct json_object *o, struct json_object *headers,
+		      struct json_object *all)
+{
+	struct json_object *u;
+
+	json_object_object_del(o, "x");
+	json_object_object_del(o, "w");
+	for (size_t i = 0; i < json_object_array_length(all); i++) {
+		u = json_object_array_get_idx(all, i);
+		append(o, "x", "; ", text(u, "line"));
+		append(o, "w", ". ", text(u, "words"));
+		if (!get(o, "c"))
+			move(o, "c", u, "connection");
+		if (!get(o, "m"))
+			move(o, "m", u, "message");
+		if (!get(o, "r"))
+			move(o, "r", u, "class");
+		add_headers(s, headers, u, true);
+	}
+	move(o, "o", o, "x");
+}
+
 static void add_packet(struct steps *s, struct json_object *line)
 {
 	static const char *const names[][2] = {
@@ -125,15 +175,14 @@ static void add_packet(struct steps *s, struct json_object *line)
 		{ "r", "class" },
 	};
 	struct json_object *o = json_object_new_object(), *headers = json_object_new_array();
-	struct json_object *all = get(line, "headers");
+	struct json_object *inner = get(line, "iwarp");
 	size_t size;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		move(o, names[i][0], line, names[i][1]);
-	for (size_t i = 0; all && i < json_object_array_length(all); i++)
-		json_object_array_add(headers,
-				      compact_header(s, json_object_array_get_idx(all, i),
-						     text(line, "hex")));
+	add_headers(s, headers, line, false);
+	if (inner)
+		add_inner(s, o, headers, inner);
 	json_object_object_add(o, "h", headers);
 	size = strlen(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
 	if (size > s->room) {
@@ -164,7 +213,8 @@ static void add_line(void *arg, struct json_object *line)
 	} else if (!strcmp(type, "connection")) {
 		keep(s->connections, line);
 	} else if (!strcmp(type, "message")) {
-		if (json_object_get_int64(get(line, "first_packet")) <= s->last)
+		/* one of iWARP may end with the packet that is told next */
+		if (json_object_get_int64(get(line, "first_packet")) <= s->last + 1)
 			keep(s->messages, line);
 	} else if (!strcmp(type, "broken")) {
 		keep(s->broken, line);

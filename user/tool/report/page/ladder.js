@@ -3,7 +3,13 @@
 
 /* ---- Chapters: the first step of each kind that the capture has ---- */
 
-const toc = chapters.map(([id, name, is, course, text]) => ({ id, name, course, text, step: steps.find(is) })).filter(c => c.step);
+const toc = chapters.map(([id, name, is, course, text]) => {
+	const step = steps.find(is), other = step && step.iwarp && iwarpChapters[id];
+
+	return { id, name, course: other ? "RoCE and iWARP" : course, text: other || text, step };
+}).filter(c => c.step);
+/* An end of iWARP has a TCP port; its queue pair has a number that is not on the wire */
+const qpName = end => end.qpn === undefined ? `port ${end.port}` : `QP ${end.qpn}`;
 /* A step without a chapter of its own is of that of another of its kind */
 const chapterOf = step => step && (toc.find(c => c.step === step) ||
 	toc.find(c => c.step.kind === step.kind && (c.step.good || !step.m) && (step.good || !step.m)));
@@ -176,8 +182,8 @@ function words(p) {
 			m.status && m.status !== "ok" ? `; ${m.status}` : "",
 			m.retransmitted ? `; ${plural(m.retransmitted, "packet")} sent again` : "", "."));
 	if (c && c.client && c.server)
-		out.push(el("p", { class: "hint" }, `Connection ${c.id}: `, linked(`QP ${c.client.qpn} of the client`), ", ",
-			linked(`QP ${c.server.qpn} of the target`), ". ", stepOf.has(p.n) ? el("a", { href: "#ends-of" }, "Both ends of this step") : ""));
+		out.push(el("p", { class: "hint" }, `Connection ${c.id}: `, linked(`${qpName(c.client)} of the client`), ", ",
+			linked(`${qpName(c.server)} of the target`), ". ", stepOf.has(p.n) ? el("a", { href: "#ends-of" }, "Both ends of this step") : ""));
 	return out;
 }
 
@@ -219,7 +225,7 @@ function fieldValue(f) {
 	return /(destqp|srcqp|qpn|psn)$/.test(f.tshark) && !Number.isNaN(Number(text)) ? both(Number(text)) : text;
 }
 
-function drawHeader([name, off, len, hexText, values]) {
+function drawHeader([name, off, len, hexText, values, inner]) {
 	const fields = values.map(([f, v, w]) => {
 		const [tshark, label, bit, bits] = data.steps.fields[f];
 		return { tshark, label, bit, bits: bits || 8 * len - bit, value: String(v), words: w };
@@ -260,7 +266,7 @@ function drawHeader([name, off, len, hexText, values]) {
 	rove(cells);
 	rove(rows);
 	return el("section", { class: "header", "data-header": name, "aria-label": name, style: "border:0;padding:0" },
-		el("h4", {}, name + " ", el("small", {}, `${plural(len, "byte")} from byte ${off}`)),
+		el("h4", {}, name + " ", el("small", {}, `${plural(len, "byte")} from byte ${off}${inner ? " of the frame in TCP" : ""}`)),
 		purpose[name] ? el("p", {}, linked(purpose[name])) : "",
 		el("div", { class: "bytes", role: "group", "aria-label": `Bytes of ${name}` }, cells),
 		shown < len ? el("p", { class: "hint" }, `${plural(len - shown, "further byte")} not shown`) : "",
@@ -271,7 +277,7 @@ function drawHeader([name, off, len, hexText, values]) {
 function dump(p) {
 	const all = [], per = matchMedia("(max-width: 520px)").matches ? 8 : 16, lines = [];
 
-	for (const [, off, , hexText] of p.h || []) {
+	for (const [, off, , hexText] of (p.h || []).filter(h => !h[5])) {
 		for (let i = 0; i < (hexText || "").length / 2; i++)
 			all[off + i] = parseInt(hexText.substr(2 * i, 2), 16);
 	}
@@ -293,7 +299,8 @@ function drawEnds(step, p, at) {
 	$("ends-of").hidden = !step;
 	if (!step)
 		return;
-	const c = step.conn, { rows: all, stages, error } = rows(step), does = step.m && /^nak/.test(step.m.status) ? work.refused : work[step.kind];
+	const c = step.conn, { rows: all, stages, error } = rows(step), does = step.m && /^nak/.test(step.m.status) ? work.refused :
+		step.iwarp && iwarpWork[step.kind] || work[step.kind];
 	const who = ["client", "wire", "target"], start = all[0].time;
 	const mine = !step.m || step.m.from === "client" ? does : [...does].reverse();
 	const receiver = r => r.packet ? " to-" + (direction(packets[byNumber.get(r.packet)]).startsWith("r") ? "target" : "client") : "";
@@ -303,7 +310,8 @@ function drawEnds(step, p, at) {
 	$("does").replaceChildren(...who.map((w, i) => el("div", { class: w },
 		el("h4", {}, linked({ client: "client: program and device", wire: "wire", target: "target: module and device" }[w])),
 		el("p", {}, linked(mine[i])))));
-	$("pairs").replaceChildren(c && c.client && c.server ? drawPairs(c, p, at) : "");
+	/* the packets of iWARP do not tell the state of its queue pairs */
+	$("pairs").replaceChildren(c && c.client && c.server && !step.iwarp ? drawPairs(c, p, at) : "");
 	$("rows").replaceChildren(...all.map(r => el("li", {
 		class: r.end + receiver(r) + (r.packet === p.n ? " chosen" : ""), style: r.packet ? colour(packets[byNumber.get(r.packet)]) : undefined,
 	}, el("span", { class: "t" }, number((r.time - start) * 1e6)), el("span", { class: "what" }, drawRow(r)),

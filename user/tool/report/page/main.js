@@ -36,6 +36,15 @@ function facts() {
 		"and loads nothing.";
 }
 
+/* What the first screen says of RoCE is said of iWARP in other words */
+function transport() {
+	if (![...conns.values()].some(c => c.transport === "iWARP"))
+		return;
+	for (const node of document.querySelectorAll("[data-iwarp]"))
+		node.textContent = node.dataset.iwarp;
+	$("filter").placeholder = "Terminate, READ, iwarp_ddp.last_flag == 1";
+}
+
 /* The page's own prose links its terms as well */
 function prose() {
 	for (const node of document.querySelectorAll(".linked, .linked li, .linked p"))
@@ -45,6 +54,7 @@ function prose() {
 		el("div", { id: "term-" + id }, el("dt", {}, name), el("dd", {}, linked(text, [id])))));
 }
 
+transport();
 prose();
 facts();
 stepper();

@@ -43,7 +43,7 @@ function value(p, name) {
 function kind(p) {
 	const o = p.o || "";
 
-	if (p.k === "cm")
+	if (p.k === "cm" || /^MPA/.test(o))
 		return "cm";
 	if (/Compare|Fetch|[Aa]tomic|ATOMIC/.test(o))
 		return "atomic";
@@ -64,7 +64,7 @@ const kinds = ["WRITE_WITH_IMM", "ATOMIC_WRITE", "SEND", "READ", "WRITE", "FLUSH
 
 for (const p of packets) {
 	const m = messages.get(p.m), c = conns.get(p.c);
-	const cm = p.k === "cm" && c && (/^CM D/.test(p.x) ? "disconnect" : "connect");
+	const cm = kind(p) === "cm" && c && (/^CM D/.test(p.x) ? "disconnect" : "connect");
 	const key = m ? "message " + m.id : cm ? `${cm} ${c.id}` : "";
 
 	if (!key)
@@ -72,9 +72,10 @@ for (const p of packets) {
 	let step = steps.find(s => s.key === key);
 	if (!step) {
 		step = {
-			key, conn: c, m, op: m && m.op, packets: [],
+			key, conn: c, m, op: m && m.op, packets: [], iwarp: c && c.transport === "iWARP",
 			kind: cm || kinds.find(k => m.op.startsWith(k)) || "atomic",
-			good: m && m.status === "ok" && !m.retransmitted && !m.rnr,
+			/* of iWARP, a WRITE or SEND was sent: nothing says more */
+			good: m && /^(ok|sent)$/.test(m.status) && !m.retransmitted && !m.rnr,
 		};
 		steps.push(step);
 	}

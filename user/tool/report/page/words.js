@@ -179,6 +179,32 @@ const chapters = [
 		"answers with a DREP and destroys its queue pair; so does the client. After a NAK it is the target that sends the DREQ."],
 ];
 
+/* The same over iWARP: where it differs */
+const iwarpWork = {
+	WRITE: ["The program posts a work request; it is complete when TCP has the data.", "The data, in segments; each has STag and address.",
+		work.WRITE[2]],
+	READ: [work.READ[0], "One request, which names both memories; the data comes back in responses.", work.READ[2]],
+	SEND: ["The program posts a work request; it is complete when TCP has the message.", "The message, without any address or key.", work.SEND[2]],
+	connect: ["The program resolves the address and makes a queue pair, which is in RTS when the reply has come.", "A TCP connection, then an MPA request and its reply.",
+		"The target makes a queue pair, which gets the TCP connection."],
+};
+const iwarpChapters = {
+	connect: "First TCP connects. Then an MPA request and its reply carry the private data and turn the stream of bytes into frames, FPDUs. " +
+		"The reply says how large the region is, and has no rkey: a queue pair of iWARP can register memory only when it is connected. " +
+		"So the client's first message requests the rkey (EXTENTS).",
+	write: "The client's device cuts the data into FPDUs that fit into segments of TCP. Each carries the rkey (STag) and the address that its data go to, " +
+		"so each can be stored when it arrives. The last one has the last flag. Nothing answers: TCP acknowledges bytes, and the work request " +
+		"is complete when TCP has taken them. A READ behind it, or a message that the target answers, shows that they are there.",
+	read: "One request on queue 1. It names the memory that is read and the memory that the data go to, so a client tells the target " +
+		"an STag of its own. The responses carry that STag, and need no request to be known.",
+	send: "A SEND names no STag: it has the number of a queue (0) and of a message, and the data go into the receive that the target has posted " +
+		"first. Without a receive the connection ends, since iWARP has no RNR.",
+	forged: "The client shows an STag that it was never given. The WRITE is complete for its sender before the target's device has seen it. " +
+		"That device stores nothing, sends a Terminate that names the reason, and ends the connection.",
+	beyond: "The STag is right, and the range ends one byte behind the memory. The target's device answers with a Terminate, and the " +
+		"connection ends. Segments that came before may have been stored.",
+};
+
 /* What a header is for */
 const purpose = {
 	Ethernet: "to which card on this wire; type 0x0800 is IPv4",
@@ -205,7 +231,7 @@ const purpose = {
 	payload: "the data itself",
 	padding: "fills up to a multiple of four bytes",
 	ICRC: "checks all that no router may change",
-	MPA: "finds the frames in a TCP stream",
+	MPA: "finds the frames in a TCP stream; the frames that request and accept a connection carry private data",
 	DDP: "places the data: into which memory, where",
 	RDMAP: "which operation",
 };
