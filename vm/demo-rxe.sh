@@ -7,7 +7,7 @@ RECORD_LIMIT=$((600 * LAB_SLOW))
 declare -A recorder=()
 marker=
 
-# The same as "on", and timeline is told what the client posts and sees completed.
+# The same as "on"; the client also notes its posts and completions for rtgt timeline.
 watched() {
 	printf 'client# %s\n' "$*"
 	quietly client env "RTGT_TRACE_MARKER=$marker" sh -c 'exec "$@" 2>&1' sh "$@"

@@ -60,8 +60,8 @@ the_bytes() {
 	quietly server xxd -l 32 $DEBUGFS/regions/mem/data
 	cat <<-EOT
 
-	A client that knows rdma_cm only, and expects address and rkey in the reply, is told
-	why that cannot be:
+	This client knows rdma_cm only, and expects address and rkey in the reply.  The target
+	rejects it, with the reason ASK:
 
 	EOT
 	on client sh -c "rtgt-example-client $TARGET || echo status \$?"

@@ -8,8 +8,8 @@
  *	  i ICRC, x line, w words, c connection, m message, r whether it is new,
  *	  h [[header, offset, length, hexadecimal bytes, [[field, value, words], ...]], ...] }
  *
- * A TCP segment with which MPA frames or FPDUs of iWARP became whole has their lines, words and
- * headers, and the connection and message of the first of them.  The offset of such a header is
+ * A TCP segment that completes MPA frames or FPDUs of iWARP has their lines, words and headers,
+ * and the connection and message of the first of them.  The offset of such a header is
  * in the frame, and a true stands behind its fields.
  *
  * Of a header or payload only the first bytes are kept.  When the room is used up, the
@@ -143,7 +143,7 @@ static void append(struct json_object *o, const char *as, const char *between, c
 	rtgt_json_str(o, as, buf);
 }
 
-/* What of iWARP is whole with a segment takes the place of what TCP says */
+/* Replace the line and the words of a TCP segment by those of the iWARP frames that it completed */
 static void add_inner(struct steps *s, struct json_object *o, struct json_object *headers,
 		      struct json_object *all)
 {
@@ -213,7 +213,7 @@ static void add_line(void *arg, struct json_object *line)
 	} else if (!strcmp(type, "connection")) {
 		keep(s->connections, line);
 	} else if (!strcmp(type, "message")) {
-		/* one of iWARP may end with the packet that is told next */
+		/* explain reports an iWARP message before the packet that ends it */
 		if (json_object_get_int64(get(line, "first_packet")) <= s->last + 1)
 			keep(s->messages, line);
 	} else if (!strcmp(type, "broken")) {
