@@ -125,6 +125,12 @@ step_progress() {
 	fi
 }
 
+# mirror_changed LOG: did the mirror answer, but lack what its own lists name?  That is so
+# while it takes in new packages, for some minutes.
+mirror_changed() {
+	grep -qE 'Failed to fetch .*( 404 | 50[0-9] |unexpected size|Hash Sum mismatch)' "$1"
+}
+
 # step_reason LOG: what a user can do about a failure, in a line, where the log shows a
 # cause that is not ours.
 step_reason() {
@@ -135,11 +141,18 @@ step_reason() {
 		echo "no space left: make room in $RTGT_CACHE, $RTGT_OUT and ${TMPDIR:-/var/tmp}, and run the same again"
 	elif [[ $tail == *"no pubkey"* || $tail == *NO_PUBKEY* || $tail == *"Missing key"* ]]; then
 		echo "the host's debian-archive-keyring is older than this Debian release: install a newer one, and run the same again"
+	elif mirror_changed "$1"; then
+		echo "Debian's mirror changes while it is read: run the same again in some minutes"
 	elif [[ $tail =~ (Could not resolve|Temporary failure resolving|Could not connect|Unable to connect|Connection (failed|refused|timed out)|Failed to fetch|Network is unreachable) ]]; then
 		echo "Debian's mirror cannot be reached (network, proxy, DEBIAN_MIRROR): when it can, run the same again"
 	else
 		return 1
 	fi
+}
+
+# step_log WHAT: the file with the output of a step
+step_log() {
+	echo "$RTGT_OUT/log/${1//[^a-zA-Z0-9._-]/-}.log"
 }
 
 # step WHAT [--about SECONDS] CMD...: runs a command or function, says how it went and
@@ -156,7 +169,7 @@ step() {
 		say "cannot write to $RTGT_OUT: clone into a directory of your own"
 		return 1
 	fi
-	log=$RTGT_OUT/log/${what//[^a-zA-Z0-9._-]/-}.log
+	log=$(step_log "$what")
 	: >"$log"
 	exec {tick}<> <(:)
 	set -m
