@@ -328,6 +328,14 @@ under_traffic() { # CMD...
 	finish writer
 }
 
+# A client that has no rkey yet may ask for other ones: RTGT_MSG_REVOKE is 6.
+never_registered() {
+	target_port scope=private region mem size=4096
+	has "$(probe send blind=1 msg_op=6 body=24)" wc=success status=ok len=24 alive=1
+	expect_counters asks=0 qp_errors=0
+	expect_no_connections
+}
+
 # A client that does not read: its replies fill the target's send buffer, and the registration that
 # it asks for waits behind them.  Others connect and learn their rkeys meanwhile.
 unread() {
@@ -376,6 +384,7 @@ tcase private-4079 --more "every operation of 4079 bytes on a private port" on_s
 tcase large --more "a region of three extents is written, read, pulled and pushed as one" on_siw large
 tcase shared --more "clients of a shared port see one memory, registered once" on_siw shared
 tcase private-key --more "a private connection's key is refused to any other" on_siw private
+tcase revoke-first --more "the first request of a private connection is REVOKE, and registers" on_siw never_registered
 tcase revoked "a revocation without a client kills the rkey, and the next client gets another" on_siw revoked
 tcase forged --tier wire,fast "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
 tcase refused --more "a WRITE beyond the region likewise, and the log says why" on_siw refused
