@@ -328,7 +328,7 @@ tcase private-memory --limit 60 "the private regions of all connections stay bel
 tcase oom-pools --limit 60 --more "receives for which there is no memory are refused, and no process is killed" out_of_memory \
 	recv_depth=4096 recv_size=8192
 tcase oom-private --limit 60 --more "private regions for which there is no memory are refused, and no process is killed" out_of_memory \
-	scope=private region mem size=4M
+	scope=private region mem size=8M
 tcase checksum-access --limit 60 "a checksum of a region that grants no read is refused" checksum_access
 tcase log-reason --limit 60 "twenty ordinary closings do not hide the reason of the next one" log_reason
 

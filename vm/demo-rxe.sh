@@ -179,6 +179,16 @@ the_counters() {
 	on server rtgt show
 }
 
+# What each of five observers counted before and after one run, for rtgt reconcile
+count() { # WHEN
+	local guest
+
+	quietly server rtgt -j show demo >"$LAB_OUT/reconcile/target-$1.json"
+	for guest in server client; do
+		quietly $guest rdma -j statistic show link rxe0/1 >"$LAB_OUT/reconcile/$guest-rdma-$1.json"
+	done
+}
+
 the_agreement() {
 	local before
 

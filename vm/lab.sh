@@ -20,7 +20,7 @@
 # DEVICE is what the guests' RDMA devices are: rxe or siw.
 #
 # All guests have KERNEL, but with CLIENT_KERNEL the guest "client" has that one.  A guest's
-# memory and slowness are those of its kernel (vm/kernels); LAB_SLOW, the slowest's,
+# memory, processors and slowness are those of its kernel (vm/kernels); LAB_SLOW, the slowest's,
 # multiplies all limits in time, outside and inside.
 #
 # A guest is unwell when QEMU ends before it is told to, when the agent does not
@@ -32,8 +32,8 @@ LAB_SPLAT='Oops|BUG: ([^K]|K[^C])|Kernel panic|general protection fault|WARNING:
 . "$RTGT_TOP/vm/kernels"
 LAB_GUEST=$(kernel_guest "$KERNEL") || exit
 LAB_CLIENT=$(kernel_guest "${CLIENT_KERNEL:-$KERNEL}") || exit
-read -r _ LAB_SLOW _ <<<"$LAB_GUEST"
-read -r _ LAB_CLIENT_SLOW _ <<<"$LAB_CLIENT"
+read -r _ _ LAB_SLOW _ <<<"$LAB_GUEST"
+read -r _ _ LAB_CLIENT_SLOW _ <<<"$LAB_CLIENT"
 ((LAB_CLIENT_SLOW <= LAB_SLOW)) || LAB_SLOW=$LAB_CLIENT_SLOW
 DEVICE=${DEVICE:-rxe}
 [[ $DEVICE == @(rxe|siw) ]] || die "DEVICE=$DEVICE is neither rxe nor siw"
@@ -136,12 +136,12 @@ lab_q() {
 
 # lab_start NAME TIER QEMU-ARGS...: starts a guest and does not wait for it.
 lab_start() {
-	local name=$1 tier=$2 i args words memory more built=$LAB_BUILT payload=$LAB_OUT/payload
+	local name=$1 tier=$2 i args words memory cpus more built=$LAB_BUILT payload=$LAB_OUT/payload
 
 	shift 2
-	read -r memory _ more <<<"$LAB_GUEST"
+	read -r memory cpus _ more <<<"$LAB_GUEST"
 	if [[ $name == client ]]; then
-		read -r memory _ more <<<"$LAB_CLIENT"
+		read -r memory cpus _ more <<<"$LAB_CLIENT"
 		built=$LAB_CLIENT_BUILT payload=$LAB_OUT/payload.client
 	fi
 	words=(
@@ -187,7 +187,7 @@ lab_start() {
 	mkfifo "$LAB_RUN/$name.monitor.in" "$LAB_RUN/$name.monitor.out"
 	args+=(
 		-name "rtgt-$name" -nodefaults -no-user-config -display none -no-reboot
-		-machine pc -smp 1 -m "$memory"
+		-machine pc -smp "$cpus" -m "$memory"
 		-kernel "$built/boot/kernel" -initrd "$built/boot/initrd" -append "${words[*]}"
 		-drive "if=none,id=root,format=raw,readonly=on,file=$(lab_q "$LAB_ROOT")"
 		-device "virtio-blk-pci,drive=root"
