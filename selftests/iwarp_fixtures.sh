@@ -25,7 +25,7 @@ iwarp_lacks() { # WORD...
 		reads=* | holds=*) why="MPA negotiates the READs that may be under way (IRD, ORD)" ;;
 		nak=none) ;;
 		nak=* | naks=[1-9]* | acks=[1-9]*) why="iWARP has no acknowledgments of its own" ;;
-		send_errors=[1-9]* | *=rem-* | *=retry-exceeded)
+		send_errors=[1-9]* | *=rem-* | *=retry-exceeded | step=1)
 			why="iWARP refuses an access with a Terminate: a WRITE completes before that, what follows is flushed" ;;
 		threads=[2-9]* | threads=1[0-9]*) why="rdma-core's library for siw fails where several threads open connections" ;;
 		reason=version) why="iWARP does not pad private data" ;;

@@ -48,6 +48,7 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_COUNT] = { "count", .also = "iters", .letters = "Cnc", .value = "N" },
 	[OPT_DEBUG] = { "debug", .letters = "d" },
 	[OPT_DEPTH] = { "depth", .letters = "t", .value = "N" },
+	[OPT_DOCS] = { "docs", .value = "URL" },
 	[OPT_DURATION] = { "duration", .letters = "D", .value = "SECONDS" },
 	[OPT_EVENTS] = { "events",
 			 .help = "user: sleep until a completion event comes (default)" },

@@ -23,6 +23,8 @@
 static const struct usage_option options[] = {
 	{ OPT_CAPTURE, "the packets to step through; default DIR/steps.pcap, or else "
 		       "DIR/wire.pcap" },
+	{ OPT_DOCS, "where the HTML documentation is, which the chapters and terms link to: a "
+		    "URL, or a path seen from the page" },
 	{ OPT_OUTPUT, "write the page to this file" },
 	NO_MORE_OPTIONS
 };
@@ -44,6 +46,7 @@ static const struct usage usage = {
 /* What the options say */
 struct report_options {
 	const char *capture;
+	const char *docs;
 	const char *output;
 };
 
@@ -195,8 +198,9 @@ static void add_origin(struct json_object *to, const char *dir)
 	rtgt_json_str(to, "directory", base && base[1] ? base + 1 : dir);
 }
 
-static int report(const char *dir, const char *capture, const char *output)
+static int report(const char *dir, const struct report_options *o)
 {
+	const char *capture = o->capture;
 	struct json_object *data, *steps = NULL, *wire = NULL;
 	char path[PATH_MAX], shown[PATH_MAX];
 	int ret;
@@ -219,12 +223,14 @@ static int report(const char *dir, const char *capture, const char *output)
 	}
 	data = rtgt_json_document("rtgt-report-1");
 	add_origin(data, dir);
+	if (o->docs)
+		rtgt_json_str(data, "pages", o->docs);
 	add(data, "docs", report_docs(dir));
 	add(data, "commands", report_commands(dir));
 	add(data, "steps", steps);
 	add(data, "wire", wire);
 	in_dir(path, dir, "report.html");
-	ret = write_file(output ? output : path, data);
+	ret = write_file(o->output ? o->output : path, data);
 	json_object_put(data);
 	return ret;
 }
@@ -235,6 +241,8 @@ static int set_option(void *arg, enum opt opt, char *text)
 
 	if (opt == OPT_CAPTURE)
 		o->capture = text;
+	else if (opt == OPT_DOCS)
+		o->docs = text;
 	else
 		o->output = text;
 	return EXIT_OK;
@@ -255,5 +263,5 @@ int cmd_report(struct tool *tool, int argc, char **argv)
 	if (stat(words.argv[0], &st) || !S_ISDIR(st.st_mode))
 		return failed("report: %s is no directory; make demo leaves one, build/demo",
 			      words.argv[0]);
-	return report(words.argv[0], o.capture, o.output);
+	return report(words.argv[0], &o);
 }

@@ -31,6 +31,9 @@ function bytes(n) {
 const hex = n => "0x" + n.toString(16).padStart(6, "0");
 const both = (n, text) => el("abbr", { title: hex(n) }, text || String(n));
 
+/* A section of a page of the documentation; text alone where nobody said where that is */
+const section = (page, name) => data.pages ? el("a", { href: `${data.pages}/${page}.html#${name.toLowerCase().replace(/[^a-z0-9]+/g, "-")}` }, name) : name;
+
 const termIds = Object.keys(terms);
 const termWords = new RegExp(`(packet \\d+)|PSN (\\d+)|\\b(${Object.keys(counterWords).filter(c => c.includes("_")).join("|")})\\b|(${termIds.map(t => `(?<![\\w-])(?:${terms[t][0].source})(?![\\w-])`).join(")|(")})`, "g");
 

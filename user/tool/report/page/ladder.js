@@ -147,7 +147,7 @@ function select(i, how) {
 		button.setAttribute("aria-current", chapter !== undefined && button.id === "chapter-" + chapter.id);
 	$("position").textContent = `packet ${p.n}, ${i + 1} of ${packets.length}`;
 	$("words").replaceChildren(...words(p), chapter ? el("p", { class: "chapter" }, el("b", {}, chapter.name + ". "), linked(chapter.text),
-		el("small", {}, " In Documentation/course.rst: ", el("cite", {}, chapter.course), ".")) : "");
+		el("small", {}, " In Documentation/course.rst: ", el("cite", {}, section("course", chapter.course)), ".")) : "");
 	$("words").setAttribute("style", colour(p));
 	$("detail").scrollTop = 0;
 	$("headers").replaceChildren(...(p.h || []).filter(h => h[2]).map(drawHeader), dump(p));

@@ -52,6 +52,8 @@ function prose() {
 			node.replaceChildren(...linked(node.textContent));
 	$("glossary").append(...Object.entries(terms).sort((a, b) => a[1][1].localeCompare(b[1][1])).map(([id, [, name, text]]) =>
 		el("div", { id: "term-" + id }, el("dt", {}, name), el("dd", {}, linked(text, [id])))));
+	$("pages").append("More in the documentation: ", section("glossary", "Glossary"), ", ",
+		section("course", "RDMA by your own capture"), ".");
 }
 
 transport();
