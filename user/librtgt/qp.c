@@ -401,7 +401,7 @@ void rtgt_qp_log(const struct rtgt_qp *q)
 		return;
 	}
 	rtgt_log(log, "qp",
-		 "number %u state %s path mtu %s sq_psn 0x%06x rq_psn 0x%06x dest qp %u",
+		 "number %u state %s path mtu %s sq_psn %u rq_psn %u dest qp %u",
 		 q->qp->qp_num, rtgt_qp_state_str(attr.qp_state), rtgt_mtu_str(attr.path_mtu),
 		 attr.sq_psn, attr.rq_psn, attr.dest_qp_num);
 	rtgt_log(log, "qp",

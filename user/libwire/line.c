@@ -70,9 +70,9 @@ static void add_aeth(struct line *l, const struct pkt *p)
 
 static void add_roce(struct line *l, const struct pkt *p)
 {
-	add(l, "%s qp=0x%06x psn=%u", pkt_opcode_name(p->opcode), p->qpn, p->psn);
+	add(l, "%s qp=%u psn=%u", pkt_opcode_name(p->opcode), p->qpn, p->psn);
 	if (p->at[PKT_DETH].len)
-		add(l, " from_qp=0x%06x", p->src_qpn);
+		add(l, " from_qp=%u", p->src_qpn);
 	if (p->at[PKT_RETH].len)
 		add(l, " va=0x%" PRIx64 " rkey=0x%08x dmalen=%u", p->va, p->rkey, p->dma_len);
 	if (p->at[PKT_ATOMICETH].len) {
@@ -122,24 +122,23 @@ static void add_cm(struct line *l, const struct pkt *p)
 		add(l, " remote_id=0x%08x", p->remote_comm_id);
 	switch (p->attr) {
 	case PKT_CM_REQ:
-		add(l, " service=0x%016" PRIx64 " qp=0x%06x psn=%u mtu=%u", p->service_id,
-		    p->cm_qpn,
+		add(l, " service=0x%016" PRIx64 " qp=%u psn=%u mtu=%u", p->service_id, p->cm_qpn,
 		    p->cm_psn, p->path_mtu <= 5 ? 128u << p->path_mtu : 0);
 		break;
 	case PKT_CM_REP:
-		add(l, " qp=0x%06x psn=%u", p->cm_qpn, p->cm_psn);
+		add(l, " qp=%u psn=%u", p->cm_qpn, p->cm_psn);
 		break;
 	case PKT_CM_REJ:
 		add(l, " reason=%u: %s", p->reason, pkt_reject_name(p->reason));
 		break;
 	case PKT_CM_DREQ:
-		add(l, " remote_qp=0x%06x", p->cm_qpn);
+		add(l, " remote_qp=%u", p->cm_qpn);
 		break;
 	case PKT_CM_SIDR_REQ:
 		add(l, " service=0x%016" PRIx64, p->service_id);
 		break;
 	case PKT_CM_SIDR_REP:
-		add(l, " status=%u qp=0x%06x qkey=0x%08x", p->reason, p->cm_qpn, p->qkey);
+		add(l, " status=%u qp=%u qkey=0x%08x", p->reason, p->cm_qpn, p->qkey);
 		break;
 	}
 	add_private(l, p);

@@ -56,10 +56,10 @@ function wiresharkName(p) {
 /* What the arrow says */
 function brief(p) {
 	const text = title(p).replace(/^RC (RDMA )?/, ""), size = /payload=(\d+)/.exec(p.x || "");
-	const wait = /wait=([\d.]+ .?s)/.exec(p.x || ""), qp = /\bqp=0x(\w+)/.exec(p.x || "");
+	const wait = /wait=([\d.]+ .?s)/.exec(p.x || ""), qp = /\bqp=(\d+)/.exec(p.x || "");
 
 	if (p.k === "cm")
-		return text + (qp ? `, QP ${parseInt(qp[1], 16)}` : "");
+		return text + (qp ? `, QP ${qp[1]}` : "");
 	if (p.k !== "roce")
 		return p.x || p.o || p.k;
 	return `${text}, PSN ${p.p}` + (wait ? `, wait ${wait[1]}` : size ? `, ${size[1]} B` : "");
@@ -67,8 +67,8 @@ function brief(p) {
 
 /* explain's line with our notation of numbers */
 function line(p) {
-	return (p.x || "").split(/(\b(?:remote_)?qp=0x\w+|\bpsn=\d+)/).map(part => {
-		const [, name, n] = /^((?:remote_)?qp|psn)=(\w+)$/.exec(part) || [];
+	return (p.x || "").split(/(\b(?:remote_|from_)?qp=\d+|\bpsn=\d+)/).map(part => {
+		const [, name, n] = /^((?:remote_|from_)?qp|psn)=(\d+)$/.exec(part) || [];
 
 		return name ? el("span", {}, name + "=", both(Number(n))) : part;
 	});
