@@ -5,7 +5,7 @@
  *	drop=N			leaves packet N out
  *	dup=N			packet N is there twice
  *	set=N:FIELD=VALUE	a field of packet N; FIELD as in "rtgt explain --list-fields"
- *	grow=N:BYTES		BYTES more, a multiple of four, at the end of its payload
+ *	grow=N:BYTES		BYTES more at the end of its payload; four at a time leave the padding right
  *	flip=N			a bit of its last byte in front of the ICRC is another
  *	from=N			the capture begins with packet N
  *	until=N			and ends before packet N
@@ -163,7 +163,7 @@ static int grow(const struct action *a, const struct pkt *p, uint8_t *data, stru
 {
 	uint32_t icrc = p->at[PKT_ICRC].off;
 
-	if (!p->at[PKT_IP4].len || !icrc || a->value % 4 || r->caplen + a->value > SIZE_MAX_FRAME)
+	if (!p->at[PKT_IP4].len || !icrc || r->caplen + a->value > SIZE_MAX_FRAME)
 		return die("grow", "not this packet, or not by so much");
 	memmove(data + icrc + a->value, data + icrc, r->caplen - icrc);
 	memset(data + icrc, 0x42, a->value);
