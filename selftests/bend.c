@@ -5,7 +5,7 @@
  *	drop=N			leaves packet N out
  *	dup=N			packet N is there twice
  *	set=N:FIELD=VALUE	a field of packet N; FIELD as in "rtgt explain --list-fields"
- *	grow=N:BYTES		BYTES more at the end of its payload; four at a time leave the padding right
+ *	grow=N:BYTES		BYTES more at the end of its payload; the padding stays as it is
  *	flip=N			a bit of its last byte in front of the ICRC is another
  *	from=N			the capture begins with packet N
  *	until=N			and ends before packet N

@@ -245,6 +245,18 @@ no_kernel_address() {
 	[[ $sinks != *0xffff* ]] || fail "the sinks of READs are at $sinks"
 }
 
+# A client that has no RDMA device, but sockets and Documentation/protocol.rst.
+sockets() {
+	need_command python3
+	need_command rtgt-example-iwarp
+	target_port region mem size=4096 fill=0x11
+	TEXT=$(rtgt-example-iwarp "$RTGT_TARGET_ADDR" "$CM_PORT" 2>&1) || fail "$TEXT"
+	[[ $TEXT == *"written 0102030405060708, read 0102030405060708"* ]] || fail "$TEXT"
+	target_filled mem 8 4088 0x11
+	expect_counters conns_established=1 qp_errors=0
+	expect_no_connections
+}
+
 # One run of the kernel's initiator, in RESULT.
 initiated() { # OP [ATTR=VALUE...]
 	local word key value ini=$CONFIGFS/initiators/$CASE
@@ -396,6 +408,7 @@ tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable conne
 tcase no-atomics --more "a region with access atomic is refused" on_siw lacking "no atomics" region mem access=read,atomic
 tcase unread "a client that does not read delays no other" on_siw unread
 tcase no-kernel-address --more "no address of the kernel is in a READ request" on_siw no_kernel_address
+tcase sockets --tier wire,fast "a client over plain TCP sockets: WRITE, READ, CHECKSUM" on_siw sockets
 tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served
