@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * timeline_test: user/tool/timeline/timeline_conn.c, which finds the connection that an event of
- * the trace belongs to.
+ * timeline_test: user/tool/timeline/timeline_conn.c and timeline_iwarp.c, which find the connection
+ * that an event of the trace belongs to.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -26,6 +26,11 @@ const char *flow_step_name(enum flow_step step)
 	return "step";
 }
 
+const char *pkt_rdmap_name(unsigned int opcode)
+{
+	return opcode ? "SEND" : "RDMA WRITE";
+}
+
 #define CONNS	2
 #define QPN	17
 
@@ -41,8 +46,10 @@ FIXTURE(conns)
 FIXTURE_SETUP(conns)
 {
 	for (int i = 0; i < CONNS; i++) {
-		self->conn[i].seen.end[0].qpn = QPN;
-		self->conn[i].seen.end[1].qpn = QPN + 1;
+		for (int end = 0; end < 2; end++) {
+			self->conn[i].qpn[end] = QPN + end;
+			self->conn[i].has_qpn[end] = true;
+		}
 		self->conn[i].to_us = 1000;
 	}
 	self->t.conn = self->conn;
@@ -101,6 +108,181 @@ TEST_F(conns, ipv6)
 	strcpy(self->conn[1].addr[0], "2001:db8:0:1:1:1:1:1");
 	EXPECT_EQ(1, REQ_OF("[2001:db8::1:1:1:1:1]:40000"));
 	EXPECT_EQ(-1, REQ_OF("2001:db8::1"));
+}
+
+/*
+ * A connection over iWARP: 192.0.2.2 port 40000 to 192.0.2.1 port 7471, its MPA request in
+ * packet 7
+ */
+FIXTURE(iwarp)
+{
+	struct tl_line line[16];
+	struct tl_segment segment[16];
+	struct tl_conn conn;
+	struct timeline t;
+	struct rtgt_err err;
+};
+
+#define ZEROS	",0x0,0x0,0x0,0x0,0x0,0x0,0x0,0x0,0x0,0x0,0x0,0x0,0x0,0x0,0x0,0x0}"
+#define CLIENT	"{0x9c,0x40,0xc0,0x0,0x2,0x2" ZEROS
+#define TARGET	"{0x1d,0x2f,0xc0,0x0,0x2,0x1" ZEROS
+
+FIXTURE_SETUP(iwarp)
+{
+	struct tl_conn *c = &self->conn;
+
+	c->iwarp = true;
+	c->to_us = 1000;
+	c->seen.first_packet = 7;
+	for (int end = 0; end < 2; end++) {
+		c->seen.end[end].ip_version = 4;
+		c->seen.end[end].qpn = FLOW_PORT(end ? 7471 : 40000);
+		memcpy(c->seen.end[end].addr, end ? "\xc0\0\2\1" : "\xc0\0\2\2", 4);
+		strcpy(c->addr[end], end ? "192.0.2.1" : "192.0.2.2");
+		tl_iwarp_name(&c->seen, end, c->addr[end], c->name[end], sizeof(c->name[end]));
+	}
+	self->t.conn = c;
+	self->t.conns = 1;
+	self->t.trace.line = self->line;
+	self->t.segment = self->segment;
+}
+
+FIXTURE_TEARDOWN(iwarp)
+{
+	free(self->conn.events.event);
+	free(self->t.qp);
+}
+
+static void add_line(struct timeline *t, const char *event, const char *rest)
+{
+	struct tl_line *l = &t->trace.line[t->trace.lines];
+
+	*l = (struct tl_line) {
+		.us = 10 + t->trace.lines++, .pid = 5, .event = event, .rest = rest,
+	};
+}
+
+/* A segment, from the client or to it */
+static void add_segment(struct timeline *t, uint64_t number, unsigned int from, uint8_t flags)
+{
+	struct tl_segment *s = &t->segment[t->segments++];
+	const struct flow_end *e = t->conn[0].seen.end;
+
+	*s = (struct tl_segment) {
+		.number = number, .us = (int64_t)number, .flags = flags,
+		.sport = e[from].qpn & 0xffff, .dport = e[!from].qpn & 0xffff,
+	};
+	memcpy(s->src, e[from].addr, sizeof(s->src));
+	memcpy(s->dst, e[!from].addr, sizeof(s->dst));
+}
+
+/* What the connection's events are, joined by commas */
+static const char *told(struct timeline *t, char *buf, size_t size)
+{
+	const struct tl_events *e = &t->conn[0].events;
+	int n = 0;
+
+	buf[0] = 0;
+	for (unsigned int i = 0; i < e->nr; i++)
+		n += snprintf(buf + n, size - (size_t)n, "%s%c:%s", i ? "; " : "",
+			      "ctw"[e->event[i].end], e->event[i].what);
+	return buf;
+}
+
+#define TOLD	told(&self->t, buf, sizeof(buf))
+
+TEST_F(iwarp, what_iw_cm_does)
+{
+	char buf[1024];
+
+	add_line(&self->t, "rtgt_iw_connect", "family=2 local=" CLIENT " remote=" TARGET " qpn=3");
+	add_line(&self->t, "rtgt_iw_event", "family=2 local=" TARGET " remote=" TARGET
+		 " event=1 status=0 new_local=" TARGET " new_remote=" CLIENT);
+	add_line(&self->t, "rtgt_iw_accept", "family=2 local=" TARGET " remote=" CLIENT " qpn=4");
+	add_line(&self->t, "rtgt_iw_event", "family=2 local=" CLIENT " remote=" TARGET
+		 " event=2 status=-104 new_local=" CLIENT " new_remote=" TARGET);
+	ASSERT_EQ(0, tl_join_conns(&self->t, &self->err));
+	EXPECT_STREQ("c:iw_cm is asked to connect; t:the device reports CONNECT_REQUEST to iw_cm; "
+		     "t:iw_cm is asked to accept; "
+		     "c:the device reports CONNECT_REPLY to iw_cm, error -104", TOLD);
+	EXPECT_EQ(3, self->conn.qpn[0]);
+	EXPECT_EQ(4, self->conn.qpn[1]);
+}
+
+/* Another's, and what is no address */
+TEST_F(iwarp, of_others)
+{
+	char buf[1024];
+
+	add_line(&self->t, "rtgt_iw_connect", "family=2 local=" TARGET " remote=" TARGET " qpn=3");
+	add_line(&self->t, "rtgt_iw_connect", "family=0 local=" CLIENT " remote=" TARGET " qpn=3");
+	add_line(&self->t, "rtgt_iw_connect", "family=2 local={0x9c} remote=" TARGET " qpn=3");
+	add_line(&self->t, "rtgt_iw_connect", "family=2 local=(fault) remote=" TARGET " qpn=3");
+	add_line(&self->t, "rtgt_iw_event",
+		 "family=2 local=" CLIENT " remote=" TARGET " event=9 status=0");
+	ASSERT_EQ(0, tl_join_conns(&self->t, &self->err));
+	EXPECT_STREQ("", TOLD);
+	EXPECT_FALSE(self->conn.has_qpn[0]);
+}
+
+/* The device sets states itself, in calls that return late */
+TEST_F(iwarp, states)
+{
+	char buf[1024];
+
+	strcpy(self->t.trace.device[0].name, "siw_c");
+	strcpy(self->t.trace.device[0].addr, "192.0.2.2");
+	self->t.trace.devices = 1;
+	add_line(&self->t, "rtgt_qp_create_user", "qpn=3 dev=\"siw_c\"");
+	add_line(&self->t, "rtgt_qp_modify_user", "qpn=3 dev=\"siw_c\" state=1 mask=41 ret=0");
+	add_line(&self->t, "rtgt_iw_connect", "family=2 local=" CLIENT " remote=" TARGET " qpn=3");
+	add_line(&self->t, "rtgt_siw_modifies", "qpn=3 dev=\"siw_c\"");
+	add_line(&self->t, "rtgt_siw_modify", "qpn=3 dev=\"siw_c\" now=2");
+	add_line(&self->t, "rtgt_siw_modifies", "qpn=3 dev=\"siw_c\"");
+	add_line(&self->t, "rtgt_iw_event",
+		 "family=2 local=" CLIENT " remote=" TARGET " event=5 status=0");
+	add_line(&self->t, "rtgt_siw_modify", "qpn=3 dev=\"siw_c\" now=3");
+	add_line(&self->t, "rtgt_siw_modify", "qpn=3 dev=\"siw_t\" now=5");
+	add_line(&self->t, "rtgt_qp_destroy", "qpn=3 dev=\"siw_c\" ret=0");
+	ASSERT_EQ(0, tl_join_conns(&self->t, &self->err));
+	EXPECT_STREQ("c:QP created: IDLE; c:iw_cm is asked to connect; c:QP IDLE->RTS; "
+		     "c:QP RTS->CLOSING; c:the device reports CLOSE to iw_cm; c:QP destroyed",
+		     TOLD);
+}
+
+/* Without those, what a program asks for is no state */
+TEST_F(iwarp, wishes)
+{
+	char buf[1024];
+
+	strcpy(self->t.trace.device[0].name, "x0");
+	strcpy(self->t.trace.device[0].addr, "192.0.2.2");
+	self->t.trace.devices = 1;
+	add_line(&self->t, "rtgt_qp_create_user", "qpn=3 dev=\"x0\"");
+	add_line(&self->t, "rtgt_iw_connect", "family=2 local=" CLIENT " remote=" TARGET " qpn=3");
+	add_line(&self->t, "rtgt_qp_modify_user", "qpn=3 dev=\"x0\" state=4 mask=1 ret=0");
+	ASSERT_EQ(0, tl_join_conns(&self->t, &self->err));
+	EXPECT_STREQ("c:QP created: IDLE; c:iw_cm is asked to connect; "
+		     "c:verbs ask for the QP state CLOSING", TOLD);
+}
+
+/* The same ports before and after belong to other connections */
+TEST_F(iwarp, segments)
+{
+	char buf[1024];
+
+	add_segment(&self->t, 1, 0, 0x02);
+	add_segment(&self->t, 2, 0, 0x11);
+	add_segment(&self->t, 3, 0, 0x02);
+	add_segment(&self->t, 4, 0, 0x02);
+	add_segment(&self->t, 5, 1, 0x12);
+	add_segment(&self->t, 9, 0, 0x11);
+	add_segment(&self->t, 10, 1, 0x14);
+	add_segment(&self->t, 11, 0, 0x02);
+	ASSERT_EQ(0, tl_join_conns(&self->t, &self->err));
+	EXPECT_STREQ("w:TCP SYN; w:TCP SYN; w:TCP SYN, ACK; w:TCP FIN; w:TCP RST", TOLD);
+	EXPECT_EQ(3, self->conn.events.event[0].packet);
+	EXPECT_FALSE(self->conn.events.event[2].to_target);
 }
 
 TEST_HARNESS_MAIN

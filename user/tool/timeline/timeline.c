@@ -7,8 +7,8 @@
  * connection the states its queue pairs went through are put between the CM's packets; of
  * each operation the post, the packets, the completions.
  *
- * timeline_trace.c reads the trace, timeline_wire.c the capture; timeline_conn.c and
- * timeline_op.c join them; timeline_out.c and timeline_json.c tell it.
+ * timeline_trace.c reads the trace, timeline_wire.c the capture; timeline_conn.c,
+ * timeline_iwarp.c and timeline_op.c join them; timeline_out.c and timeline_json.c tell it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +75,7 @@ static void tl_close(struct timeline *t)
 	for (unsigned int i = 0; i < t->conns; i++)
 		free(t->conn[i].events.event);
 	free(t->packet);
+	free(t->segment);
 	free(t->conn);
 	free(t->msg);
 	free(t->qp);

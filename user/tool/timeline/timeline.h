@@ -102,13 +102,27 @@ struct tl_events {
 	bool no_memory;
 };
 
-/* A packet, as far as it matters here */
+/**
+ * struct tl_packet - a packet, as far as it matters here
+ * @number: in the capture
+ * @psn: of iWARP the MSN of an untagged message, 0 of a tagged one
+ * @opcode: of iWARP RDMAP's
+ * @iwarp: it is an FPDU, of which a packet may have several
+ */
 struct tl_packet {
 	uint64_t number, msg;
 	int64_t us;
 	uint32_t psn, payload;
 	uint8_t opcode;
-	bool answer, from_server, again;
+	bool answer, from_server, again, iwarp;
+};
+
+/* A TCP segment that opens or closes a connection */
+struct tl_segment {
+	uint64_t number;
+	int64_t us;
+	uint8_t src[16], dst[16], flags;
+	uint16_t sport, dport;
 };
 
 /**
@@ -148,6 +162,9 @@ struct tl_qp {
  * @addr: of its ends: 0 is the client
  * @name: what rdma_cma's events call the ends, with a port; "" while unknown
  * @gone: rdma_cm has forgotten this end
+ * @iwarp: there is no queue pair number on the wire
+ * @qpn: of the ends' queue pairs, valid with @has_qpn
+ * @learned_us: iWARP: when the trace had that; @pid: of the process then
  * @device: of this machine, NULL if the end is another's
  * @qp: likewise
  */
@@ -155,7 +172,9 @@ struct tl_conn {
 	struct flow_conn seen;
 	int64_t from_us, to_us;
 	char addr[2][TL_ADDR], name[2][TL_ADDR + 8];
-	bool gone[2];
+	bool gone[2], iwarp, has_qpn[2];
+	uint32_t qpn[2], pid[2];
+	int64_t learned_us[2];
 	const char *device[2];
 	const struct tl_qp *qp[2];
 	struct tl_events events;
@@ -166,10 +185,12 @@ struct timeline {
 	struct tl_trace trace;
 	uint64_t first_ns;
 	struct tl_packet *packet;
+	struct tl_segment *segment;
 	struct tl_conn *conn;
 	struct tl_msg *msg;
 	struct tl_qp *qp;
-	unsigned int packets, packet_room, conns, conn_room, msgs, msg_room, qps, qp_room;
+	unsigned int packets, packet_room, segments, segment_room, conns, conn_room;
+	unsigned int msgs, msg_room, qps, qp_room;
 	bool no_memory;
 };
 
@@ -188,10 +209,23 @@ struct tl_event *tl_event(struct tl_events *to, enum tl_end end, int64_t us)
 	__attribute__((returns_nonnull));
 void tl_sort(struct tl_events *e);
 struct tl_conn *tl_conn_at(const struct timeline *t, unsigned int end, int64_t qpn, int64_t us);
+struct tl_qp *tl_qp_at(const struct timeline *t, const char *device, int64_t qpn, int64_t us);
+struct tl_conn *tl_conn_named(const struct timeline *t, const char *local, const char *remote,
+			      unsigned int *end);
+bool tl_qp_is(const struct tl_line *l, const struct tl_qp *q);
+bool tl_qp_event(const struct tl_line *l, const char *what);
 int tl_join_conns(struct timeline *t, struct rtgt_err *err);
 int tl_join_ops(struct timeline *t, struct rtgt_err *err);
 void tl_op_events(const struct timeline *t, const struct tl_msg *m, struct tl_events *e);
 int64_t tl_wire_us(const struct timeline *t, uint64_t ns);
+
+/* timeline_iwarp.c */
+void tl_iwarp_name(const struct flow_conn *c, unsigned int end, const char *addr, char *buf,
+		   size_t size);
+void tl_iwarp_learn(struct timeline *t, const struct tl_line *l);
+void tl_iwarp_segments(const struct timeline *t, struct tl_conn *c);
+void tl_iwarp_states(const struct timeline *t, struct tl_conn *c, unsigned int end);
+void tl_iwarp_event(struct timeline *t, const struct tl_line *l);
 
 /**
  * struct tl_span - two stages of an operation, and what happens between them
@@ -213,7 +247,11 @@ struct json_object *tl_json(const struct timeline *t);
 
 /* timeline_record.c, timeline_capture.c, timeline_tracefs.c */
 
-#define TL_PROBES	5
+#define TL_PROBES	14
+
+/* What the devices of this machine speak */
+#define TL_ROCE		1
+#define TL_IWARP	2
 
 /**
  * struct tl_tracefs - what was made in tracefs
@@ -240,13 +278,14 @@ struct tl_capture {
 	int pid, said;
 };
 
-int tl_tracefs_open(struct tl_tracefs *f, struct rtgt_err *err);
+unsigned int tl_transports(void);
+int tl_tracefs_open(struct tl_tracefs *f, unsigned int transports, struct rtgt_err *err);
 int tl_tracefs_save(const struct tl_tracefs *f, const char *path, struct rtgt_err *err);
 void tl_tracefs_clock(struct tl_tracefs *f);
 int tl_tracefs_close(struct tl_tracefs *f, struct rtgt_err *err);
 int tl_devices(FILE *marker, char *interface, size_t size);
-int tl_capture_start(struct tl_capture *c, const char *interface, const char *path,
-		     int64_t offset_ns, struct rtgt_err *err);
+int tl_capture_start(struct tl_capture *c, const char *interface, unsigned int transports,
+		     const char *path, int64_t offset_ns, struct rtgt_err *err);
 int tl_capture_end(struct tl_capture *c, uint64_t *dropped, struct rtgt_err *err);
 int tl_record(const char *dir, const char *interface, char **cmd, bool *recorded);
 

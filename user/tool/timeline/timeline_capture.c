@@ -22,15 +22,27 @@
 #include "libwire/capture.h"
 #include "timeline.h"
 
-#define FILTER		"udp port 4791"
+#define FILTER_ROCE	"udp port 4791"
+/* Which ports iWARP uses is not known before */
+#define FILTER_IWARP	"tcp"
+#define DRAIN_US	400000	/* several times what libpcap waits for a block to fill */
 
 /* 4096 bytes of a packet and all headers; the child may not run for a while */
 static const struct capture_how how = { .snaplen = 4608, .buffer = 32 << 20, .at_once = true };
+/*
+ * A segment that the interface cuts is whole here.  So large a packet would have a place of that
+ * size for each small one, if each came at once.
+ */
+static const struct capture_how how_tcp = { .snaplen = 262144, .buffer = 32 << 20 };
 
-/* Of the child: where packets go to, and what is added to the monotonic clock */
+/*
+ * Of the child: where packets go to, what is added to the monotonic clock, and whether packets come
+ * many together
+ */
 struct sink {
 	pcap_dumper_t *dump;
 	int64_t offset_ns;
+	bool blocks;
 };
 
 /* For the signal handler of the child */
@@ -77,6 +89,8 @@ static int collect(struct capture *capture, struct sink sink, int said)
 	while (n >= 0);
 	if (n != PCAP_ERROR_BREAK)
 		return 1;
+	if (sink.blocks)
+		usleep(DRAIN_US);
 	pcap_setnonblock(p, 1, text);
 	while (pcap_dispatch(p, -1, keep, (u_char *)&sink) > 0)
 		;
@@ -89,21 +103,21 @@ static int collect(struct capture *capture, struct sink sink, int said)
 }
 
 static int start(struct tl_capture *c, struct capture *capture, const char *path,
-		 int64_t offset_ns, struct rtgt_err *err)
+		 struct sink sink, struct rtgt_err *err)
 {
-	pcap_dumper_t *dump = pcap_dump_open(capture_pcap(capture), path);
 	int ret = 0, fds[2];
 
-	if (!dump)
+	sink.dump = pcap_dump_open(capture_pcap(capture), path);
+	if (!sink.dump)
 		return rtgt_fail(err, EIO, "%s", pcap_geterr(capture_pcap(capture)));
 	if (pipe(fds)) {
 		ret = rtgt_fail(err, errno, "no pipe: %s", strerror(errno));
 	} else {
 		/* what is in its buffer would be written by both */
-		pcap_dump_flush(dump);
+		pcap_dump_flush(sink.dump);
 		c->pid = fork();
 		if (!c->pid)
-			_exit(collect(capture, (struct sink){ dump, offset_ns }, fds[1]));
+			_exit(collect(capture, sink, fds[1]));
 		if (c->pid < 0) {
 			c->pid = 0;
 			ret = rtgt_fail(err, errno, "no process: %s", strerror(errno));
@@ -111,31 +125,35 @@ static int start(struct tl_capture *c, struct capture *capture, const char *path
 		c->said = fds[0];
 		close(fds[1]);
 	}
-	pcap_dump_close(dump);
+	pcap_dump_close(sink.dump);
 	return ret;
 }
 
 /**
- * tl_capture_start() - write the RoCE packets of an interface to a file from now on
+ * tl_capture_start() - write the RDMA packets of an interface to a file from now on
  * @c: filled in
  * @interface: its name
+ * @transports: TL_ROCE, TL_IWARP: what the devices of the machine speak
  * @path: of the file
  * @offset_ns: from the monotonic clock to the real time
  * @err: filled in when not 0 is returned
  *
  * Return: 0 or a negative errno.
  */
-int tl_capture_start(struct tl_capture *c, const char *interface, const char *path,
-		     int64_t offset_ns, struct rtgt_err *err)
+int tl_capture_start(struct tl_capture *c, const char *interface, unsigned int transports,
+		     const char *path, int64_t offset_ns, struct rtgt_err *err)
 {
+	const bool tcp = transports & TL_IWARP;
+	const struct sink sink = { .offset_ns = offset_ns, .blocks = tcp };
 	struct capture *capture;
-	int ret = capture_open_live(&capture, interface, &how, err);
+	int ret = capture_open_live(&capture, interface, tcp ? &how_tcp : &how, err);
 
 	if (ret)
 		return ret;
-	ret = capture_filter(capture, FILTER, err);
+	ret = capture_filter(capture, !tcp ? FILTER_ROCE : transports & TL_ROCE ?
+			     FILTER_ROCE " or " FILTER_IWARP : FILTER_IWARP, err);
 	if (!ret)
-		ret = start(c, capture, path, offset_ns, err);
+		ret = start(c, capture, path, sink, err);
 	capture_close(capture);
 	return ret;
 }

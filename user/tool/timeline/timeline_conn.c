@@ -7,6 +7,7 @@
  * device and is used again and again, so what joins an event to a connection is device,
  * number and time; the devices' addresses are in the trace.  rdma_cma's events name
  * addresses with ports, and two of them a queue pair as well, by which the others follow.
+ * What is different on iWARP is in timeline_iwarp.c.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -76,12 +77,20 @@ static const char *state_name(int64_t state)
 struct tl_conn *tl_conn_at(const struct timeline *t, unsigned int end, int64_t qpn, int64_t us)
 {
 	for (unsigned int i = t->conns; i--; )
-		if (t->conn[i].seen.end[end].qpn == qpn && t->conn[i].from_us <= us)
+		if (t->conn[i].has_qpn[end] && t->conn[i].qpn[end] == qpn &&
+		    t->conn[i].from_us <= us)
 			return &t->conn[i];
 	return NULL;
 }
 
-static bool is_qp_event(const struct tl_line *l, const char *what)
+/**
+ * tl_qp_event() - is this what happens to queue pairs?
+ * @l: line of the trace
+ * @what: event, without the "_user" that it may end with
+ *
+ * Return: whether it is.
+ */
+bool tl_qp_event(const struct tl_line *l, const char *what)
 {
 	const size_t len = strlen(what);
 
@@ -89,8 +98,16 @@ static bool is_qp_event(const struct tl_line *l, const char *what)
 	       (!l->event[len] || !strcmp(l->event + len, "_user"));
 }
 
-/* The one of a number that lives */
-static struct tl_qp *living(const struct timeline *t, const char *device, int64_t qpn, int64_t us)
+/**
+ * tl_qp_at() - the queue pair of a number that lives
+ * @t: its trace is read as far as @us
+ * @device: of this machine
+ * @qpn: its number
+ * @us: when
+ *
+ * Return: the queue pair, until the next one is noted; NULL if there is none.
+ */
+struct tl_qp *tl_qp_at(const struct timeline *t, const char *device, int64_t qpn, int64_t us)
 {
 	for (unsigned int i = t->qps; i--; ) {
 		struct tl_qp *q = &t->qp[i];
@@ -110,7 +127,7 @@ static int note_qp(struct timeline *t, const struct tl_line *l, struct rtgt_err 
 
 	if (!tl_text(l->rest, "dev", device, sizeof(device)) || !tl_number(l->rest, "qpn", &qpn))
 		return 0;	/* "(fault)": it could not be made */
-	if (is_qp_event(l, "rtgt_qp_create")) {
+	if (tl_qp_event(l, "rtgt_qp_create")) {
 		all = tl_grow(t->qp, t->qps, &t->qp_room, sizeof(*all));
 		if (!all)
 			return rtgt_fail(err, ENOMEM, "no memory");
@@ -120,8 +137,8 @@ static int note_qp(struct timeline *t, const struct tl_line *l, struct rtgt_err 
 			.qpn = (uint32_t)qpn, .pid = l->pid, .from_us = l->us, .to_us = INT64_MAX,
 		};
 		memcpy(all->device, device, sizeof(device));
-	} else if (is_qp_event(l, "rtgt_qp_destroy")) {
-		all = living(t, device, qpn, l->us);
+	} else if (tl_qp_event(l, "rtgt_qp_destroy")) {
+		all = tl_qp_at(t, device, qpn, l->us);
 		if (all)
 			all->to_us = l->us;
 	}
@@ -136,18 +153,30 @@ static const char *device_of(const struct tl_trace *t, const char *addr)
 	return NULL;
 }
 
-/* The queue pair of an end: the last of that number which was there before the end of it */
+/* The last queue pair of that number which was there before the end of the connection */
+static const struct tl_qp *find_qp(const struct timeline *t, const struct tl_conn *c,
+				   unsigned int end)
+{
+	const struct tl_qp *found = NULL;
+
+	if (c->iwarp)
+		return tl_qp_at(t, c->device[end], c->qpn[end], c->learned_us[end]);
+	for (unsigned int i = 0; i < t->qps; i++)
+		if (t->qp[i].qpn == c->qpn[end] && !strcmp(t->qp[i].device, c->device[end]) &&
+		    t->qp[i].from_us <= c->to_us && t->qp[i].to_us >= c->from_us)
+			found = &t->qp[i];
+	return found;
+}
+
 static void find_qps(const struct timeline *t, struct tl_conn *c)
 {
 	for (unsigned int end = 0; end < 2; end++) {
 		c->device[end] = device_of(&t->trace, c->addr[end]);
-		if (!c->device[end])
+		if (!c->device[end] || !c->has_qpn[end])
 			continue;
-		for (unsigned int i = 0; i < t->qps; i++)
-			if (t->qp[i].qpn == c->seen.end[end].qpn &&
-			    !strcmp(t->qp[i].device, c->device[end]) &&
-			    t->qp[i].from_us <= c->to_us && t->qp[i].to_us >= c->from_us)
-				c->qp[end] = &t->qp[i];
+		c->qp[end] = find_qp(t, c, end);
+		if (c->qp[end])
+			c->pid[end] = c->qp[end]->pid;
 	}
 }
 
@@ -163,22 +192,36 @@ static void add_packets(const struct timeline *t, struct tl_conn *c)
 	}
 }
 
+/**
+ * tl_qp_is() - did this happen to that queue pair?
+ * @l: line of the trace
+ * @q: queue pair
+ *
+ * Return: whether it is an event of the recorder's probes, and names the queue pair.
+ */
+bool tl_qp_is(const struct tl_line *l, const struct tl_qp *q)
+{
+	char device[TL_NAME];
+	int64_t qpn;
+
+	return l->us >= q->from_us && l->us <= q->to_us && !strncmp(l->event, "rtgt_", 5) &&
+	       tl_number(l->rest, "qpn", &qpn) && qpn == q->qpn &&
+	       tl_text(l->rest, "dev", device, sizeof(device)) && !strcmp(device, q->device) &&
+	       (!strncmp(l->event, "rtgt_qp_", 8) || !strncmp(l->event, "rtgt_siw_", 9));
+}
+
 /* What was done to one queue pair */
 static void add_states(const struct timeline *t, struct tl_conn *c, unsigned int end)
 {
-	const struct tl_qp *q = c->qp[end];
-	int64_t qpn, state, mask, ret, old = 0;
-	char device[TL_NAME];
+	int64_t state, mask, ret, old = 0;
 
 	for (unsigned int i = 0; i < t->trace.lines; i++) {
 		const struct tl_line *l = &t->trace.line[i];
 		struct tl_event *e;
 
-		if (l->us < q->from_us || l->us > q->to_us || strncmp(l->event, "rtgt_qp_", 8) ||
-		    !tl_number(l->rest, "qpn", &qpn) || qpn != q->qpn ||
-		    !tl_text(l->rest, "dev", device, sizeof(device)) || strcmp(device, q->device))
+		if (!tl_qp_is(l, c->qp[end]))
 			continue;
-		if (is_qp_event(l, "rtgt_qp_modify")) {
+		if (tl_qp_event(l, "rtgt_qp_modify")) {
 			if (!tl_number(l->rest, "state", &state) ||
 			    !tl_number(l->rest, "mask", &mask) ||
 			    !tl_number(l->rest, "ret", &ret) || !(mask & QP_STATE_BIT))
@@ -190,7 +233,7 @@ static void add_states(const struct timeline *t, struct tl_conn *c, unsigned int
 		} else {
 			e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
 			snprintf(e->what, sizeof(e->what), "QP %s",
-				 is_qp_event(l, "rtgt_qp_destroy") ? "destroyed" : "created: RESET");
+				 tl_qp_event(l, "rtgt_qp_destroy") ? "destroyed" : "created: RESET");
 		}
 	}
 }
@@ -237,7 +280,7 @@ static void learn_name(struct timeline *t, const struct tl_line *l)
 	for (unsigned int i = 0; i < t->conns; i++) {
 		struct tl_conn *c = &t->conn[i];
 
-		if (c->name[0][0] || c->seen.end[!req].qpn != qpn || !is_at(src, c->addr[!req]) ||
+		if (c->name[0][0] || c->qpn[!req] != qpn || !is_at(src, c->addr[!req]) ||
 		    l->us > c->to_us)
 			continue;
 		strcpy(c->name[!req], src);
@@ -246,15 +289,24 @@ static void learn_name(struct timeline *t, const struct tl_line *l)
 	}
 }
 
-static struct tl_conn *by_name(const struct timeline *t, const char *src, const char *dst,
-			       unsigned int *end)
+/**
+ * tl_conn_named() - the connection between two ends
+ * @t: with its capture read
+ * @local: an address with port, as rdma_cma's events spell it
+ * @remote: the other one
+ * @end: set to which end @local is
+ *
+ * Return: the first one that rdma_cm has not forgotten at that end; NULL if there is none.
+ */
+struct tl_conn *tl_conn_named(const struct timeline *t, const char *local, const char *remote,
+			      unsigned int *end)
 {
 	for (unsigned int i = 0; i < t->conns; i++) {
 		struct tl_conn *c = &t->conn[i];
 
 		for (*end = 0; *end < 2; ++*end)
-			if (c->name[0][0] && !c->gone[*end] && !strcmp(c->name[*end], src) &&
-			    !strcmp(c->name[!*end], dst))
+			if (c->name[0][0] && !c->gone[*end] && !strcmp(c->name[*end], local) &&
+			    !strcmp(c->name[!*end], remote))
 				return c;
 	}
 	return NULL;
@@ -310,7 +362,7 @@ static void add_cm(struct timeline *t, const struct tl_line *l)
 	    !tl_text(l->rest, "src", src, sizeof(src)) ||
 	    !tl_text(l->rest, "dst", dst, sizeof(dst)))
 		return;
-	c = by_name(t, src, dst, &end);
+	c = tl_conn_named(t, src, dst, &end);
 	if (!c)
 		return;
 	e = tl_event(&c->events, end ? TL_TARGET : TL_CLIENT, l->us);
@@ -340,22 +392,36 @@ static void add_target(struct timeline *t, const struct tl_line *l)
 		 l->event[5] == 'c' ? "connection" : "queue pair", at);
 }
 
+/* From when to when a client's process speaks of this connection */
+static void client_span(const struct timeline *t, const struct tl_conn *c, int64_t *from,
+			int64_t *to)
+{
+	*from = c->qp[0] ? c->qp[0]->from_us : c->learned_us[0];
+	*to = c->qp[0] ? c->qp[0]->to_us : INT64_MAX;
+	/* without queue pairs: until the process connects again */
+	for (unsigned int i = 0; !c->qp[0] && i < t->conns; i++)
+		if (t->conn[i].pid[0] == c->pid[0] && t->conn[i].learned_us[0] > *from &&
+		    t->conn[i].learned_us[0] < *to)
+			*to = t->conn[i].learned_us[0];
+}
+
 /* What a client tells of itself beside its work requests, from before its queue pair on */
 static void add_client(const struct timeline *t, struct tl_conn *c)
 {
 	const struct tl_line *first = NULL;
-	const struct tl_qp *q = c->qp[0];
 	struct tl_event *e;
+	int64_t from, to;
 
+	client_span(t, c, &from, &to);
 	for (unsigned int i = 0; i < t->trace.lines; i++) {
 		const struct tl_line *l = &t->trace.line[i];
 
-		if (l->pid != q->pid || strcmp(l->event, "tracing_mark_write") || l->us > q->to_us)
+		if (l->pid != c->pid[0] || strcmp(l->event, "tracing_mark_write") || l->us > to)
 			continue;
-		if (l->us <= q->from_us && !strncmp(l->rest, "rtgt cm resolve ", 16))
+		if (l->us <= from && !strncmp(l->rest, "rtgt cm resolve ", 16))
 			first = l;
-		if (l->us >= q->from_us && (!strncmp(l->rest, "rtgt cm established", 19) ||
-					    !strncmp(l->rest, "rtgt cm disconnected", 20))) {
+		if (l->us >= from && (!strncmp(l->rest, "rtgt cm established", 19) ||
+				      !strncmp(l->rest, "rtgt cm disconnected", 20))) {
 			e = tl_event(&c->events, TL_CLIENT, l->us);
 			snprintf(e->what, sizeof(e->what), "the program is told: %s",
 				 l->rest[8] == 'e' ? "connected" : "disconnected");
@@ -365,6 +431,23 @@ static void add_client(const struct timeline *t, struct tl_conn *c)
 		return;
 	e = tl_event(&c->events, TL_CLIENT, first->us);
 	snprintf(e->what, sizeof(e->what), "asks to %.70s", first->rest + 8);
+}
+
+/* Packets and queue pairs of one connection, and what its client says */
+static void add_ends(struct timeline *t, struct tl_conn *c)
+{
+	find_qps(t, c);
+	add_packets(t, c);
+	if (c->iwarp)
+		tl_iwarp_segments(t, c);
+	for (unsigned int end = 0; end < 2; end++) {
+		if (c->qp[end] && c->iwarp)
+			tl_iwarp_states(t, c, end);
+		else if (c->qp[end])
+			add_states(t, c, end);
+	}
+	if (c->qp[0] || c->learned_us[0])
+		add_client(t, c);
 }
 
 /**
@@ -381,22 +464,15 @@ int tl_join_conns(struct timeline *t, struct rtgt_err *err)
 	for (unsigned int i = 0; i < t->trace.lines && !ret; i++) {
 		ret = note_qp(t, &t->trace.line[i], err);
 		learn_name(t, &t->trace.line[i]);
+		tl_iwarp_learn(t, &t->trace.line[i]);
 	}
 	if (ret)
 		return ret;
-	for (unsigned int i = 0; i < t->conns; i++) {
-		struct tl_conn *c = &t->conn[i];
-
-		find_qps(t, c);
-		add_packets(t, c);
-		for (unsigned int end = 0; end < 2; end++)
-			if (c->qp[end])
-				add_states(t, c, end);
-		if (c->qp[0])
-			add_client(t, c);
-	}
+	for (unsigned int i = 0; i < t->conns; i++)
+		add_ends(t, &t->conn[i]);
 	for (unsigned int i = 0; i < t->trace.lines; i++) {
 		add_cm(t, &t->trace.line[i]);
+		tl_iwarp_event(t, &t->trace.line[i]);
 		add_target(t, &t->trace.line[i]);
 	}
 	for (unsigned int i = 0; i < t->conns && !ret; i++) {

@@ -64,7 +64,10 @@ static struct json_object *json_end(const struct tl_conn *c, unsigned int end)
 	struct json_object *o = json_object_new_object();
 
 	rtgt_json_str(o, "addr", c->addr[end]);
-	rtgt_json_int(o, "qpn", c->seen.end[end].qpn);
+	if (c->iwarp)
+		rtgt_json_int(o, "port", c->seen.end[end].qpn & 0xffff);
+	if (c->has_qpn[end])
+		rtgt_json_int(o, "qpn", c->qpn[end]);
 	if (c->device[end])
 		rtgt_json_str(o, "device", c->device[end]);
 	return o;
@@ -101,6 +104,14 @@ static struct json_object *spans(const struct tl_events *e)
 	return a;
 }
 
+static bool iwarp(const struct timeline *t, const struct tl_msg *m)
+{
+	for (unsigned int i = 0; i < t->conns; i++)
+		if (t->conn[i].seen.id == m->conn)
+			return t->conn[i].iwarp;
+	return false;
+}
+
 static struct json_object *json_op(const struct timeline *t, const struct tl_msg *m)
 {
 	struct json_object *o = json_object_new_object();
@@ -116,7 +127,9 @@ static struct json_object *json_op(const struct timeline *t, const struct tl_msg
 	rtgt_json_str(o, "status", flow_status_name(&m->seen, text, sizeof(text)));
 	if (m->seen.has_imm)
 		rtgt_json_int(o, "imm", m->seen.imm);
-	rtgt_json_int(o, "first_psn", m->seen.first_psn);
+	rtgt_json_int(o, "nth", m->seen.nth);
+	if (!iwarp(t, m))
+		rtgt_json_int(o, "first_psn", m->seen.first_psn);
 	rtgt_json_int(o, "needed", m->seen.needed);
 	json_object_object_add(o, "events", events(t, &e));
 	json_object_object_add(o, "stages", spans(&e));

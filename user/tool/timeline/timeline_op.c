@@ -266,6 +266,16 @@ static const struct tl_packet *packet_at(const struct timeline *t, uint64_t numb
 	return low < t->packets ? &t->packet[low] : NULL;
 }
 
+/* "SEND, message 2, 32 bytes": an FPDU has no PSN, and only some have the number of a message */
+static int fpdu_words(const struct tl_packet *p, char *buf, size_t size)
+{
+	const char *name = pkt_rdmap_name(p->opcode);
+
+	if (!p->psn)
+		return snprintf(buf, size, "%s", name ? name : "unknown");
+	return snprintf(buf, size, "%s, message %u", name ? name : "unknown", p->psn);
+}
+
 static void add_packet(struct tl_events *e, const struct tl_packet *p, enum tl_stage stage)
 {
 	struct tl_event *ev = tl_event(e, TL_WIRE, p->us);
@@ -274,13 +284,46 @@ static void add_packet(struct tl_events *e, const struct tl_packet *p, enum tl_s
 	ev->stage = stage;
 	ev->packet = p->number;
 	ev->psn = p->psn;
-	ev->has_psn = true;
+	ev->has_psn = !p->iwarp;
 	ev->to_target = !p->from_server;
-	n = snprintf(ev->what, sizeof(ev->what), "%s, PSN %u", pkt_opcode_name(p->opcode), p->psn);
+	if (p->iwarp)
+		n = fpdu_words(p, ev->what, sizeof(ev->what));
+	else
+		n = snprintf(ev->what, sizeof(ev->what), "%s, PSN %u", pkt_opcode_name(p->opcode),
+			     p->psn);
 	if (p->payload)
 		n += snprintf(ev->what + n, sizeof(ev->what) - (size_t)n, ", %u bytes", p->payload);
 	if (p->again)
 		snprintf(ev->what + n, sizeof(ev->what) - (size_t)n, ", again");
+}
+
+/*
+ * FPDUs of a message: nothing answers a WRITE or SEND, and a TCP segment may have several.  So the
+ * last one counts, and the last of a READ's response.
+ */
+static void add_fpdus(const struct timeline *t, const struct tl_packet *p,
+		      const struct flow_msg *m, bool reply, struct tl_events *e)
+{
+	const struct tl_packet *last[2] = { NULL, NULL }, *first = NULL;
+	const struct tl_packet *end = t->packet + t->packets;
+	const uint64_t until = m->end_packet > m->last_packet ? m->end_packet : m->last_packet;
+
+	for (const struct tl_packet *q = p; q && q < end && q->number <= until; q++)
+		if (q->msg == m->id)
+			last[q->answer] = q;
+	for (; p && p < end && p->number <= until; p++) {
+		if (p->msg != m->id)
+			continue;
+		if (!first)
+			add_packet(e, p, reply ? TL_REPLY_FIRST : TL_FIRST);
+		else if (p == last[0])
+			add_packet(e, p, reply ? TL_REPLY_LAST : TL_LAST);
+		else if (p == last[1] && m->end_packet)
+			add_packet(e, p, reply ? TL_REPLY_ACK : TL_ACK);
+		else
+			add_packet(e, p, TL_PACKET);
+		first = first ? first : p;
+	}
 }
 
 /* Packets of a message and its answer; what is a reply's has stages of its own */
@@ -291,6 +334,10 @@ static void add_message(const struct timeline *t, const struct tl_msg *m, bool r
 	const struct tl_packet *end = t->packet + t->packets;
 	uint64_t last = m->seen.last_packet;
 
+	if (p && p->iwarp) {
+		add_fpdus(t, p, &m->seen, reply, e);
+		return;
+	}
 	if (m->seen.end_packet > last)
 		last = m->seen.end_packet;
 	for (; p && p < end && p->number <= last; p++) {

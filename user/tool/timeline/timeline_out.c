@@ -36,11 +36,13 @@ static void print_events(const struct timeline *t, const struct tl_events *e)
 static void print_conn(const struct timeline *t, const struct tl_conn *c)
 {
 	printf("connection %" PRIu64 ":", c->seen.id);
-	for (unsigned int end = 0; end < 2; end++)
-		printf("%s %s %s%s%s, queue pair %u", end ? ";" : "",
-		       tl_end_name(end ? TL_TARGET : TL_CLIENT), c->addr[end],
-		       c->device[end] ? " on " : "", c->device[end] ? c->device[end] : "",
-		       c->seen.end[end].qpn);
+	for (unsigned int end = 0; end < 2; end++) {
+		printf("%s %s %s%s%s", end ? ";" : "", tl_end_name(end ? TL_TARGET : TL_CLIENT),
+		       c->iwarp ? c->name[end] : c->addr[end],
+		       c->device[end] ? " on " : "", c->device[end] ? c->device[end] : "");
+		if (c->has_qpn[end])
+			printf(", queue pair %u", c->qpn[end]);
+	}
 	puts("");
 	print_events(t, &c->events);
 	puts("");

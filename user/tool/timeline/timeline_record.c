@@ -105,7 +105,8 @@ static int finish(struct tl_tracefs *f, struct tl_capture *c, const char *trace,
 static int start(struct tl_tracefs *f, struct tl_capture *c, const char *interface,
 		 const char *path, struct rtgt_err *err)
 {
-	int ret = tl_tracefs_open(f, err), interfaces;
+	const unsigned int transports = tl_transports();
+	int ret = tl_tracefs_open(f, transports, err), interfaces;
 	char only[IF_NAMESIZE];
 
 	if (ret)
@@ -115,7 +116,8 @@ static int start(struct tl_tracefs *f, struct tl_capture *c, const char *interfa
 		return rtgt_fail(err, EINVAL,
 				 "%d network interfaces have RDMA devices: -i IF says which (rdma link)",
 				 interfaces);
-	return tl_capture_start(c, interface ? interface : only, path, f->offset_ns, err);
+	return tl_capture_start(c, interface ? interface : only, transports, path, f->offset_ns,
+				err);
 }
 
 /**

@@ -8,13 +8,20 @@
  * members of their arguments, which takes a kernel with BTF that knows how (6.12 does);
  * what cannot be made is noted in the trace as missing.
  *
+ * iw_cm has no events.  Its functions have the same arguments in all kernels that cannot name
+ * them, so there the probes go by offsets.  An iWARP device sets most states of a queue pair
+ * itself: siw does in two functions, at whose beginning the state is still the old one.
+ *
  * Whatever is made is named after this process and removed by tl_tracefs_close().
  */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <inttypes.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,23 +37,68 @@
 #define CLOCK_TRIES	32
 #define BUSY_TRIES	100
 
+#define NEW_QP		"qpn=$retval->qp_num dev=$retval->device->name:string"
+#define SIW_QP		"qpn=qp->base_qp.qp_num dev=qp->base_qp.device->name:string "
+/* Of struct iw_cm_id: both addresses as they were asked for, or as TCP has them */
+#define ADDRESS(as, of)	as "=" of ".__data:x8[22] "
+#define ASKED		"family=cm_id->local_addr.ss_family " \
+			ADDRESS("local", "cm_id->local_addr") \
+			ADDRESS("remote", "cm_id->remote_addr")
+#define MAPPED		"family=cm_id->m_local_addr.ss_family " \
+			ADDRESS("local", "cm_id->m_local_addr") \
+			ADDRESS("remote", "cm_id->m_remote_addr")
+/* The same by offset, and members of struct iw_cm_conn_param and struct iw_cm_event */
+#define OLD_ASKED	"family=+24($arg1):u16 local=+26($arg1):x8[22] " \
+			"remote=+154($arg1):x8[22] "
+#define OLD_MAPPED	"family=+280($arg1):u16 local=+282($arg1):x8[22] " \
+			"remote=+410($arg1):x8[22] "
+#define OLD_QPN		"qpn=+20($arg2):u32 "
+
+/* What a probe is for */
+enum probe_of { OF_ALL, OF_IWARP, OF_SIW };
+
 /**
- * struct probe - on the return from a function
+ * struct probe - in a function
+ * @of: devices
+ * @kind: "p" at its beginning, "r" at its return
  * @name: of the event
  * @function: where
- * @qp: what the queue pair is called there
- * @more: what else is told
+ * @args: what is told, by names
+ * @old: the same by offsets; NULL: there is no such way
+ * @old_function: what the function is called then, if NULL the same
  */
 static const struct probe {
-	const char *name, *function, *qp, *more;
+	enum probe_of of;
+	const char *kind, *name, *function, *args, *old, *old_function;
 } probes[TL_PROBES] = {
-	{ "rtgt_qp_create", "ib_create_qp_kernel", "$retval", "" },
-	{ "rtgt_qp_create_user", "ib_create_qp_user", "$retval", "" },
-	{ "rtgt_qp_modify", "ib_modify_qp", "qp",
-	  "state=qp_attr->qp_state mask=qp_attr_mask ret=$retval:s32" },
-	{ "rtgt_qp_modify_user", "ib_modify_qp_with_udata", "ib_qp",
-	  "state=attr->qp_state mask=attr_mask ret=$retval:s32" },
-	{ "rtgt_qp_destroy", "ib_destroy_qp_user", "qp", "ret=$retval:s32" },
+	{ OF_ALL, "r", "rtgt_qp_create", "ib_create_qp_kernel", NEW_QP, NULL, NULL },
+	{ OF_ALL, "r", "rtgt_qp_create_user", "ib_create_qp_user", NEW_QP, NULL, NULL },
+	{ OF_ALL, "r", "rtgt_qp_modify", "ib_modify_qp",
+	  "qpn=qp->qp_num dev=qp->device->name:string state=qp_attr->qp_state mask=qp_attr_mask "
+	  "ret=$retval:s32", NULL, NULL },
+	{ OF_ALL, "r", "rtgt_qp_modify_user", "ib_modify_qp_with_udata",
+	  "qpn=ib_qp->qp_num dev=ib_qp->device->name:string state=attr->qp_state mask=attr_mask "
+	  "ret=$retval:s32", NULL, NULL },
+	{ OF_ALL, "r", "rtgt_qp_destroy", "ib_destroy_qp_user",
+	  "qpn=qp->qp_num dev=qp->device->name:string ret=$retval:s32", NULL, NULL },
+	{ OF_IWARP, "p", "rtgt_iw_connect", "iw_cm_connect", ASKED "qpn=iw_param->qpn",
+	  OLD_ASKED OLD_QPN, NULL },
+	{ OF_IWARP, "p", "rtgt_iw_accept", "iw_cm_accept", MAPPED "qpn=iw_param->qpn",
+	  OLD_MAPPED OLD_QPN, NULL },
+	{ OF_IWARP, "p", "rtgt_iw_reject", "iw_cm_reject", MAPPED, OLD_MAPPED, NULL },
+	{ OF_IWARP, "p", "rtgt_iw_disconnect", "iw_cm_disconnect", MAPPED, OLD_MAPPED, NULL },
+	{ OF_IWARP, "p", "rtgt_iw_event", "cm_event_handler",
+	  MAPPED "event=iw_event->event status=iw_event->status "
+	  ADDRESS("new_local", "iw_event->local_addr")
+	  ADDRESS("new_remote", "iw_event->remote_addr"),
+	  OLD_MAPPED "event=+0($arg2):s32 status=+4($arg2):s32 "
+	  "new_local=+10($arg2):x8[22] new_remote=+138($arg2):x8[22]", "iw_cm:cm_event_handler" },
+	{ OF_SIW, "p", "rtgt_siw_modifies", "siw_qp_modify", SIW_QP, NULL, NULL },
+	{ OF_SIW, "r", "rtgt_siw_modify", "siw_qp_modify", SIW_QP "now=qp->attrs.state", NULL,
+	  NULL },
+	{ OF_SIW, "p", "rtgt_siw_closes", "siw_qp_llp_close", SIW_QP, NULL, NULL },
+	{ OF_SIW, "r", "rtgt_siw_close", "siw_qp_llp_close", SIW_QP "now=qp->attrs.state", NULL,
+	  NULL },
 };
 
 /* Append @text to a file of tracefs */
@@ -66,21 +118,51 @@ static int put(const char *dir, const char *name, const char *text)
 	return (int)n;
 }
 
-static void make_probes(struct tl_tracefs *f)
+/* Can a probe name members of a function's arguments? */
+static bool knows_names(const struct tl_tracefs *f)
 {
-	char text[512];
+	char path[128], line[256];
+	bool found = false;
+	FILE *readme;
+
+	snprintf(path, sizeof(path), "%s/README", f->root);
+	readme = fopen(path, "re");
+	while (readme && !found && fgets(line, sizeof(line), readme))
+		found = strstr(line, "<argname>[->field");
+	if (readme)
+		fclose(readme);
+	return found;
+}
+
+static bool make_probe(struct tl_tracefs *f, const struct probe *p, bool names)
+{
+	const bool old = !names && p->old;
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s:%s/%s %s %s", p->kind, f->group, p->name,
+		 old && p->old_function ? p->old_function : p->function, old ? p->old : p->args);
+	return !put(f->root, "dynamic_events", text);
+}
+
+static void make_probes(struct tl_tracefs *f, unsigned int transports)
+{
+	const bool names = knows_names(f), siw = !access("/sys/module/siw", F_OK);
 
 	for (unsigned int i = 0; i < TL_PROBES; i++) {
 		const struct probe *p = &probes[i];
 
-		snprintf(text, sizeof(text),
-			 "r:%s/%s %s qpn=%s->qp_num dev=%s->device->name:string %s", f->group,
-			 p->name, p->function, p->qp, p->qp, p->more);
-		f->probe[i] = !put(f->root, "dynamic_events", text);
+		if (p->of != OF_ALL && !(transports & TL_IWARP))
+			continue;
+		if (p->of == OF_SIW && !siw)
+			continue;
+		f->probe[i] = make_probe(f, p, names);
 		if (!f->probe[i])
 			fprintf(f->marker, TL_MARK "missing=%s: the kernel cannot probe %s\n",
 				p->name, p->function);
 	}
+	if (transports & TL_IWARP && !siw)
+		fprintf(f->marker,
+			TL_MARK "missing=rtgt_siw: states that an iWARP device other than siw sets\n");
 }
 
 static void enable(struct tl_tracefs *f, const char *system, const char *without)
@@ -156,11 +238,12 @@ static int make_instance(struct tl_tracefs *f, struct rtgt_err *err)
 /**
  * tl_tracefs_open() - begin to trace
  * @f: filled in; tl_tracefs_close() is to be called also where this fails
+ * @transports: what tl_transports() returned
  * @err: filled in when not 0 is returned
  *
  * Return: 0 or a negative errno.
  */
-int tl_tracefs_open(struct tl_tracefs *f, struct rtgt_err *err)
+int tl_tracefs_open(struct tl_tracefs *f, unsigned int transports, struct rtgt_err *err)
 {
 	int ret;
 
@@ -169,7 +252,7 @@ int tl_tracefs_open(struct tl_tracefs *f, struct rtgt_err *err)
 	if (ret)
 		return ret;
 	tl_tracefs_clock(f);
-	make_probes(f);
+	make_probes(f, transports);
 	enable(f, f->group, NULL);
 	enable(f, "rdma_cma", "rdma_cm is not loaded");
 	enable(f, "rtgt", "the module is not loaded");
@@ -270,22 +353,100 @@ static void line_of(const char *device, const char *name, unsigned int nr, char 
 		fclose(f);
 }
 
-/* A device's GIDs are its IP addresses */
-static void note_device(FILE *marker, const char *device)
+static void note_addr(FILE *marker, const char *device, int family, const void *addr)
 {
-	char gid[64], addr[INET6_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(family, addr, text, sizeof(text));
+	fprintf(marker, TL_MARK "device=%s addr=%s\n", device, text);
+}
+
+/* The GIDs of a RoCE device are its IP addresses */
+static void note_gids(FILE *marker, const char *device)
+{
 	struct in6_addr in;
+	char gid[64];
 
 	for (unsigned int i = 0; i < 16; i++) {
 		line_of(device, "gids", i, gid, sizeof(gid));
 		if (inet_pton(AF_INET6, gid, &in) != 1 || IN6_IS_ADDR_UNSPECIFIED(&in))
 			continue;
 		if (IN6_IS_ADDR_V4MAPPED(&in))
-			inet_ntop(AF_INET, &in.s6_addr[12], addr, sizeof(addr));
+			note_addr(marker, device, AF_INET, &in.s6_addr[12]);
 		else
-			inet_ntop(AF_INET6, &in, addr, sizeof(addr));
-		fprintf(marker, TL_MARK "device=%s addr=%s\n", device, addr);
+			note_addr(marker, device, AF_INET6, &in);
 	}
+}
+
+/* The network interface of a device; "" if that is not known */
+static void netdev_of(const char *device, const struct ifaddrs *all, char *buf, size_t size)
+{
+	char gid[64];
+	struct in6_addr in;
+
+	line_of(device, "gid_attrs/ndevs", 0, buf, size);
+	line_of(device, "gids", 0, gid, sizeof(gid));
+	if (buf[0] || inet_pton(AF_INET6, gid, &in) != 1)
+		return;
+	/* The GID of an iWARP device is the MAC address */
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		const struct sockaddr_ll *ll = (const struct sockaddr_ll *)i->ifa_addr;
+
+		if (ll && ll->sll_family == AF_PACKET && ll->sll_halen == ETH_ALEN &&
+		    !memcmp(ll->sll_addr, in.s6_addr, ETH_ALEN))
+			snprintf(buf, size, "%s", i->ifa_name);
+	}
+}
+
+/* An iWARP device has the addresses of its network interface */
+static void note_interface(FILE *marker, const char *device, const char *netdev,
+			   const struct ifaddrs *all)
+{
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)i->ifa_addr;
+		const struct sockaddr_in *in = (const struct sockaddr_in *)i->ifa_addr;
+
+		if (!in || strcmp(i->ifa_name, netdev))
+			continue;
+		if (in->sin_family == AF_INET)
+			note_addr(marker, device, AF_INET, &in->sin_addr);
+		else if (in->sin_family == AF_INET6)
+			note_addr(marker, device, AF_INET6, &in6->sin6_addr);
+	}
+}
+
+static bool speaks_iwarp(const char *device)
+{
+	char path[512], text[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), CLASS "/%s/node_type", device);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = 0;
+	fclose(f);
+	return strstr(text, "RNIC");
+}
+
+/**
+ * tl_transports() - what the RDMA devices of this machine speak
+ *
+ * Return: TL_ROCE, TL_IWARP or both; TL_ROCE without any device.
+ */
+unsigned int tl_transports(void)
+{
+	unsigned int found = 0;
+	DIR *dir = opendir(CLASS);
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			found |= speaks_iwarp(d->d_name) ? TL_IWARP : TL_ROCE;
+	if (dir)
+		closedir(dir);
+	return found ? found : TL_ROCE;
 }
 
 /**
@@ -300,9 +461,12 @@ int tl_devices(FILE *marker, char *interface, size_t size)
 {
 	char netdev[64], devices[64][64];
 	DIR *dir = opendir(CLASS);
+	struct ifaddrs *all;
 	struct dirent *d;
 	int nr = 0, n = 0;
 
+	if (getifaddrs(&all))
+		all = NULL;
 	interface[0] = 0;
 	while (dir && n < 64 && (d = readdir(dir))) {
 		if (d->d_name[0] == '.' || strlen(d->d_name) >= sizeof(devices[0]))
@@ -312,12 +476,16 @@ int tl_devices(FILE *marker, char *interface, size_t size)
 	if (dir)
 		closedir(dir);
 	for (int i = 0; i < n; i++) {
-		note_device(marker, devices[i]);
-		line_of(devices[i], "gid_attrs/ndevs", 0, netdev, sizeof(netdev));
+		netdev_of(devices[i], all, netdev, sizeof(netdev));
+		if (speaks_iwarp(devices[i]))
+			note_interface(marker, devices[i], netdev, all);
+		else
+			note_gids(marker, devices[i]);
 		if (!netdev[0] || !strcmp(netdev, interface))
 			continue;
 		if (!nr++)
 			snprintf(interface, size, "%s", netdev);
 	}
+	freeifaddrs(all);
 	return nr;
 }
