@@ -199,7 +199,8 @@ server_listens() {
 }
 
 netdev() { # DEVICE
-	cat "/sys/class/infiniband/$1/ports/1/gid_attrs/ndevs/0"
+	# kernel 6.1 has no file for siw: /sys/class/infiniband/$1/ports/1/gid_attrs/ndevs/0
+	rdma link show "$1/1" | sed -n 's/.* netdev \([^ ]*\).*/\1/p'
 }
 
 # Disable the port, in the background: one that hangs is to fail the case only.

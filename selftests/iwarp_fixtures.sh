@@ -31,7 +31,6 @@ iwarp_lacks() { # WORD...
 		reason=version) why="iWARP does not pad private data" ;;
 		4791) why="the case records RoCE" ;;
 		half) why="the REQs are forged for the CM of RoCE" ;;
-		timeline) why="iWARP's CM has no such events" ;;
 		--no-len) why="iWARP refuses an access with a Terminate: a WRITE completes before that, what follows is flushed" ;;
 		size=*[MG] | size=[1-9]??????* | len0=*) why="an MR of the device has 256 pages (max_fast_reg_page_list_len)" ;;
 		extents=*) why="the device registers 256 pages (max_fast_reg_page_list_len)" ;;
@@ -96,7 +95,6 @@ rtgt() { # ARG...
 		*cas* | *faa*) iwarp_lacks op=cas ;;
 		uc | ud) iwarp_lacks "transport=$word" ;;
 		--fence) iwarp_lacks fence=1 ;;
-		timeline) iwarp_lacks timeline ;;
 		esac
 	done
 	command rtgt "$@"

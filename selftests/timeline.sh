@@ -57,10 +57,52 @@ connection_order() { # EVENT...
 	ordered '.connections[0].events' "$@"
 }
 
+# Packets that connect and disconnect, as rtgt explain has them.
+connection_packets() {
+	if [[ $RTGT_DEVICE == siw ]]; then
+		rtgt explain --json "$WORK/tl/capture.pcap" |
+			jq -r 'select(.type == "connection").steps[] | "\(.packet) \(.name)"'
+	else
+		rtgt explain "$WORK/tl/capture.pcap" | awk '$6 == "CM" { print $1, $7 }'
+	fi
+}
+
+# TCP's segments with one of SYN, FIN and RST.
+tcp_segments() {
+	rtgt explain -T fields -e frame.number -e tcp.flags.syn -e tcp.flags.fin -e tcp.flags.reset \
+		"$WORK/tl/capture.pcap" | awk '/True/ { print $1 }'
+}
+
+connection_iwarp() {
+	connection_order "client: address resolved" "client: route resolved" "client: iw_cm is asked to connect" \
+		"wire: TCP SYN" "wire: TCP SYN, ACK" "wire: MPA request" \
+		"target: the device reports CONNECT_REQUEST to iw_cm" "target: rdma_cm tells CONNECT_REQUEST" \
+		"target: iw_cm is asked to accept" "wire: MPA reply" \
+		"client: the device reports CONNECT_REPLY to iw_cm" "client: rdma_cm tells ESTABLISHED" \
+		"client: the program is told: connected" "wire: the first FPDU: SEND" \
+		"client: the device reports CLOSE to iw_cm" "wire: TCP FIN" \
+		"target: the device reports DISCONNECT to iw_cm" "target: rdma_cm tells DISCONNECTED" \
+		"target: connection: live -> closing" "target: iw_cm is asked to disconnect" "target: rdma_cm id destroyed"
+	connection_order "wire: MPA reply" "target: the device reports ESTABLISHED to iw_cm" \
+		"target: rdma_cm tells ESTABLISHED" "target: connection: connecting -> live"
+	connection_order "client: the device reports CLOSE to iw_cm" "client: rdma_cm tells DISCONNECTED" \
+		"client: rdma_cm id destroyed"
+	same "queue pairs that the trace has" "$(told '[.connections[0][] | objects | select(.qpn > 0)] | length')" 2
+	same "segments that open and close" \
+		"$(told '.connections[0].events[] | select(.what | startswith("TCP ")) | .packet')" "$(tcp_segments)"
+}
+
 connection() {
 	target_port
 	record_ping -o write -S 64 -C 1
 	same "connections" "$(told '.connections | length')" 1
+	same "packets are the right ones" \
+		"$(told '.connections[0].events[] | select(.packet) | "\(.packet) \(.what)"' | grep -Ev ' TCP |first FPDU')" \
+		"$(connection_packets)"
+	if [[ $RTGT_DEVICE == siw ]]; then
+		connection_iwarp
+		return
+	fi
 	connection_order "client: address resolved" "client: route resolved" "client: rdma_cm sends REQ" "wire: REQ" \
 		"target: rdma_cm tells CONNECT_REQUEST" "target: rdma_cm sends REP" "wire: REP" \
 		"client: rdma_cm tells CONNECT_RESPONSE" "client: rdma_cm sends RTU" "wire: RTU" \
@@ -70,15 +112,28 @@ connection() {
 	# by the RTU, or by the client's first message
 	connection_order "target: rdma_cm sends REP" "target: connection: connecting -> live" \
 		"target: connection: live -> closing"
-	same "packets are the right ones" \
-		"$(told '.connections[0].events[] | select(.packet) | "\(.packet) CM \(.what)"')" \
-		"$(rtgt explain "$WORK/tl/capture.pcap" | awk '$6 == "CM" { print $1, "CM", $7 }')"
+}
+
+# RTS is set by the device, and the rest mostly when TCP closes.
+states_iwarp() {
+	connection_order "client: QP created: IDLE" "client: iw_cm is asked to connect" "wire: MPA request" \
+		"target: QP created: IDLE" "target: iw_cm is asked to accept" "target: QP IDLE->RTS" "wire: MPA reply" \
+		"client: QP IDLE->RTS" "client: the device reports CONNECT_REPLY to iw_cm" "wire: the first FPDU: SEND" \
+		"client: QP RTS->CLOSING" "client: the device reports CLOSE to iw_cm" "wire: TCP FIN" \
+		"target: the device reports DISCONNECT to iw_cm" "target: QP RTS->ERROR" "target: QP destroyed"
+	connection_order "client: QP RTS->CLOSING" "client: QP CLOSING->ERROR" "client: QP destroyed"
+	connection_order "target: QP IDLE->RTS" "target: the device reports ESTABLISHED to iw_cm"
 }
 
 states() {
 	target_port
 	record_ping -o write -S 64 -C 1
 	[[ $(told '.missing[]') != *rtgt_qp_* ]] || skip "$(told '.missing[0]')"
+	same "devices" "$(told '.connections[0] | "\(.client.device) \(.target.device)"')" "$RTGT_CLIENT_DEV $RTGT_TARGET_DEV"
+	if [[ $RTGT_DEVICE == siw ]]; then
+		states_iwarp
+		return
+	fi
 	connection_order "client: QP created: RESET" "client: QP RESET->INIT" "wire: REQ" "target: QP created: RESET" \
 		"target: QP RESET->INIT" "target: QP INIT->RTR" "wire: REP" "client: QP INIT->RTR" "client: QP RTR->RTS" \
 		"wire: RTU" "client: QP RTS->ERR" "wire: DREQ" "wire: DREP" \
@@ -87,11 +142,31 @@ states() {
 	connection_order "client: rdma_cm sends RTU" "client: the program is told: connected" "client: QP RTS->ERR"
 	connection_order "target: QP INIT->RTR" "target: QP RTR->RTS" "target: connection: connecting -> live" "wire: DREQ" \
 		"target: QP destroyed"
-	same "devices" "$(told '.connections[0] | "\(.client.device) \(.target.device)"')" "$RTGT_CLIENT_DEV $RTGT_TARGET_DEV"
+}
+
+# The same of a SEND: iWARP has no immediates, no PSN and no acknowledgments.
+send_iwarp() {
+	local op='.operations[] | select(.op == "SEND" and .bytes == 5016)'
+	target_port recv_size=8K region mem size=8K
+	record_ping -o send -S 5000 -C 1
+	ordered "($op).events" post first last target-completion target-takes reply-post reply-first reply-completion
+	ordered "($op).events" last completion
+	same "stages" "$(told "[$op.stages[].us] | length >= 8 and all(. >= 0)")" true
+	same "FPDUs needed" "$(told "$op"' | .needed as $n |
+		([.events[] | select(.from == "client")] | length == $n) and $n > 1')" true
+	same "packets of it, and of its reply" "$(told "[$op.events[].packet // empty] | unique | map(tostring) | join(\",\")")" \
+		"$(rtgt explain --json "$WORK/tl/capture.pcap" | jq -rs --argjson id "$(told "$op.id")" '
+			([.[] | select(.type == "message" and .id > $id and .from == "server")][0].id) as $reply |
+			[.[] | select(.type == "packet") | select(any(.iwarp[]?; .message == $id or .message == $reply)).number] |
+			map(tostring) | join(",")')"
 }
 
 # Its stages, and each packet's number, operation and PSN as rtgt explain has them.
 write_imm() {
+	if [[ $RTGT_DEVICE == siw ]]; then
+		send_iwarp
+		return
+	fi
 	local op='.operations[] | select(.op == "WRITE_WITH_IMM")'
 	target_port region mem size=8K
 	record_ping -o write-imm -S 5000 -C 1
@@ -113,13 +188,18 @@ write_imm() {
 
 # Whatever a client posts has its packets, its completion and, if it asks, its answer.
 every_operation() {
+	local ops=(all --window) ends='index("first") and index("ack") and index("completion")'
+	if [[ $RTGT_DEVICE == siw ]]; then
+		# nothing acknowledges a WRITE or SEND
+		ops=("write,read,send") ends='index("first") and index("completion")'
+	fi
 	target_port recv_size=8K recv_depth=4 region mem size=8K
 	# with work requests among them that never reach the wire
-	record_ping -o all -S 1,5000 -C 2 --window
+	record_ping -S 1,5000 -C 2 -o "${ops[@]}"
 	same "operations, and those that were posted" "$(told '[.operations[] | select(.from == "client")] | length')" \
 		"$(sed -n '/^{/p' "$WORK/tl.out" | jq '[.connection.posted[] | select(.op | IN("BIND_MW", "LOCAL_INV") | not) | .count] | add')"
 	same "those without a post, a completion or an answer" "$(told '[.operations[] | select(.from == "client") |
-		[.events[].stage] as $s | select($s | index("post") and index("first") and index("ack") and index("completion") | not)] | length')" 0
+		[.events[].stage] as $s | select($s | index("post") and '"$ends"' | not)] | length')" 0
 	same "requests without a target" "$(told '[.operations[] | select(.from == "client" and (.op | startswith("SEND"))) |
 		[.events[].stage] as $s | select($s | index("target-completion") and index("reply-post") and index("reply-completion") | not)] | length')" 0
 	same "stages that take less than nothing" "$(told '[.operations[].stages[] | select(.us < 0)] | length')" 0
@@ -130,9 +210,18 @@ every_operation() {
 # At the client alone: its posts, the packets, its completions.
 one_end() {
 	target_port
-	record_ping -o write-imm -S 64 -C 1
-	connection_order "client: address resolved" "wire: REQ" "wire: REP" "wire: RTU" "wire: DREQ" "wire: DREP"
-	ordered '.operations[] | select(.op == "WRITE_WITH_IMM").events' post first ack completion
+	if [[ $RTGT_DEVICE == siw ]]; then
+		record_ping -o read -S 64 -C 1
+		connection_order "client: address resolved" "client: iw_cm is asked to connect" "wire: TCP SYN" "wire: TCP SYN, ACK" \
+			"wire: MPA request" "wire: MPA reply" "client: the device reports CONNECT_REPLY to iw_cm" \
+			"client: rdma_cm tells ESTABLISHED" "wire: the first FPDU: SEND" "client: the device reports CLOSE to iw_cm" \
+			"wire: TCP FIN" "client: rdma_cm id destroyed"
+		ordered '.operations[] | select(.op == "READ").events' post first ack completion
+	else
+		record_ping -o write-imm -S 64 -C 1
+		connection_order "client: address resolved" "wire: REQ" "wire: REP" "wire: RTU" "wire: DREQ" "wire: DREP"
+		ordered '.operations[] | select(.op == "WRITE_WITH_IMM").events' post first ack completion
+	fi
 	same "events of the target's machine" "$(told '[.connections[].events[] | select(.end == "target")] | length')" 0
 }
 
@@ -186,9 +275,9 @@ lost() {
 	((0 < $(jq .lost_events "$WORK/json"))) || fail "it is not told"
 }
 
-tcase connection "what rdma_cm does at both ends, between the packets it sends" connection
-tcase states --more "the states of both queue pairs, between REQ, REP, RTU, DREQ and DREP" states
-tcase write-imm "a WRITE_WITH_IMM from its post to both completions and the reply" write_imm
+tcase connection "what rdma_cm and, of iWARP, iw_cm do at both ends, between the packets that connect" connection
+tcase states --more "the states of both queue pairs, between the packets that connect and disconnect" states
+tcase write-imm "a WRITE_WITH_IMM, or over iWARP a SEND, from its post to both completions and the reply" write_imm
 tcase every-operation --more "every operation has its post, its packets, its completions" every_operation
 tcase interrupted --more "a signal ends the command, the files are whole, nothing is left" interrupted
 tcase refused --more "what is no trace, and what makes no sense: a line that says so" refused
