@@ -3,16 +3,6 @@
 #
 # demo-rxe.sh: the chapters of "make demo" that are about RoCE; vm/demo sources it.
 
-RECORD_LIMIT=$((600 * LAB_SLOW))
-declare -A recorder=()
-marker=
-
-# The same as "on"; the client also notes its posts and completions for rtgt timeline.
-watched() {
-	printf 'client# %s\n' "$*"
-	quietly client env "RTGT_TRACE_MARKER=$marker" sh -c 'exec "$@" 2>&1' sh "$@"
-}
-
 the_wire() {
 	chapter "Two machines and a wire" <<-EOT
 	Two virtual machines, server and client, share one Ethernet wire and nothing
@@ -31,41 +21,6 @@ statistic() {
 	quietly server rtgt -j show >"$LAB_OUT/target-$1.json"
 	for guest in server client; do
 		quietly $guest rdma -j statistic show link rxe0/1 >"$LAB_OUT/$guest-statistic-$1.json"
-	done
-}
-
-# record: both machines trace their kernels from here on; record_end: until here.  A machine's
-# further channel runs the recorder, which ends when its command has read a line.
-record() {
-	local guest pipes='rm -f /tmp/begin /tmp/end; exec mkfifo /tmp/begin /tmp/end'
-
-	for guest in server client; do
-		quietly $guest sh -c "$pipes"
-		# shellcheck disable=SC2016 # the recorder sets it
-		LAB_LIMIT=$RECORD_LIMIT lab_run ${guest}2 rtgt timeline record -i eth0 /tmp/timeline -- \
-			sh -c 'echo "$RTGT_TRACE_MARKER" >/tmp/begin; read -r _ </tmp/end' \
-			</dev/null >"$LAB_OUT/timeline-$guest.txt" 2>&1 &
-		recorder[$guest]=$!
-	done
-	for guest in server client; do
-		marker=$(quietly $guest cat /tmp/begin) || exit
-	done
-}
-
-record_end() {
-	local guest file dir
-
-	for guest in server client; do
-		quietly $guest sh -c 'echo >/tmp/end'
-	done
-	for guest in server client; do
-		dir=$LAB_OUT/timeline-$guest
-		wait "${recorder[$guest]}" || fail $? rtgt timeline record
-		mkdir "$dir"
-		for file in trace.txt capture.pcap timeline.json; do
-			quietly $guest cat /tmp/timeline/$file >"$dir/$file"
-		done
-		mv "$dir/timeline.json" "$dir.json"
 	done
 }
 

@@ -24,9 +24,10 @@ one_of_each() {
 	wc   a work completion: how it ended     msg  the target's reply to a SEND
 
 	There are no immediates and no atomics: RDMAP has none that siw serves.  A client that
-	wants to announce a WRITE sends a message behind it; TCP keeps the order.
+	wants to announce a WRITE sends a message behind it; TCP keeps the order.  From here to
+	chapter 6 both machines record what their kernels do (rtgt timeline record).
 	EOT
-	on client rtgt ping -d -S 64 -C 1 $TARGET
+	watched rtgt ping -d -S 64 -C 1 $TARGET
 	cp "$LAB_OUT/wire.pcap" "$LAB_OUT/one-of-each.pcap"
 }
 
@@ -52,10 +53,17 @@ the_packets() {
 
 the_bytes() {
 	chapter "The bytes themselves" <<-EOT
+	4096 bytes do not fit into a segment of this wire: the report shows the segments that
+	they become, in both directions.
+	EOT
+	watched rtgt ping --no-verify -o write,read -S 4K -C 1 $TARGET
+	cat <<-EOT
+
 	The smallest program with librtgt (user/examples/library.c) writes 4096 bytes and reads
 	them back.  The server's own view of its memory shows the same bytes.
+
 	EOT
-	on client rtgt-example-library $TARGET
+	watched rtgt-example-library $TARGET
 	printf 'server# xxd -l 32 %s\n' $DEBUGFS/regions/mem/data
 	quietly server xxd -l 32 $DEBUGFS/regions/mem/data
 	cat <<-EOT
@@ -64,7 +72,7 @@ the_bytes() {
 	rejects it, with the reason ASK:
 
 	EOT
-	on client sh -c "rtgt-example-client $TARGET || echo status \$?"
+	watched sh -c "rtgt-example-client $TARGET || echo status \$?"
 }
 
 what_goes_wrong() {
@@ -75,7 +83,7 @@ what_goes_wrong() {
 	on server tc qdisc add dev eth0 clsact
 	on server tc filter add dev eth0 ingress protocol ip u32 match ip protocol 6 0xff \
 		action pass random determ drop 3
-	on client rtgt ping --no-verify -o write -S 4K -C 1 $TARGET
+	watched rtgt ping --no-verify -o write -S 4K -C 1 $TARGET
 	on server tc qdisc del dev eth0 clsact
 	on client nstat -az TcpRetransSegs
 	cat <<-EOT
@@ -85,8 +93,8 @@ what_goes_wrong() {
 	sends a Terminate, and both queue pairs end in the state error:
 
 	EOT
-	on client $PROBE $TARGET 7471 source=$CLIENT access op=write rkey_xor=0x5a00
-	on client $PROBE $TARGET 7471 source=$CLIENT access op=write offset=$((0x100000 - 63))
+	watched $PROBE $TARGET 7471 source=$CLIENT access op=write rkey_xor=0x5a00
+	watched $PROBE $TARGET 7471 source=$CLIENT access op=write offset=$((0x100000 - 63))
 	cp "$LAB_OUT/wire.pcap" "$LAB_OUT/steps.pcap"
 }
 
@@ -102,10 +110,12 @@ the_rules() {
 telling() {
 	the_wire
 	the_target
+	record
 	one_of_each
 	the_packets
 	the_bytes
 	what_goes_wrong
+	record_end
 	the_sizes
 	the_latency
 	the_rules
@@ -117,6 +127,8 @@ kept() {
 	one-of-each.pcap       chapter 3 for Wireshark; packets.txt is chapter 4
 	wire.pcap              the whole wire from power-on
 	steps.pcap             chapters 3 to 6, which the report steps through
+	timeline-*             the same as each machine's kernel saw it, from post to completion:
+	                       build/bin/rtgt timeline build/demo-siw/timeline-client
 	lat.json               all of chapter 8
 	EOT
 }
