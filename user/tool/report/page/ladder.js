@@ -61,7 +61,7 @@ function brief(p) {
 	if (p.k === "cm")
 		return text + (qp ? `, QP ${qp[1]}` : "");
 	if (p.k !== "roce")
-		return p.x || p.o || p.k;
+		return tcpName(p) || p.x || p.o || p.k;
 	return `${text}, PSN ${p.p}` + (wait ? `, wait ${wait[1]}` : size ? `, ${size[1]} B` : "");
 }
 
@@ -299,8 +299,8 @@ function drawEnds(step, p, at) {
 	$("ends-of").hidden = !step;
 	if (!step)
 		return;
-	const c = step.conn, { rows: all, stages, error } = rows(step), does = step.m && /^nak/.test(step.m.status) ? work.refused :
-		step.iwarp && iwarpWork[step.kind] || work[step.kind];
+	const c = step.conn, { rows: all, stages, error } = rows(step), what = isFatal(step) ? "refused" : step.kind;
+	const does = step.iwarp && iwarpWork[what] || work[what];
 	const who = ["client", "wire", "target"], start = all[0].time;
 	const mine = !step.m || step.m.from === "client" ? does : [...does].reverse();
 	const receiver = r => r.packet ? " to-" + (direction(packets[byNumber.get(r.packet)]).startsWith("r") ? "target" : "client") : "";
@@ -310,17 +310,23 @@ function drawEnds(step, p, at) {
 	$("does").replaceChildren(...who.map((w, i) => el("div", { class: w },
 		el("h4", {}, linked({ client: "client: program and device", wire: "wire", target: "target: module and device" }[w])),
 		el("p", {}, linked(mine[i])))));
-	/* the packets of iWARP do not tell the state of its queue pairs */
-	$("pairs").replaceChildren(c && c.client && c.server && !step.iwarp ? drawPairs(c, p, at) : "");
+	$("pairs").replaceChildren(c && c.client && c.server ? (step.iwarp ? drawStreams : drawPairs)(c, p, at) : "");
 	$("rows").replaceChildren(...all.map(r => el("li", {
 		class: r.end + receiver(r) + (r.packet === p.n ? " chosen" : ""), style: r.packet ? colour(packets[byNumber.get(r.packet)]) : undefined,
 	}, el("span", { class: "t" }, number((r.time - start) * 1e6)), el("span", { class: "what" }, drawRow(r)),
-	r.packet ? el("span", { class: "effect" }, linked(effect(packets[byNumber.get(r.packet)], byNumber.get(r.packet)))) : "")));
+	drawEffect(r))));
 	$("stages").replaceChildren(stages.length ? drawStages(stages) : "");
 	$("ends-p").replaceChildren(recordings.length ?
 		`Microseconds from the first row. Each machine has its own clock: its rows are placed so that no packet arrives before ` +
 			`it was sent, here to within ${number(error * 1e6)} µs. What a device does, in italics, follows from the packets.` :
 		"What the programs and kernels did was not recorded: rtgt timeline record leaves timeline.json, and the rows appear here.");
+}
+
+/* What the device that receives the packet does with it, if the packets show that */
+function drawEffect(r) {
+	const text = r.packet ? effect(packets[byNumber.get(r.packet)], byNumber.get(r.packet)) : "";
+
+	return text ? el("span", { class: "effect" }, linked(text)) : "";
 }
 
 function drawRow(r) {
@@ -332,18 +338,40 @@ function drawRow(r) {
 	return linked(r.what.replace(/QP (\w+)->(\w+)/, "QP from $1 to $2").replace("rdma_cm tells", "rdma_cm reports"));
 }
 
+/* No packet tells a state: it was recorded, or it is not known */
+function drawState(c, end, p) {
+	const state = stateAt(c, end, p.t);
+
+	return state === undefined ? "not recorded" : state ? linked(state) : "no queue pair yet";
+}
+
 function drawPairs(c, p, at) {
 	const ends = queuePairs(c, at);
 	const row = (end, qpn) => {
-		const e = ends[end], state = e.failed ? `ERR since the NAK in packet ${e.failed}` : stateAt(c, end, p.t);
+		const e = ends[end];
 
-		return [end, both(qpn, `QP ${qpn}`), state ? linked(state) : "not recorded", ...[e.next, e.acked, e.expects, e.msn].map((n, i) =>
-			n === undefined ? "-" : i < 3 ? both(n) : String(n))];
+		return [end, both(qpn, `QP ${qpn}`), e.failed ? linked(`ERR since the NAK in packet ${e.failed}`) : drawState(c, end, p),
+			...[e.next, e.acked, e.expects, e.msn].map((n, i) => n === undefined ? "-" : i < 3 ? both(n) : String(n))];
 	};
 
 	return el("div", {}, el("h3", {}, `The two queue pairs after packet ${p.n}`),
 		table(["end", "queue pair", "state", "sends next PSN", "acknowledged up to", "expects PSN", "MSN"],
 			[row("client", c.client.qpn), row("target", c.server.qpn)], { class: "cards" }));
+}
+
+/* The same over iWARP: states of its own, and no PSN */
+function drawStreams(c, p, at) {
+	const ends = streams(c, at);
+	const row = end => {
+		const e = ends[end], qpn = qpnOf(c, end);
+
+		return [end, qpn ? both(qpn, `QP ${qpn}`) : "not recorded", drawState(c, end, p),
+			...[e.send, e.read].map(n => n === undefined ? "-" : String(n)), e.terminated ? link(e.terminated) : "-"];
+	};
+
+	return el("div", {}, el("h3", {}, `The two queue pairs after packet ${p.n}`),
+		table(["end", "queue pair", "state", "last SEND (MSN)", "last READ request (MSN)", "Terminate"],
+			[row("client"), row("target")], { class: "cards" }));
 }
 
 /* How long it took, as each end has measured it */

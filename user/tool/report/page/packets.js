@@ -56,6 +56,25 @@ function kind(p) {
 	return p.k === "tcp" || p.k === "iwarp" ? "tcp" : "other";
 }
 
+/* ---- TCP, which connects and disconnects an iWARP connection ---- */
+
+function tcpName(p) {
+	const has = flag => value(p, "tcp.flags." + flag) === "True";
+
+	if (p.k !== "tcp")
+		return "";
+	return has("reset") ? "TCP RST" : has("fin") ? "TCP FIN" : !has("syn") ? "" : has("ack") ? "TCP SYN, ACK" : "TCP SYN";
+}
+
+/* A SYN comes before anything shows that the connection is one of iWARP */
+function tcpConn(p) {
+	const ports = `${value(p, "tcp.srcport")} ${value(p, "tcp.dstport")}`;
+	const isOf = (c, a, b, s, d) => c[a].addr === s && c[b].addr === d && `${c[a].port} ${c[b].port}` === ports;
+
+	return conns.get(p.c) || [...conns.values()].find(c => c.transport === "iWARP" && c.steps[0] && c.steps[0].packet > p.n &&
+		(isOf(c, "client", "server", p.s, p.d) || isOf(c, "server", "client", p.s, p.d)));
+}
+
 /* ---- Steps: a connect, a message with what answers it, a disconnect ---- */
 
 const steps = [], stepOf = new Map();
@@ -63,8 +82,9 @@ const steps = [], stepOf = new Map();
 const kinds = ["WRITE_WITH_IMM", "ATOMIC_WRITE", "SEND", "READ", "WRITE", "FLUSH"];
 
 for (const p of packets) {
-	const m = messages.get(p.m), c = conns.get(p.c);
-	const cm = kind(p) === "cm" && c && (/^CM D/.test(p.x) ? "disconnect" : "connect");
+	const m = messages.get(p.m), tcp = tcpName(p), c = tcp ? tcpConn(p) : conns.get(p.c);
+	const cm = c && (tcp && c.transport === "iWARP" ? (/SYN/.test(tcp) ? "connect" : "disconnect") :
+		kind(p) === "cm" && (/^CM D/.test(p.x) ? "disconnect" : "connect"));
 	const key = m ? "message " + m.id : cm ? `${cm} ${c.id}` : "";
 
 	if (!key)
@@ -162,6 +182,27 @@ function effect(p, i) {
 	return /SEND/.test(p.o) ? "device: " + (/First|Only/.test(p.o) ? "takes a posted receive; " : "") + "stores the data" : "device: changes 8 bytes";
 }
 
+/* What iWARP's packets up to one show of its queue pairs: the last message on each queue, a Terminate */
+function streams(c, until) {
+	const ends = { client: {}, target: {} };
+
+	for (const p of packets.slice(0, until + 1)) {
+		if (p.c !== c.id || p.k !== "iwarp")
+			continue;
+		const me = ends[sender(p)];
+
+		for (const part of p.x.split("; ")) {
+			const [, name, msn] = /^(.+?) msn=(\d+)/.exec(part) || [];
+
+			if (name === "Terminate")
+				me.terminated = p.n;
+			else if (name)
+				me[name === "RDMA READ Request" ? "read" : "send"] = Number(msn);
+		}
+	}
+	return ends;
+}
+
 /* ---- What both ends recorded (rtgt timeline), on the clock of the capture ---- */
 
 const timelines = Object.values(docs).filter(d => d && d.schema === "rtgt-timeline-1");
@@ -173,19 +214,11 @@ const timelines = Object.values(docs).filter(d => d && d.schema === "rtgt-timeli
  */
 function match(doc, theirs, c) {
 	const local = theirs.client.device ? theirs.target.device ? "" : "client" : "target";
-	const ops = doc.operations.filter(o => o.connection === theirs.id);
-	const wire = new Map([...theirs.events, ...ops.flatMap(o => o.events)].filter(e => e.end === "wire").map(e => [e.packet, e]));
-	const mine = groups(packets.filter(p => p.c === c.id && p.k === "roce"), p => `${sender(p)} ${p.p} ${p.o}`);
+	const ops = doc.operations.filter(o => o.connection === theirs.id), iwarp = c.transport === "iWARP";
 	const numbers = new Map(), span = [-Infinity, Infinity];
 
-	for (const [n, e] of [...wire].sort((a, b) => a[0] - b[0])) {
-		const same = mine.get(`${e.from} ${e.psn} ${e.what.split(",")[0]}`);
-		const cm = e.psn === undefined && c.steps.find(s => s.name === e.what);
-		const p = cm ? packets[byNumber.get(cm.packet)] : same && same.shift();
-
-		if (!p)
-			continue;
-		numbers.set(n, p.n);
+	for (const [e, p] of (iwarp ? fpdus : rocePackets)(theirs, ops, c)) {
+		numbers.set(e.packet, p.n);
 		if (e.from === local || !local)
 			span[1] = Math.min(span[1], p.t - e.time);
 		if (e.from !== local || !local)
@@ -195,10 +228,40 @@ function match(doc, theirs, c) {
 	const place = e => ({ ...e, time: e.time + offset, packet: numbers.get(e.packet) });
 
 	return {
-		conn: c.id, local, error: Math.abs(span[1] - span[0]) / 2,
+		conn: c.id, local, error: Math.abs(span[1] - span[0]) / 2, client: theirs.client.qpn, target: theirs.target.qpn,
 		events: theirs.events.map(place),
 		ops: ops.map(o => ({ ...o, events: o.events.map(place) })),
 	};
+}
+
+/* The packets of the recording, each with that of the capture */
+function rocePackets(theirs, ops, c) {
+	const wire = new Map([...theirs.events, ...ops.flatMap(o => o.events)].filter(e => e.end === "wire").map(e => [e.packet, e]));
+	const mine = groups(packets.filter(p => p.c === c.id && p.k === "roce"), p => `${sender(p)} ${p.p} ${p.o}`);
+
+	return [...wire].sort((a, b) => a[0] - b[0]).map(([, e]) => {
+		const same = mine.get(`${e.from} ${e.psn} ${e.what.split(",")[0]}`);
+		const cm = e.psn === undefined && c.steps.find(s => s.name === e.what);
+
+		return [e, cm ? packets[byNumber.get(cm.packet)] : same && same.shift()];
+	}).filter(([, p]) => p);
+}
+
+/* TCP may cut the same stream into other segments there: so FPDUs are counted, and segments that open or close it */
+function fpdus(theirs, ops, c) {
+	const parts = packets.filter(p => p.c === c.id || tcpConn(p) === c).flatMap(p => p.k === "iwarp" ?
+		p.x.split("; ").map(part => [`${sender(p)} ${part.split(/ \w+=/)[0]}`, p]) :
+		[[`${p.s === c.client.addr ? "client" : "target"} ${tcpName(p)}`, p]]);
+	const mine = groups(parts, part => part[0]);
+	const wire = [...theirs.events.filter(e => /^(TCP|MPA|Terminate)/.test(e.what)), ...ops.flatMap(o => o.events)]
+		.filter(e => e.end === "wire").sort((a, b) => a.packet - b.packet);
+
+	return wire.map(e => {
+		const name = e.what.startsWith("TCP") ? e.what : e.what.split(",")[0].replace("MPA r", "MPA R");
+		const same = mine.get(`${e.from} ${name}`);
+
+		return [e, same && same.length ? same.shift()[1] : undefined];
+	}).filter(([, p]) => p);
 }
 
 const recordings = [];
@@ -208,24 +271,30 @@ for (const doc of timelines) {
 
 	for (const theirs of doc.connections) {
 		const at = pool.findIndex(c => c.client && c.server && c.steps && c.client.addr === theirs.client.addr &&
-			c.client.qpn === theirs.client.qpn && c.server.qpn === theirs.target.qpn);
+			(c.transport === "iWARP" ? c.client.port === theirs.client.port && c.server.port === theirs.target.port :
+				c.client.qpn === theirs.client.qpn && c.server.qpn === theirs.target.qpn));
 
 		if (at >= 0)
 			recordings.push(match(doc, theirs, pool.splice(at, 1)[0]));
 	}
 }
 
-const isEnd = e => /->ERR|isconnect|DREQ|DISCONNECTED|closing/.test(e.what);
+const isEnd = e => /->ERR|->CLOSING|isconnect|DREQ|DISCONNECTED|closing|CLOSE to|TCP FIN|TCP RST|Terminate/.test(e.what);
+/* Of its sender's messages on the connection */
+const nth = m => [...messages.values()].filter(o => o.connection === m.connection && o.from === m.from && o.id <= m.id).length;
+const isBad = m => /^(no such key|the key was revoked|that is not all|the key does not allow)/.test(m.grant || "");
+/* Refused, and with it the connection ended.  A Terminate of siw does not say what it refuses */
+const isFatal = step => step.m && (/^nak/.test(step.m.status) || (step.conn && step.conn.terminate_packet && isBad(step.m)));
 
 /* All that happened in a step, in order: what the ends recorded, and the packets */
 function rows(step) {
 	const found = [], seen = new Set(step.packets.map(p => p.n)), stages = [];
-	const psn = step.m && packets[byNumber.get(step.m.first_packet)].p;
-	const failed = step.m && /^nak/.test(step.m.status);
+	const psn = step.m && packets[byNumber.get(step.m.first_packet)].p, failed = isFatal(step);
+	const isIt = o => o.from === endName(step.m.from) && (step.iwarp ? o.nth === nth(step.m) : o.first_psn === psn);
 
 	for (const r of recordings.filter(r => step.conn && r.conn === step.conn.id)) {
 		const cut = r.events.findIndex(isEnd), end = cut < 0 ? r.events.length : cut;
-		const op = step.m && r.ops.find(o => o.first_psn === psn && o.from === endName(step.m.from));
+		const op = step.m && r.ops.find(isIt);
 
 		if (step.kind === "connect")
 			found.push(...r.events.slice(0, end));
@@ -246,16 +315,26 @@ function rows(step) {
 	};
 }
 
-/* The state that an end's queue pair had at a time, if it was recorded */
+/*
+ * The state that an end's queue pair had at a time; "" before there was one, undefined if it was not
+ * recorded
+ */
 function stateAt(c, end, time) {
 	let state;
 
-	for (const r of recordings.filter(r => r.conn === c.id)) {
-		for (const e of r.events.filter(e => e.end === end && e.time <= time)) {
-			const to = /QP \S+->(\S+)/.exec(e.what) || /QP created: (\S+)/.exec(e.what);
+	for (const e of recordings.filter(r => r.conn === c.id).flatMap(r => r.events).filter(e => e.end === end && /^QP /.test(e.what))) {
+		const to = /QP \S+->(\S+)/.exec(e.what) || /QP created: (\S+)/.exec(e.what);
 
+		state = state || "";
+		if (e.time <= time)
 			state = to ? to[1] : e.what === "QP destroyed" ? "destroyed" : state;
-		}
 	}
 	return state;
+}
+
+/* The number of an end's queue pair: of iWARP only a recording has it */
+function qpnOf(c, end) {
+	const found = recordings.find(r => r.conn === c.id && r[end] !== undefined);
+
+	return c[end === "target" ? "server" : "client"].qpn || (found && found[end]);
 }

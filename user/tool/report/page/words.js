@@ -13,10 +13,11 @@ const terms = {
 		"The number of a queue pair in its device, 24 bits. The BTH of a packet names the receiver's. This page writes it in " +
 		"decimal, as dmesg and rdma resource show qp do, with the hexadecimal number on hover: Wireshark's 0x000012 is QP 18. " +
 		"QP 1 belongs to the connection manager."],
-	state: [/(?<!migration )states?|RESET|INIT|RTR|RTS|ERR/, "state of a queue pair",
+	state: [/(?<!migration )states?|RESET|INIT|RTR|RTS|ERR(?:OR)?|IDLE|CLOSING|TERMINATE/, "state of a queue pair",
 		"RESET: new. INIT: takes receives. RTR: ready to receive. RTS: ready to send. ERR: each posted work request completes " +
 		"with an error. A program moves its queue pair from state to state; a device moves it to ERR when an operation fails. " +
-		"States are not on the wire."],
+		"States are not on the wire. Over iWARP they are IDLE (verbs call it INIT), RTS, CLOSING (SQD), TERMINATE (SQE) and ERROR " +
+		"(ERR), and it is the device that goes to RTS, when MPA has agreed, and on from there."],
 	wr: [/work requests?|posts?|posted/, "work request (WR)",
 		"What a program posts to a queue pair: the operation, where the local data is (address, length, lkey) and, for WRITE and " +
 		"READ, where the remote data is (address, rkey)."],
@@ -63,9 +64,10 @@ const terms = {
 		"What moves the data: usually a network adapter. Here it is rxe (SoftRoCE), a driver that does the adapter's work on the " +
 		"machine's own processor: each packet costs a copy, a checksum and a turn of the kernel's network code. So \"no program " +
 		"runs at the target\" is true here, \"the processor is idle\" is not."],
-	cm: [/connection managers?|rdma_cm(?: id)?|resolves? the address|address resolved|route resolved|(?:dis)?connected|CM|REQ|REP|RTU|DREQ|DREP|REJ|ConnectRequest|ConnectReply|ReadyToUse/, "connection manager (CM)",
+	cm: [/connection managers?|rdma_cm(?: id)?|iw_cm|resolves? the address|address resolved|route resolved|(?:dis)?connected|CM|REQ|REP|RTU|DREQ|DREP|REJ|ConnectRequest|ConnectReply|ReadyToUse/, "connection manager (CM)",
 		"It exchanges datagrams between queue pairs 1. REQ, REP and RTU (ConnectRequest, ConnectReply, ReadyToUse in Wireshark) " +
-		"make a connection, REJ refuses one, DREQ and DREP end it. rdma_cm is the kernel's interface to it with IP addresses."],
+		"make a connection, REJ refuses one, DREQ and DREP end it. rdma_cm is the kernel's interface to it with IP addresses. " +
+		"Over iWARP there are TCP and two frames of MPA instead; iw_cm is the part of the kernel between rdma_cm and the device."],
 	bth: [/BTH/, "base transport header (BTH)", "12 bytes in each RoCE packet: operation, receiver's queue pair, PSN, the wish for an acknowledgment."],
 	reth: [/RETH/, "RDMA extended transport header (RETH)",
 		"16 bytes in the first packet of a WRITE and in a READ request: remote address, rkey, length of the whole message."],
@@ -187,6 +189,10 @@ const iwarpWork = {
 	SEND: ["The program posts a work request; it is complete when TCP has the message.", "The message, without any address or key.", work.SEND[2]],
 	connect: ["The program resolves the address and makes a queue pair, which is in RTS when the reply has come.", "A TCP connection, then an MPA request and its reply.",
 		"The target makes a queue pair, which gets the TCP connection."],
+	refused: ["The program posts a work request, which completes when TCP has the data. Then its queue pair fails.", "The request; a Terminate, which names the reason; FIN of TCP.",
+		"The device refuses the request and stores nothing. The target learns that the connection is closed."],
+	disconnect: ["The program asks for the state CLOSING; its device closes the TCP connection.", "FIN of TCP, each way.",
+		"The device reports that TCP is closed. The target closes the connection and destroys its queue pair."],
 };
 const iwarpChapters = {
 	connect: "First TCP connects. Then an MPA request and its reply carry the private data and turn the stream of bytes into frames, FPDUs. " +
@@ -199,6 +205,9 @@ const iwarpChapters = {
 		"an STag of its own. The responses carry that STag, and need no request to be known.",
 	send: "A SEND names no STag: it has the number of a queue (0) and of a message, and the data go into the receive that the target has posted " +
 		"first. Without a receive the connection ends, since iWARP has no RNR.",
+	disconnect: "Neither MPA nor RDMAP has a message for it: TCP closes. The client asks for the state CLOSING, and its device sends a FIN. The " +
+		"target's device reports to iw_cm that TCP is closed, and the target destroys its queue pair. What was still posted there " +
+		"completes, with the status flushed.",
 	forged: "The client shows an STag that it was never given. The WRITE is complete for its sender before the target's device has seen it. " +
 		"That device stores nothing, sends a Terminate that names the reason, and ends the connection.",
 	beyond: "The STag is right, and the range ends one byte behind the memory. The target's device answers with a Terminate, and the " +
