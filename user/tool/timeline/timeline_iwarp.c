@@ -207,7 +207,7 @@ void tl_iwarp_segments(const struct timeline *t, struct tl_conn *c)
 	add_first_fpdu(t, c);
 }
 
-/* A call of the driver: its state is set in it, and it returns later */
+/* A call of the driver, which sets the state in it and returns later; @what is 0 when it has */
 struct begun {
 	uint32_t pid;
 	char what;
@@ -215,11 +215,13 @@ struct begun {
 };
 
 /* When the call that returns with @l began; @l's own time if that was not seen */
-static int64_t began(const struct begun *begun, const struct tl_line *l)
+static int64_t began(struct begun *begun, const struct tl_line *l)
 {
 	for (unsigned int i = 0; i < BEGUN; i++)
-		if (begun[i].pid == l->pid && begun[i].what == l->event[9])
+		if (begun[i].pid == l->pid && begun[i].what == l->event[9]) {
+			begun[i].what = 0;
 			return begun[i].us;
+		}
 	return l->us;
 }
 
@@ -295,7 +297,7 @@ void tl_iwarp_states(const struct timeline *t, struct tl_conn *c, unsigned int e
 	struct begun begun[BEGUN] = {};
 	unsigned int next = 0;
 	char what[TL_WHAT];
-	int64_t now, old = 0;
+	int64_t us, now, old = 0;
 
 	for (unsigned int i = 0; i < t->trace.lines; i++) {
 		const struct tl_line *l = &t->trace.line[i];
@@ -306,10 +308,11 @@ void tl_iwarp_states(const struct timeline *t, struct tl_conn *c, unsigned int e
 		    !strcmp(l->event, "rtgt_siw_closes")) {
 			begin(begun, &next, l);
 		} else if (!strncmp(l->event, "rtgt_siw_", 9)) {
+			us = began(begun, l);
 			if (!tl_number(l->rest, "now", &now) || now == old)
 				continue;
 			snprintf(what, sizeof(what), "QP %s->%s", state_name(old), state_name(now));
-			add_event(c, end, began(begun, l), what);
+			add_event(c, end, us, what);
 			old = now;
 		} else if (tl_qp_event(l, "rtgt_qp_modify")) {
 			if (!known)
