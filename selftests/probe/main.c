@@ -21,7 +21,7 @@ static const struct command *const commands[] = {
 	&sync_command, &messages_command, &chain_command, &move_command, &invalidate_command,
 	&contend_command, &traffic_command,
 	/* many.c */
-	&race_command, &hold_command,
+	&race_command, &hold_command, &end_command,
 	/* large.c */
 	&extents_command, &bulk_command,
 	/* flood.c */

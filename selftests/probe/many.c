@@ -6,13 +6,24 @@
  *	hold	keep connections open until stdin ends; each line on it asks for an
  *		echo over every connection, one after the other, or, if it says
  *		"burst", all at once
+ *	end	connect and disconnect, one after the other, and time each from the
+ *		disconnect until the target has freed what the connection had
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <rtgt/pattern.h>
 
 #include "probe.h"
+
+/* Enough for the numbers of the module's objects */
+#define OBJECTS	256
 
 struct race {
 	const struct option *o;
@@ -160,6 +171,68 @@ static int cmd_hold(const struct option *o)
 	return 0;
 }
 
+static int read_objects(int fd, char *text, struct rtgt_err *err)
+{
+	ssize_t n = pread(fd, text, OBJECTS - 1, 0);
+
+	if (n < 0)
+		return rtgt_fail(err, errno, "the objects cannot be read: %s", strerror(errno));
+	text[n] = '\0';
+	return 0;
+}
+
+/* Until the objects are again what they were; the kernel's workers go first on one processor */
+static int await_objects(int fd, const char *before, int timeout, struct rtgt_err *err)
+{
+	uint64_t end = rtgt_now_ns() + (uint64_t)timeout * 1000000000u;
+	char now[OBJECTS];
+	int ret;
+
+	for (;;) {
+		ret = read_objects(fd, now, err);
+		if (ret || !strcmp(now, before))
+			return ret;
+		if (rtgt_now_ns() > end)
+			return rtgt_fail(err, ETIMEDOUT, "the target does not free the connection");
+		sched_yield();
+	}
+}
+
+static int time_end(struct link *l, const struct option *o, int fd, struct rtgt_err *err)
+{
+	char before[OBJECTS];
+	uint64_t start;
+	int ret = read_objects(fd, before, err);
+
+	if (!ret)
+		ret = open_link(l, o, err);
+	start = rtgt_now_ns();
+	if (!ret) {
+		rtgt_cm_disconnect(&l->cm);
+		ret = await_objects(fd, before, (int)o->timeout, err);
+	}
+	if (!ret)
+		printf("teardown_us=%.2f\n", (double)(rtgt_now_ns() - start) / 1e3);
+	close_link(l);
+	return ret;
+}
+
+static int cmd_end(const struct option *o)
+{
+	int fd = o->file ? open(o->file, O_RDONLY | O_CLOEXEC) : -1, ret = 0;
+	struct rtgt_err err = {};
+	struct link l = {};
+
+	if (fd < 0) {
+		fprintf(stderr, "probe: end: file=%s cannot be opened\n", o->file ? o->file : "");
+		return 1;
+	}
+	for (long long i = 0; i < o->count && !ret; i++)
+		ret = time_end(&l, o, fd, &err);
+	close(fd);
+	return ret ? complain("end", &err) : 0;
+}
+
 static const struct arg race_args[] = {
 	NUMBER(count, "connections in all"),
 	NUMBER(threads, "connections at a time"),
@@ -184,4 +257,17 @@ const struct command hold_command = {
 	.help = "keep connections open until stdin ends; a line on it asks for an echo over each",
 	.run = cmd_hold,
 	.args = { hold_args, message_args, link_args },
+};
+
+static const struct arg end_args[] = {
+	NUMBER(count, "connections, one after the other"),
+	TEXT(file, "the module's objects in debugfs: they tell what is freed"),
+	{ }
+};
+
+const struct command end_command = {
+	.name = "end",
+	.help = "time disconnects, until the target has freed what each connection had",
+	.run = cmd_end,
+	.args = { end_args, link_args },
 };

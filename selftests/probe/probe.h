@@ -98,6 +98,7 @@ extern const struct command contend_command;
 extern const struct command traffic_command;
 extern const struct command race_command;
 extern const struct command hold_command;
+extern const struct command end_command;
 extern const struct command extents_command;
 extern const struct command bulk_command;
 extern const struct command flood_command;
