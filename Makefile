@@ -23,6 +23,7 @@ help:
 #:                   does every operation, is unloaded; and ops
 #: make bench        latencies and bandwidth in virtual time, beside perftest's
 #:   RUNS=3          so many boots
+#:   T='lifecycle siw'  only these parts of selftests/bench.sh
 #:   WALL=1          by the clock on the wall instead: one boot, RUNS times in turn
 #: make bench-compare  what became slower than selftests/bench-baseline
 #: make bench-figures  draws what make bench found, for Documentation/performance.rst

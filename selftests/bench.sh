@@ -29,18 +29,22 @@ SINK_PORT=7486
 SERVE_PORT=7488
 CONNECTIONS=100
 HELD=${BENCH_HELD:-1,64,1024,4096}
+# Connections that a port or a device has when it is disabled or removed
+ENDED=16
 
 # What rtgt lat measured, from its JSON; over TCP it is "tcp" and not "user"
 lat() { # OPTION...  (TO: "-to-user" for that target)
 	rtgt -j lat -p "$PORT" -I "$CLIENT" -C "$COUNT" "$@" "$TARGET" |
-		jq -r --arg to "${TO:-}" '.results[] | select(.skipped | not) | [(if .over == "tcp" then .over else .from + $to end) + "." + .op + "." +
+		jq -r --arg to "${TO:-}" '.results[] | select(.skipped | not) |
+			[(if .over == "tcp" then .over else .from + $to end) + "." + .op + "." +
 			(.size | tostring) + (if .trip == "half" then ".half" else "" end), .us.min, .us.p50, .us.p99] | @tsv'
 }
 
 # What rtgt bw measured: MiB a second of 16 MiB
 bw() { # BYTES OPTION...  (HOW: "-one" where one request is under way)
 	rtgt -j bw -p "$PORT" -I "$CLIENT" -S "$1" -C $(((16 << 20) / $1)) -W 16 "${@:2}" "$TARGET" |
-		jq -r --arg how "${HOW:-}" '.results[] | select(.skipped | not) | [(if .over == "tcp" then .over else .from end) + "." + .op + "-bw" + $how + "." +
+		jq -r --arg how "${HOW:-}" '.results[] | select(.skipped | not) |
+			[(if .over == "tcp" then .over else .from end) + "." + .op + "-bw" + $how + "." +
 			(.size | tostring), .mib_per_s, .mib_per_s, .mib_per_s] | @tsv'
 }
 
@@ -170,12 +174,23 @@ kernel_registration() { # BYTES
 	port_del "mr$1"
 }
 
+# Connections that stay until they are ended
+hold() { # NUMBER
+	local line
+	coproc MANY { exec "$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" hold "count=$1"; }
+	HELD_PID=$MANY_PID
+	until read -r line && [[ $line == *ready=* ]]; do :; done <&"${MANY[0]}"
+	[[ $line == "ready=$1" ]] || complain "$line: not $1 connections"
+}
+
+end_held() {
+	kill "$HELD_PID"
+	wait "$HELD_PID" 2>/dev/null || :
+}
+
 # The target's part of a connection, of 16 held ones the medians
 target_setup() {
-	local line held
-	coproc MANY { exec "$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" hold count=16; }
-	held=$MANY_PID
-	until read -r line && [[ $line == *ready=* ]]; do :; done <&"${MANY[0]}"
+	hold 16
 	awk '{
 		for (i = 2; i <= NF; i++) {
 			split($i, part, "=")
@@ -194,8 +209,145 @@ target_setup() {
 			printf "target.setup-%s.1\t%.2f\t%.2f\t%.2f\n", what, v[name[k], 1] / by, v[name[k], int((NR + 1) / 2)] / by, v[name[k], NR] / by
 		}
 	}' "$DEBUGFS/ports/bench/setups"
-	kill "$held"
-	wait "$held" 2>/dev/null || :
+	end_held
+}
+
+# Of lines "NAME US" the least, the median and the 99th percentile of each name
+percentiles() {
+	sort -k1,1 -k2,2n | awk '
+		function flush_name() {
+			if (n)
+				printf "%s\t%.2f\t%.2f\t%.2f\n", name, v[1], v[int((n + 1) / 2)], v[int((99 * n + 99) / 100)]
+			n = 0
+		}
+		$1 != name { flush_name(); name = $1 }
+		{ v[++n] = $2 }
+		END { flush_name() }'
+}
+
+# A command and how long it took, as a line for percentiles
+timed() { # NAME CMD...
+	local began=$EPOCHREALTIME ended
+	"${@:2}"
+	ended=$EPOCHREALTIME
+	printf '%s\t%s\n' "$1" $((${ended/./} - ${began/./}))
+}
+
+set_enable() { # 0|1
+	echo "$1" >"$CONFIGFS/ports/bench/enable"
+}
+
+# A port is enabled, and disabled while it has no connection
+enables() {
+	for _ in {1..20}; do
+		timed port.enable.0 set_enable 1
+		timed port.disable.0 set_enable 0
+	done
+}
+
+# A port is disabled while it has connections
+disables() {
+	for _ in {1..10}; do
+		set_enable 1
+		hold $ENDED
+		timed port.disable.$ENDED set_enable 0
+		end_held
+	done
+}
+
+# A client disconnects: until the target has freed all that the connection had
+teardowns() {
+	"$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" end count=50 "file=$DEBUGFS/objects" |
+		sed -n 's/^teardown_us=/conn.teardown.1\t/p'
+}
+
+# The target's device is removed while a port listens on it
+removals() { # CONNECTIONS
+	for _ in {1..5}; do
+		set_enable 1
+		((!$1)) || hold "$1"
+		timed "device.remove.$1" rdma link del rxe_t
+		((!$1)) || end_held
+		set_enable 0
+		device_add rxe_t va
+	done
+}
+
+# --- the parts ---------------------------------------------------------------------
+
+# From user space and from the kernel, to the kernel and (rtgt serve) to user space
+part_operations() {
+	local size qps
+	port_add bench "addr=$TARGET" "port=$PORT" recv_size=64K region mem size=1M access=read,write,atomic
+	lat --from user,kernel -S 64 -o write,read,cas,faa
+	lat --from user,kernel -S 64 -o send,write-imm --half
+	lat --over tcp -S 64,4K -o write,read
+	lat --over tcp -S 64,4K -o send --half
+	lat --from user,kernel -S 4K -o write,read
+	lat --from user,kernel -S 4K -o send --half
+	user_target
+	perftest perftest.send.64.half 64 ib_send_lat -s 64
+	perftest perftest.read.64 64 ib_read_lat -s 64
+	perftest perftest.atomic.8 8 ib_atomic_lat
+	perftest perftest.send.4096.half 4096 ib_send_lat -s 4096
+	perftest perftest.read.4096 4096 ib_read_lat -s 4096
+	for size in 65536 1048576; do
+		bw "$size" --from user,kernel --over rdma,tcp -o write,read
+		perftest_bw "perftest.send-bw.$size" "$size" ib_send_bw -e
+		perftest_bw "perftest.read-bw.$size" "$size" ib_read_bw -e
+		HOW=-one bw "$size" --from kernel -o write,read -t 1 --segment 64K
+		perftest_bw "perftest.send-bw-one.$size" "$size" ib_send_bw -e -t 1
+		perftest_bw "perftest.read-bw-one.$size" "$size" ib_read_bw -e -t 1
+	done
+	for qps in 1 2 4 8; do
+		bw_qps $qps
+	done
+	for size in 65536 1048576; do
+		perftest_bw "perftest.write-bw-polling.$size" "$size" ib_write_bw
+		perftest_bw "perftest.read-bw-polling.$size" "$size" ib_read_bw
+	done
+	pingpong udp 64
+	pingpong tcp 64
+	pingpong tcp 4096
+	cmtimes
+	port_del bench
+}
+
+part_beside() {
+	port_add bench "addr=$TARGET" "port=$PORT" region mem size=256M access=read,write,atomic
+	beside checksum 2 100
+	port_del bench
+	port_add bench "addr=$TARGET" "port=$PORT" scope=private mr_max=4K region mem size=16M access=read,write,atomic
+	beside revoke 6 100
+	port_del bench
+}
+
+part_costs() {
+	local size
+	port_add bench "addr=$TARGET" "port=$PORT" region mem
+	cost --what mr,connect -C 50
+	for size in 4096 65536 1048576 16777216; do
+		kernel_registration "$size"
+	done
+	target_setup
+	port_del bench
+	port_add bench "addr=$TARGET" "port=$PORT" max_conns=4096 recv_size=256 recv_depth=4 region mem
+	cost --what held --held "$HELD" -C 200
+	port_del bench
+}
+
+# How long a port, its connections and its device take to come and to go
+part_lifecycle() {
+	port_add bench "addr=$TARGET" "port=$PORT" enable=0 region mem
+	{
+		enables
+		disables
+		removals 0
+		removals $ENDED
+		set_enable 1
+		teardowns
+	} | percentiles
+	port_del bench
 }
 
 ((EUID == 0)) || {
@@ -208,53 +360,9 @@ SERVER=$!
 trap 'kill "$SERVER"; port_del bench; module_unload; "$HERE/topology.sh" down' EXIT
 wait_until 20 listens 7472
 module_load
-port_add bench "addr=$TARGET" "port=$PORT" recv_size=64K region mem size=1M access=read,write,atomic
 
-# From user space and from the kernel, to the kernel and (rtgt serve) to user space
-lat --from user,kernel -S 64 -o write,read,cas,faa
-lat --from user,kernel -S 64 -o send,write-imm --half
-lat --over tcp -S 64,4K -o write,read
-lat --over tcp -S 64,4K -o send --half
-lat --from user,kernel -S 4K -o write,read
-lat --from user,kernel -S 4K -o send --half
-user_target
-perftest perftest.send.64.half 64 ib_send_lat -s 64
-perftest perftest.read.64 64 ib_read_lat -s 64
-perftest perftest.atomic.8 8 ib_atomic_lat
-perftest perftest.send.4096.half 4096 ib_send_lat -s 4096
-perftest perftest.read.4096 4096 ib_read_lat -s 4096
-for size in 65536 1048576; do
-	bw "$size" --from user,kernel --over rdma,tcp -o write,read
-	perftest_bw "perftest.send-bw.$size" "$size" ib_send_bw -e
-	perftest_bw "perftest.read-bw.$size" "$size" ib_read_bw -e
-	HOW=-one bw "$size" --from kernel -o write,read -t 1 --segment 64K
-	perftest_bw "perftest.send-bw-one.$size" "$size" ib_send_bw -e -t 1
-	perftest_bw "perftest.read-bw-one.$size" "$size" ib_read_bw -e -t 1
+for part in operations beside costs lifecycle; do
+	if [[ " ${BENCH_PARTS:-$part} " == *" $part "* ]]; then
+		"part_$part"
+	fi
 done
-for qps in 1 2 4 8; do
-	bw_qps $qps
-done
-for size in 65536 1048576; do
-	perftest_bw "perftest.write-bw-polling.$size" "$size" ib_write_bw
-	perftest_bw "perftest.read-bw-polling.$size" "$size" ib_read_bw
-done
-pingpong udp 64
-pingpong tcp 64
-pingpong tcp 4096
-cmtimes
-port_del bench
-port_add bench "addr=$TARGET" "port=$PORT" region mem size=256M access=read,write,atomic
-beside checksum 2 100
-port_del bench
-port_add bench "addr=$TARGET" "port=$PORT" scope=private mr_max=4K region mem size=16M access=read,write,atomic
-beside revoke 6 100
-port_del bench
-port_add bench "addr=$TARGET" "port=$PORT" region mem
-cost --what mr,connect -C 50
-for size in 4096 65536 1048576 16777216; do
-	kernel_registration "$size"
-done
-target_setup
-port_del bench
-port_add bench "addr=$TARGET" "port=$PORT" max_conns=4096 recv_size=256 recv_depth=4 region mem
-cost --what held --held "$HELD" -C 200
