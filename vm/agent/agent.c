@@ -16,8 +16,9 @@
  * any other are dropped, and HELLO of a new session ends the one before, so that
  * an interrupted requester leaves nothing behind that could disturb the next.
  * The command dies with its requester: told by the port where the requester is
- * the host, otherwise by half a minute's silence.  Data for stdin is sent against
- * credit, so that a command that does not read it holds up nothing else.
+ * the host, otherwise by the requester's silence for AGENT_SILENCE seconds, half a
+ * minute by default.  Data for stdin is sent against credit, so that a command that does
+ * not read it holds up nothing else.
  *
  * run exits with the command's status (128 + n after signal n), 124 after -t,
  * 125 when the channel fails, 126 or 127 when the command cannot be run.
@@ -147,14 +148,6 @@ static void client_input(struct client *c)
 		channel_send(&c->chan, F_STDIN_EOF, NULL, 0);
 		c->in_eof = true;
 	}
-}
-
-/* A guest whose clock counts instructions beats as slowly as it runs */
-static int64_t silence(void)
-{
-	const char *secs = getenv("AGENT_SILENCE");
-
-	return secs && atoi(secs) > 0 ? atoi(secs) * 1000LL : SILENCE_MS;
 }
 
 static void client_time(struct client *c, const char *where)
@@ -326,7 +319,7 @@ static int request(char **argv, bool shell, const char *where, int limit, int wa
 
 	c->heard = now_ms();
 	c->hello = wait_s * 1000LL;
-	c->silence = silence();
+	c->silence = silence_ms();
 	c->limit = limit ? c->heard + limit * 1000LL : 0;
 	c->chan.fd = open_channel(where, c->heard + c->hello);
 	do {

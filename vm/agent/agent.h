@@ -58,6 +58,7 @@ struct channel {
 typedef void (*frame_fn)(void *ctx, uint32_t type, const uint8_t *data, size_t len);
 
 int64_t now_ms(void);
+int64_t silence_ms(void);
 noreturn void fail(int status, const char *fmt, ...);
 
 size_t queue_len(const struct queue *q);

@@ -25,6 +25,17 @@ int64_t now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
+/*
+ * For how long the other side may say nothing.  A guest whose clock counts instructions beats
+ * as slowly as it runs, and while it waits its clock runs on without the host.
+ */
+int64_t silence_ms(void)
+{
+	const char *secs = getenv("AGENT_SILENCE");
+
+	return secs && atoi(secs) > 0 ? atoi(secs) * 1000LL : SILENCE_MS;
+}
+
 void fail(int status, const char *fmt, ...)
 {
 	va_list ap;

@@ -32,7 +32,7 @@ struct server {
 	int status;
 	struct queue input;
 	uint32_t credit;		/* consumed, not yet told */
-	int64_t heard, told;
+	int64_t heard, told, silence;
 };
 
 static void close_fd(int *fd)
@@ -306,7 +306,7 @@ static void server_time(struct server *s)
 {
 	int64_t now = now_ms();
 
-	if (s->pid && now - s->heard > SILENCE_MS) {
+	if (s->pid && now - s->heard > s->silence) {
 		server_end(s);
 		s->chan.session = 0;
 	}
@@ -327,6 +327,7 @@ static void serve_port(const char *port)
 	int epoll = epoll_create1(EPOLL_CLOEXEC), sigchld;
 	sigset_t set;
 
+	s.silence = silence_ms();
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);

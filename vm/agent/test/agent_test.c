@@ -543,23 +543,31 @@ FIXTURE(serve)
 	struct peer *p;
 };
 
-FIXTURE_SETUP(serve)
+static bool serves(struct peer *p)
 {
 	struct termios raw;
 	char name[128];
+	bool ready;
 	int slave;
 
-	self->p = calloc(1, sizeof(*self->p));
 	memset(&raw, 0, sizeof(raw));
 	cfmakeraw(&raw);
-	ASSERT_EQ(0, openpty(&self->p->chan.fd, &slave, name, &raw, NULL));
-	fcntl(self->p->chan.fd, F_SETFD, FD_CLOEXEC);
-	fcntl(self->p->chan.fd, F_SETFL, O_NONBLOCK);
-	start(self->p, (const char *const []) { "agent", "serve", name, NULL });
-	self->p->chan.session = SESSION;
-	say(self->p, F_HELLO, NULL, 0);
-	ASSERT_TRUE(await(self->p, F_READY, 1));
+	if (openpty(&p->chan.fd, &slave, name, &raw, NULL))
+		return false;
+	fcntl(p->chan.fd, F_SETFD, FD_CLOEXEC);
+	fcntl(p->chan.fd, F_SETFL, O_NONBLOCK);
+	start(p, (const char *const []) { "agent", "serve", name, NULL });
+	p->chan.session = SESSION;
+	say(p, F_HELLO, NULL, 0);
+	ready = await(p, F_READY, 1);
 	close(slave);
+	return ready;
+}
+
+FIXTURE_SETUP(serve)
+{
+	self->p = calloc(1, sizeof(*self->p));
+	ASSERT_TRUE(serves(self->p));
 }
 
 FIXTURE_TEARDOWN(serve)
@@ -731,6 +739,35 @@ TEST_F(serve, requester_gone)
 	ASSERT_GT(pid, 0);
 	close(self->p->chan.fd);
 	self->p->chan.fd = -1;
+	EXPECT_TRUE(dead(pid));
+}
+
+FIXTURE(silence)
+{
+	struct peer *p;
+};
+
+FIXTURE_SETUP(silence)
+{
+	self->p = calloc(1, sizeof(*self->p));
+}
+
+FIXTURE_TEARDOWN(silence)
+{
+	gone(self->p);
+	free(self->p);
+}
+
+/* The command dies when its requester has said nothing for AGENT_SILENCE seconds */
+TEST_F(silence, ends)
+{
+	pid_t pid;
+
+	setenv("AGENT_SILENCE", "1", 1);
+	ASSERT_TRUE(serves(self->p));
+	ASK("echo $$; exec sleep 1000");
+	pid = told(self->p);
+	ASSERT_GT(pid, 0);
 	EXPECT_TRUE(dead(pid));
 }
 
