@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# gnuplot -c bench.gnuplot COLUMNS SVG: bars of what an operation takes (vm/bench
+# gnuplot -c bench.gnuplot SVG COLUMNS: bars of what an operation takes (vm/bench
 # figures).
 set terminal svg size 960,440 font "sans,12" background "white"
-set output ARG2
+set output ARG1
 set datafile separator "\t"
 set datafile missing "NaN"
 set style data histograms
@@ -16,4 +16,4 @@ set yrange [0:*]
 set key outside top center horizontal
 set title "One operation of 64 bytes (FETCH ADD: 8)"
 colors = "#1f4e79 #2e86c1 #7d6608 #d4ac0d #7f8c8d #b03a2e"
-plot for [i = 2:7] ARG1 using i:xtic(1) title columnheader(i) linecolor rgb word(colors, i - 1)
+plot for [i = 2:7] ARG2 using i:xtic(1) title columnheader(i) linecolor rgb word(colors, i - 1)

@@ -31,20 +31,22 @@ CONNECTIONS=100
 HELD=${BENCH_HELD:-1,64,1024,4096}
 # Connections that a port or a device has when it is disabled or removed
 ENDED=16
+# Put before the names of what is measured over another device than rxe
+DEVICE=
 
 # What rtgt lat measured, from its JSON; over TCP it is "tcp" and not "user"
 lat() { # OPTION...  (TO: "-to-user" for that target)
 	rtgt -j lat -p "$PORT" -I "$CLIENT" -C "$COUNT" "$@" "$TARGET" |
-		jq -r --arg to "${TO:-}" '.results[] | select(.skipped | not) |
-			[(if .over == "tcp" then .over else .from + $to end) + "." + .op + "." +
+		jq -r --arg device "$DEVICE" --arg to "${TO:-}" '.results[] | select(.skipped | not) |
+			[(if .over == "tcp" then .over else $device + .from + $to end) + "." + .op + "." +
 			(.size | tostring) + (if .trip == "half" then ".half" else "" end), .us.min, .us.p50, .us.p99] | @tsv'
 }
 
 # What rtgt bw measured: MiB a second of 16 MiB
 bw() { # BYTES OPTION...  (HOW: "-one" where one request is under way)
 	rtgt -j bw -p "$PORT" -I "$CLIENT" -S "$1" -C $(((16 << 20) / $1)) -W 16 "${@:2}" "$TARGET" |
-		jq -r --arg how "${HOW:-}" '.results[] | select(.skipped | not) |
-			[(if .over == "tcp" then .over else .from end) + "." + .op + "-bw" + $how + "." +
+		jq -r --arg device "$DEVICE" --arg how "${HOW:-}" '.results[] | select(.skipped | not) |
+			[(if .over == "tcp" then .over else $device + .from end) + "." + .op + "-bw" + $how + "." +
 			(.size | tostring), .mib_per_s, .mib_per_s, .mib_per_s] | @tsv'
 }
 
@@ -273,6 +275,32 @@ removals() { # CONNECTIONS
 	done
 }
 
+# Frames that the two interfaces sent and switches of the processor, for each MiB of 4
+frames() { # NAME OPTION...
+	local before after
+	local -a was is
+	before=$(frame_counts)
+	rtgt -j bw -p "$PORT" -I "$CLIENT" -S 1M -C 4 -W 0 "${@:2}" "$TARGET" >/dev/null
+	after=$(frame_counts)
+	read -ra was <<<"$before"
+	read -ra is <<<"$after"
+	awk -v name="$1" -v frames=$((is[0] - was[0])) -v switches=$((is[1] - was[1])) 'BEGIN {
+		printf "%s-frames.1048576\t%.2f\t%.2f\t%.2f\n", name, frames / 4, frames / 4, frames / 4
+		printf "%s-switches.1048576\t%.2f\t%.2f\t%.2f\n", name, switches / 4, switches / 4, switches / 4
+	}'
+}
+
+frame_counts() {
+	local word line va vb
+	va=$(first_line /sys/class/net/va/statistics/tx_packets)
+	vb=$(first_line /sys/class/net/vb/statistics/tx_packets)
+	while read -r word line; do
+		if [[ $word == ctxt ]]; then
+			echo $((va + vb)) "$line"
+		fi
+	done </proc/stat
+}
+
 # --- the parts ---------------------------------------------------------------------
 
 # From user space and from the kernel, to the kernel and (rtgt serve) to user space
@@ -350,6 +378,49 @@ part_lifecycle() {
 	port_del bench
 }
 
+# Larger messages, over rxe and TCP, beside which those over siw stand
+larger() { # OVER
+	lat --over "$1" -S 64K -C 50 -W 10 -o write,read
+	lat --over "$1" -S 64K -C 50 -W 10 -o send --half
+	lat --over "$1" -S 1M -C 10 -W 2 -o write,read
+	lat --over "$1" -S 1M -C 10 -W 2 -o send --half
+}
+
+part_larger() {
+	port_add bench "addr=$TARGET" "port=$PORT" recv_size=2M recv_depth=4 region mem size=1M
+	larger rdma,tcp
+	bw 4096 --over rdma,tcp -o write,read
+	frames user.write -o write
+	frames user.read -o read
+	frames tcp.write --over tcp -o write
+	frames tcp.read --over tcp -o read
+	port_del bench
+}
+
+# The same over siw, whose devices take the places of rxe's
+part_siw() {
+	local size
+	modprobe -q siw || {
+		complain "there is no siw (CONFIG_RDMA_SIW): not measured" || return 0
+	}
+	rdma link del rxe_t
+	rdma link del rxe_c
+	device_add siw_t va
+	device_add siw_c vb
+	DEVICE=siw-
+	port_add bench "addr=$TARGET" "port=$PORT" recv_size=2M recv_depth=16 region mem size=1M
+	lat --from user,kernel -S 64,4K -o write,read
+	lat --from user,kernel -S 64,4K -o send --half
+	larger rdma
+	for size in 4096 65536 1048576; do
+		bw "$size" --from user,kernel -o write,read
+	done
+	frames siw-user.write -o write
+	frames siw-user.read -o read
+	port_del bench
+	DEVICE=
+}
+
 ((EUID == 0)) || {
 	complain "bench.sh: must run as root"
 	exit 1
@@ -361,7 +432,7 @@ trap 'kill "$SERVER"; port_del bench; module_unload; "$HERE/topology.sh" down' E
 wait_until 20 listens 7472
 module_load
 
-for part in operations beside costs lifecycle; do
+for part in operations beside costs lifecycle larger siw; do
 	if [[ " ${BENCH_PARTS:-$part} " == *" $part "* ]]; then
 		"part_$part"
 	fi
