@@ -207,6 +207,19 @@ read_not_granted() {
 	expect_no_connections
 }
 
+# siw before any fix: Documentation/findings/siw-terminate-bits.rst
+terminate() {
+	local text
+	target_port region mem size=4096
+	record
+	probe access op=read rkey_xor=1 len=64
+	recorded Terminate
+	text=$(rtgt explain --verbose "$WORK/wire.pcap")
+	[[ $text != *"refuses what came: error of the sender's own"* ]] || skip "siw swaps the layer and the type of the error"
+	[[ $text == *"the server refuses what came"*": invalid STag"* ]] || fail "$text"
+	expect_no_connections
+}
+
 # A READ has one SGE (max_sge_rd): Documentation/findings/siw-read-sges.rst
 read_sges() {
 	local text
@@ -401,6 +414,7 @@ tcase revoked "a revocation without a client kills the rkey, and the next client
 tcase forged --tier wire,fast "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
 tcase refused --more "a WRITE beyond the region likewise, and the log says why" on_siw refused
 tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
+tcase terminate "a Terminate has layer and type of the error where RFC 5040 has them" on_siw terminate
 tcase read-sges "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
 tcase plain "a plain client is told that it would have to ask" on_siw plain
 tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
