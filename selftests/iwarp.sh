@@ -215,9 +215,9 @@ terminate() {
 	probe access op=read rkey_xor=1 len=64
 	recorded Terminate
 	text=$(rtgt explain --verbose "$WORK/wire.pcap")
-	[[ $text != *"refuses what came: error of the sender's own"* ]] || skip "siw swaps the layer and the type of the error"
-	[[ $text == *"the server refuses what came"*": invalid STag"* ]] || fail "$text"
+	[[ $text == *"the server refuses what came to packet "*": invalid STag"* ]] || fail "$text"
 	expect_no_connections
+	[[ $text != *"in siw's order of layer and type"* ]] || skip "siw swaps the layer and the type of the error"
 }
 
 # A READ has one SGE (max_sge_rd): Documentation/findings/siw-read-sges.rst

@@ -36,6 +36,7 @@ FIXTURE(flow)
 	struct flow_conn conn;
 	char rule[256];
 	uint64_t packet;
+	struct pkt_terminate said;
 };
 
 static void message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
@@ -85,8 +86,11 @@ static void segment(struct _test_data_flow *self, int from, size_t begin, uint8_
 	pkt_parse(&p, DLT_EN10MB);
 	u = iwarp_feed(self->w, &p, &nr);
 	flow_packet(self->f, &p, &seen);
-	for (unsigned int i = 0; i < nr; i++)
+	for (unsigned int i = 0; i < nr; i++) {
 		flow_packet(self->f, &u[i], &seen);
+		if (u[i].at[PKT_RDMAP].variant == PKT_RDMAP_TERMINATE)
+			pkt_terminate(&u[i], &self->said);
+	}
 }
 
 static void fpdu(struct _test_data_flow *self, int from, uint8_t flags, uint8_t op,
@@ -358,6 +362,32 @@ TEST_F(flow, behind_terminate)
 	EXPECT_EQ(0x999, self->message[self->messages - 1].rkey);
 	untagged(self, SERVER, LAST, PKT_RDMAP_SEND, 0, 2, 0, 8);
 	EXPECT_BROKEN("terminate");
+}
+
+/* siw has layer and type in each other's place, and the header bits at the other end */
+TEST_F(flow, terminate_of_siw)
+{
+	uint8_t head[16 + 4 + 2 + 18] = {};
+	const struct flow_msg *m;
+
+	talk(self);
+	read_request(self, CLIENT, 2, 100);
+	put(head, 4, 4, 2);
+	put(head, 8, 4, 1);
+	head[16] = 0x10;	/* RDMAP, remote protection */
+	head[18] = 0x03;	/* with length and DDP's header */
+	put(head, 20, 2, 46);
+	put(head, 22, 2, 0x4141);
+	put(head, 28, 4, 1);	/* the queue of READ requests */
+	put(head, 32, 4, 2);	/* MSN */
+	fpdu(self, SERVER, LAST, PKT_RDMAP_TERMINATE, head, sizeof(head), 0);
+	EXPECT_STREQ("", self->rule);
+	m = &self->message[self->messages - 1];
+	EXPECT_EQ(FLOW_READ, m->op);
+	EXPECT_EQ(FLOW_TERMINATED, m->status);
+	EXPECT_TRUE(self->said.siw);
+	ASSERT_NE(NULL, self->said.name);
+	EXPECT_STREQ("invalid STag", self->said.name);
 }
 
 /* An rping client tells its memory; the server writes @at bytes behind its beginning and READs */

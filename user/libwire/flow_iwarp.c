@@ -19,9 +19,8 @@
 
 #define TCP_FIN		0x01
 #define TCP_RST		0x04
-#define QUOTED_LENGTH	0x80	/* of a Terminate: the segment's length is quoted */
-#define QUOTED_DDP	0x40
 #define READ_QUEUE	1
+#define READ_HEADERS	46	/* DDP's and RDMAP's of a READ request */
 
 static struct flow_conn *find(struct flow *f, const struct pkt *p, uint8_t *from)
 {
@@ -211,45 +210,38 @@ static void response(struct flow *f, const struct pkt *p, const struct flow_fpdu
 		flow_msg_done(f, seen->conn, m, FLOW_OK, p);
 }
 
-/* Are these the headers of @m? */
-static bool quotes(const struct flow_msg *m, const uint8_t *ddp)
+/* Are these the headers of @m?  siw quotes a READ's length in the place of its MSN */
+static bool quotes(const struct flow_msg *m, const struct pkt_terminate *t)
 {
 	const bool read = m->op == FLOW_READ;
+	const uint8_t *ddp = t->ddp;
 
 	if (ddp[0] & 0x80)
 		return m->op == FLOW_WRITE && m->rkey == be32(ddp + 2);
+	if (read && t->len >= READ_HEADERS)
+		return m->sink_rkey == be32(ddp + 18) && m->sink_va == be64(ddp + 22);
 	return m->first_psn == be32(ddp + 10) && read == (be32(ddp + 6) == READ_QUEUE);
 }
 
 /* Which message a Terminate is about: its headers are quoted */
 static void terminate(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
-	const uint8_t *rdmap = pkt_bytes(p, PKT_RDMAP), *quoted = pkt_bytes(p, PKT_PAYLOAD);
 	struct flow_conn *c = seen->conn;
 	struct flow_half *h = &c->half[!seen->from];
-	uint32_t len = p->at[PKT_PAYLOAD].len;
-	bool tagged;
+	struct pkt_terminate t;
 
 	seen->answer = true;
 	c->terminate = p->number;
 	c->iwarp->dir[seen->from].terminated = p->number;
-	if (p->at[PKT_RDMAP].len < 21 || !(rdmap[19] & QUOTED_DDP) || !quoted)
-		return;
-	if (rdmap[19] & QUOTED_LENGTH) {
-		quoted += len > 2 ? 2 : 0;
-		len -= len > 2 ? 2 : 0;
-	}
-	if (len < 14)
-		return;
-	tagged = quoted[0] & 0x80;
-	if (!tagged && len < 18)
+	pkt_terminate(p, &t);
+	if (!t.ddp)
 		return;
 	for (uint32_t i = 0; i < h->nr; i++) {
 		struct flow_msg *m = flow_msg_at(h, i);
 
 		if (m->status != FLOW_OPEN)
 			continue;
-		if (!quotes(m, quoted))
+		if (!quotes(m, &t))
 			continue;
 		c->terminated = m->first_packet;
 		seen->msg = m;
@@ -257,7 +249,7 @@ static void terminate(struct flow *f, const struct pkt *p, struct flow_seen *see
 		return;
 	}
 	/* A WRITE that was all sent is over for us */
-	if (tagged)
+	if (t.ddp[0] & 0x80)
 		c->terminated = c->iwarp->dir[!seen->from].bad;
 }
 

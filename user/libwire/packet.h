@@ -187,8 +187,22 @@ const char *pkt_fault_name(enum pkt_fault fault);	/* "cut short by the capture" 
 /* "RC RDMA WRITE First"; "unknown opcode" */
 const char *pkt_opcode_name(uint8_t opcode);
 const char *pkt_rdmap_name(unsigned int opcode);	/* "SEND"; NULL if there is none */
-/* why, as a Terminate says it: "invalid STag"; NULL if there is no such code */
-const char *pkt_terminate_name(unsigned int layer, unsigned int type, unsigned int code);
+/**
+ * struct pkt_terminate - what a Terminate says
+ * @name: why: "invalid STag"; NULL if there is no such code
+ * @ddp: the DDP header of the message that it refuses; NULL if there is none
+ * @len: bytes from there on
+ * @siw: layer and type are in each other's place, and the header bits in the lowest three,
+ *	as siw sends them (Documentation/findings/siw-terminate-bits.rst)
+ */
+struct pkt_terminate {
+	const char *name;
+	const uint8_t *ddp;
+	uint32_t len;
+	bool siw;
+};
+
+void pkt_terminate(const struct pkt *p, struct pkt_terminate *t);
 const char *pkt_cm_name(unsigned int attr);		/* "REQ"; NULL if there is none */
 const char *pkt_nak_name(uint8_t syndrome);		/* "remote access error" */
 /* what an RNR NAK asks to wait, in microseconds */

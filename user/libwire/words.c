@@ -355,15 +355,8 @@ const char *words_rdmap(uint64_t value)
 	return pkt_rdmap_name((unsigned int)value);
 }
 
-/**
- * pkt_terminate_name() - what a Terminate says is wrong
- * @layer: that found it
- * @type: of error
- * @code: error
- *
- * RFC 5040, 4.8 (RDMAP); RFC 5041, 8.2 (DDP); RFC 5044, 8 and RFC 6581, 9 (MPA).
- */
-const char *pkt_terminate_name(unsigned int layer, unsigned int type, unsigned int code)
+/* RFC 5040, 4.8 (RDMAP); RFC 5041, 8.2 (DDP); RFC 5044, 8 and RFC 6581, 9 (MPA) */
+static const char *terminate_name(unsigned int layer, unsigned int type, unsigned int code)
 {
 	static const struct {
 		uint8_t layer, type, code;
@@ -408,6 +401,46 @@ const char *pkt_terminate_name(unsigned int layer, unsigned int type, unsigned i
 		if (all[i].layer == layer && all[i].type == type && all[i].code == code)
 			return all[i].name;
 	return NULL;
+}
+
+/**
+ * pkt_terminate() - what a Terminate says, and what it refuses
+ * @p: an FPDU with a Terminate, perhaps cut short
+ * @t: what it says; points into the packet
+ *
+ * A device that puts the bits where RFC 5040 has them leaves the five below them 0.
+ */
+void pkt_terminate(const struct pkt *p, struct pkt_terminate *t)
+{
+	const uint8_t *rdmap = pkt_bytes(p, PKT_RDMAP), *quoted = pkt_bytes(p, PKT_PAYLOAD);
+	uint32_t len = p->at[PKT_PAYLOAD].len;
+	unsigned int layer, type;
+	bool has_length, has_ddp;
+
+	*t = (struct pkt_terminate){ };
+	if (p->at[PKT_RDMAP].len < 21)
+		return;
+	layer = rdmap[17] >> 4;
+	type = rdmap[17] & 0xf;
+	has_length = rdmap[19] & 0x80;
+	has_ddp = rdmap[19] & 0x40;
+	t->siw = !(rdmap[19] & 0xe0) && rdmap[19] & 0x07;
+	if (t->siw) {
+		has_length = rdmap[19] & 0x01;
+		has_ddp = rdmap[19] & 0x02;
+	}
+	t->name = t->siw ? terminate_name(type, layer, rdmap[18]) :
+			   terminate_name(layer, type, rdmap[18]);
+	if (!has_ddp || !quoted)
+		return;
+	if (has_length && len > 2) {
+		quoted += 2;
+		len -= 2;
+	}
+	if (len < (quoted[0] & 0x80 ? 14 : 18))
+		return;
+	t->ddp = quoted;
+	t->len = len;
 }
 
 const char *words_layer(uint64_t value)

@@ -71,15 +71,17 @@ static int send_words(const uint8_t *ddp, const struct flow_seen *seen, char *bu
 			name[0] ? ", in the target's language " : "", name, where, inv);
 }
 
-static int terminate(const uint8_t *rdmap, const struct flow_seen *seen, char *buf, size_t size)
+static int terminate(const struct pkt *p, const struct flow_seen *seen, char *buf, size_t size)
 {
-	const char *why = pkt_terminate_name(rdmap[17] >> 4, rdmap[17] & 0xf, rdmap[18]);
+	struct pkt_terminate t;
 	char what[64] = "";
 
 	if (seen->conn->terminated)
 		snprintf(what, sizeof(what), " to packet %" PRIu64, seen->conn->terminated);
-	return snprintf(buf, size, "%s refuses what came%s: %s. The connection ends with it",
-			who(seen->from), what, why ? why : "an unknown reason");
+	pkt_terminate(p, &t);
+	return snprintf(buf, size, "%s refuses what came%s: %s%s. The connection ends with it",
+			who(seen->from), what, t.name ? t.name : "an unknown reason",
+			t.siw ? " (in siw's order of layer and type)" : "");
 }
 
 /**
@@ -105,7 +107,7 @@ void explain_iwarp_words(const struct pkt *p, const struct flow_seen *seen, char
 	if (!rdmap || p->fault)
 		return;
 	if (op == PKT_RDMAP_TERMINATE && p->at[PKT_RDMAP].len > 19) {
-		terminate(rdmap, seen, buf, size);
+		terminate(p, seen, buf, size);
 	} else if (!m) {
 		snprintf(buf, size, "%s goes on with something that has no beginning",
 			 who(seen->from));
