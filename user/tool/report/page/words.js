@@ -29,8 +29,8 @@ const terms = {
 		"do not."],
 	psn: [/packet sequence numbers?|PSNs?|sequence/, "packet sequence number (PSN)",
 		"24 bits in each BTH. The sender adds one for each packet; each direction counts for itself. The receiver accepts only " +
-		"the next number, so it notices a gap. Both ends agree on the first ones in REQ and REP. The responses to a READ " +
-		"carry PSNs of the reader's direction: a READ takes as many as it has responses. This page writes PSNs in decimal as " +
+		"the next number, so it notices a gap. Each end chooses the first one that it wants to receive, and sends it in its REQ " +
+		"or REP. The responses to a READ carry PSNs of the reader's direction: a READ takes as many as it has responses. This page writes PSNs in decimal as " +
 		"Wireshark does, with the hexadecimal number on hover."],
 	msn: [/MSN|messages on this connection/, "message sequence number (MSN)",
 		"24 bits in each AETH: how many messages the responder has completed on this connection."],
@@ -65,7 +65,7 @@ const terms = {
 		"machine's own processor: each packet costs a copy, a checksum and a turn of the kernel's network code. So \"no program " +
 		"runs at the target\" is true here, \"the processor is idle\" is not."],
 	cm: [/connection managers?|rdma_cm(?: id)?|iw_cm|resolves? the address|address resolved|route resolved|(?:dis)?connected|CM|REQ|REP|RTU|DREQ|DREP|REJ|ConnectRequest|ConnectReply|ReadyToUse/, "connection manager (CM)",
-		"It exchanges datagrams between queue pairs 1. REQ, REP and RTU (ConnectRequest, ConnectReply, ReadyToUse in Wireshark) " +
+		"It exchanges datagrams from QP 1 to QP 1. REQ, REP and RTU (ConnectRequest, ConnectReply, ReadyToUse in Wireshark) " +
 		"make a connection, REJ refuses one, DREQ and DREP end it. rdma_cm is the kernel's interface to it with IP addresses. " +
 		"Over iWARP there are TCP and two frames of MPA instead; iw_cm is the part of the kernel between rdma_cm and the device."],
 	bth: [/BTH/, "base transport header (BTH)", "12 bytes in each RoCE packet: operation, receiver's queue pair, PSN, the wish for an acknowledgment."],
@@ -115,7 +115,7 @@ const work = {
 		"The device stores the data and consumes a posted receive; the target finds a completion with the immediate."],
 	SEND: ["The program posts a work request and later finds the completion.", "The message, without any address or key; one acknowledgment.",
 		"The device puts the message into the next posted receive; the receiver finds a completion and reads it."],
-	connect: ["The program resolves the address, makes a queue pair, and takes it to RTS when the REP has come.", "REQ, REP, RTU: datagrams between the queue pairs 1.",
+	connect: ["The program resolves the address, makes a queue pair, and takes it to RTS when the REP has come.", "REQ, REP, RTU: datagrams from QP 1 to QP 1.",
 		"The target makes a queue pair, takes it to RTS, and gives the capability away in its REP."],
 	disconnect: ["The program moves its queue pair to ERR and destroys it.", "DREQ, DREP.", "The target closes the connection and destroys its queue pair."],
 	atomic: ["The program posts a work request. The old value arrives with the response.", "One request, one response of 8 bytes.",
@@ -135,9 +135,10 @@ const work = {
 const chapters = [
 	["connect", "Connect", s => s.kind === "connect", "Connecting: REQ, REP, RTU",
 		"Nothing but three datagrams of the connection manager. The REQ carries the client's queue pair number and the first PSN that " +
-		"the target must use. The REP carries the same of the target and, in its private data, the capability. The RTU says that " +
-		"the client is ready. Each end takes its own queue pair through INIT and RTR to RTS in between. To make a queue pair and to " +
-		"register memory sends nothing."],
+		"the target must use. The REP carries the target's queue pair number, the first PSN that the client must use and, in its " +
+		"private data, the capability. The RTU says that the client is ready. The client's queue pair is in INIT when it sends " +
+		"the REQ, and in RTS before it sends the RTU. The target takes its own through INIT and RTR to RTS before it sends the REP. To " +
+		"make a queue pair or to register memory sends nothing."],
 	["write", "WRITE", s => s.op === "WRITE" && s.good && s.m.needed > 1, "One-sided: WRITE and its ACK",
 		"The client's device cuts the data into packets of at most one path MTU: First, Middle, Middle, Last. Only the first has a " +
 		"RETH, with the length of the whole message. The target's device checks it and stores each packet as it arrives. The last " +
@@ -250,7 +251,7 @@ const counterWords = {
 	sent_pkts: "packets that this device sent",
 	rcvd_pkts: "packets that this device received and accepted; one with a wrong ICRC, or for no queue pair of its own, is counted nowhere",
 	duplicate_request: "as responder: requests with a PSN that it has served before; it answers them again",
-	out_of_seq_request: "as responder: requests with a PSN beyond the next one; the first of a gap gets a NAK, PSN sequence error",
+	out_of_seq_request: "as responder: gaps that it noticed; only the request that gets a NAK, PSN sequence error, is counted",
 	rcvd_rnr_err: "as requester: RNR NAKs that it received",
 	send_rnr_err: "as responder: RNR NAKs that it sent, because no receive was posted",
 	rcvd_seq_err: "as requester: NAKs, PSN sequence error, that it received",
