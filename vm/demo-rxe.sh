@@ -7,7 +7,7 @@ the_wire() {
 	chapter "Two machines and a wire" <<-EOT
 	Two virtual machines, server and client, share one Ethernet wire and nothing
 	else.  Neither has RDMA hardware: rdma_rxe makes a RoCE v2 device of eth0 in
-	software, and programs cannot tell.
+	software, with the same verbs as an adapter.
 	EOT
 	on server ip -br -4 address show eth0
 	on server rdma link
@@ -49,8 +49,8 @@ the_packets() {
 	chapter "The same on the wire" <<-EOT
 	Recorded outside of both machines, a line a packet: number, time, from, to,
 	packet sequence number, what it is.  CM packets connect and disconnect, "Write
-	Only" and "Read Request" ask for data to be moved, Acknowledge says it has
-	arrived, Send carries requests for checksums and their answers.
+	Only" carries data, "Read Request" asks for data, Acknowledge says that the other
+	device has a packet, Send carries requests for checksums and their replies.
 	EOT
 	printf 'host$ tshark -r %s -T fields %s infiniband\n' "$file" "${columns[*]}"
 	cd "$RTGT_TOP" || exit
@@ -81,8 +81,8 @@ the_bytes() {
 
 what_goes_wrong() {
 	chapter "What goes wrong" <<-EOT
-	The server loses the second packet Middle (BTH opcode 7) that comes in.  Its device
-	asks for the rest again, and no program notices:
+	The server loses the second packet Middle (BTH opcode 7) that comes in.  Its
+	device sends a NAK, the client's device sends again from there, and no program notices:
 	EOT
 	on server tc qdisc add dev eth0 clsact
 	on server tc filter add dev eth0 ingress protocol ip u32 match u8 7 0xff at 28 \
@@ -93,7 +93,7 @@ what_goes_wrong() {
 
 	A port that posts one receive, and a client (probe, a program of the tests) that asks
 	it to withhold that for a while and sends.  The device answers "receiver not ready" and
-	the client's device tries again, until it is:
+	the client's device sends the message again, until a receive is posted:
 
 	EOT
 	on server rtgt port add busy addr $TARGET port 7472 recv_depth 1
@@ -148,8 +148,8 @@ the_agreement() {
 	local before
 
 	chapter "Do they agree?" <<-EOT
-	One more run, and what client, target, both devices and the wire counted of it, held
-	against each other.  This and other tools run on your machine, too: build/bin/rtgt.
+	One more run.  rtgt reconcile compares what client, target and both devices counted
+	with what was on the wire.  It runs on your machine, too: build/bin/rtgt.
 	EOT
 	mkdir "$LAB_OUT/reconcile"
 	count before
