@@ -42,7 +42,7 @@ const terms = {
 		"the data by then."],
 	nak: [/NAKs?|refuses|refused/, "negative acknowledgment (NAK)",
 		"An AETH that says why not. PSN sequence error: a packet is missing, send again from this PSN. Remote access error: rkey, " +
-		"range or access do not allow it. Invalid request, remote operational error: the request cannot be served. All but the " +
+		"protection domain, range or access do not allow it. Invalid request, remote operational error: the request cannot be served. All but the " +
 		"first move both queue pairs to ERR."],
 	rnr: [/RNR|receiver not ready/, "receiver not ready (RNR)",
 		"A NAK that means: no receive is posted, try again after this time. The sender's device repeats the message by itself, as " +
@@ -53,7 +53,7 @@ const terms = {
 		"timeouts in a row the queue pair goes to ERR; rxe takes 7 as for ever."],
 	rkey: [/rkeys?|keys?/, "rkey",
 		"The remote key of registered memory, 32 bits. Its owner gives it away; a peer shows it in the RETH or AtomicETH, and the " +
-		"owner's device checks that it is valid, covers the range and allows the access."],
+		"owner's device checks that it is valid, belongs to the queue pair's protection domain, covers the range and allows the access."],
 	lkey: [/lkeys?/, "lkey", "The local key of registered memory: a program names it in its own work requests. It is never on the wire."],
 	mr: [/memory region|registered|registration|MRs?/, "memory region (MR)",
 		"Memory that its owner has registered with a device: pinned, with a list of its pages, a range, an access and two keys."],
