@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# gnuplot -c bench.gnuplot SVG COLUMNS: bars of what an operation takes (vm/bench
+# gnuplot -c bench.gnuplot SVG COLUMNS: bars: the time of an operation (vm/bench
 # figures).
 set terminal svg size 960,440 font "sans,12" background "white"
 set output ARG1

@@ -35,7 +35,7 @@ CONNECTIONS=100
 HELD=${BENCH_HELD:-1,64,1024,4096}
 # Connections that a port or a device has when it is disabled or removed
 ENDED=16
-# Put before the names of what is measured over another device than rxe
+# Prefix of the figures of another device than rxe
 DEVICE=
 
 # What rtgt lat measured, from its JSON; over TCP it is "tcp" and not "user"

@@ -8,7 +8,7 @@
  * each operation the post, the packets, the completions.
  *
  * timeline_trace.c reads the trace, timeline_wire.c the capture; timeline_conn.c,
- * timeline_iwarp.c and timeline_op.c join them; timeline_out.c and timeline_json.c tell it.
+ * timeline_iwarp.c and timeline_op.c join them; timeline_out.c and timeline_json.c print them.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -63,7 +63,7 @@ enum probe_of { OF_ALL, OF_IWARP, OF_SIW };
  * @kind: "p" at its beginning, "r" at its return
  * @name: of the event
  * @function: where
- * @args: what is told, by names
+ * @args: the values that the event records, by name
  * @old: the same by offsets; NULL: there is no such way
  * @old_function: what the function is called then, if NULL the same
  */
