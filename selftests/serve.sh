@@ -144,6 +144,25 @@ srq_contexts() {
 	finish silent
 }
 
+# A server that runs before all others sees the refused receive's completion, or the event,
+# before the device has sent the NAK: it leaves the device the time for it.
+nak_first() { # ARG...
+	local file=/sys/kernel/debug/sched/preempt before said
+	[[ -e $file ]] || skip "the kernel's preemption is fixed (CONFIG_PREEMPT_DYNAMIC)"
+	before=$(sed 's/.*(\(.*\)).*/\1/' $file)
+	defer attr_set $file "$before"
+	attr_set $file full
+	target_port "$@" recv_size=256 region mem size=4096 access=read
+	chrt --fifo --pid 50 "${SERVERS[$PORT]}"
+	tolerate_log "non-flush error status"
+	for _ in {1..4}; do
+		said=$(probe access op=send body=241 timeout=5) || :
+		[[ $said == wc=rem-* ]] || fail "a SEND that is too long: ${said:-no answer}"
+		has "$(probe access op=write timeout=5)" wc=rem-access
+	done
+	expect_counters qp_errors=8 conns_closed=8
+}
+
 # A long checksum is done in steps: others are served between them.
 long_checksum() {
 	local bytes=$((SLOW << 26))
@@ -221,6 +240,8 @@ tcase poll "with --poll it serves as well" polled
 tcase windows "with --windows a client can kill its keys and have new ones" windows
 tcase sick --more "a client that takes no answers does not keep the others" sick_client
 tcase srq-contexts --more "with srq, clients that failed or send nothing keep no receive context" srq_contexts
+tcase nak-first --more "a server that is faster than the device lets it send its NAK" nak_first
+tcase nak-first-srq "the same with srq" nak_first srq=1
 tcase long-checksum --limit 60 --more "others are served while a long checksum is made" long_checksum
 tcase refused-words --more "what is wrong on the command line is told, with what is taken" refused_words
 tcase cannot "where it cannot serve it says why" cannot_serve

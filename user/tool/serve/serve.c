@@ -129,15 +129,35 @@ static void run_all(struct server *s)
 		serve_io_poll(c);
 }
 
+/* The device had its time for the NAK; which error came first was said then */
+static void run_failing(struct server *s)
+{
+	struct serve_conn *c;
+
+	while ((c = TAILQ_FIRST(&s->failing)) && c->failing_ns + SERVE_NAK_NS <= rtgt_now_ns())
+		serve_qp_failed(c, c->failing);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* When something is to be done though nothing happens; UINT64_MAX for never */
 static uint64_t next_due(const struct server *s)
 {
 	const struct serve_recv *recv = TAILQ_FIRST(&s->later);
-	const struct serve_conn *c = TAILQ_FIRST(&s->timed);
-	uint64_t later = recv ? recv->due_ns : UINT64_MAX;
-	uint64_t idle = c ? c->active_ns + idle_ns(s) : UINT64_MAX;
+	const struct serve_conn *idle = TAILQ_FIRST(&s->timed);
+	const struct serve_conn *failing = TAILQ_FIRST(&s->failing);
+	uint64_t due = UINT64_MAX;
 
-	return later < idle ? later : idle;
+	if (recv)
+		due = earlier(due, recv->due_ns);
+	if (idle)
+		due = earlier(due, idle->active_ns + idle_ns(s));
+	if (failing)
+		due = earlier(due, failing->failing_ns + SERVE_NAK_NS);
+	return due;
 }
 
 /* In milliseconds, rounded up, -1 for as long as it takes */
@@ -184,6 +204,7 @@ static void loop(struct server *s)
 		run_deferred(s);
 		run_later(s);
 		run_timed(s);
+		run_failing(s);
 		serve_reap(s);
 	}
 }
@@ -388,6 +409,7 @@ int cmd_serve(struct tool *tool, int argc, char **argv)
 	TAILQ_INIT(&s->dying);
 	TAILQ_INIT(&s->ready);
 	TAILQ_INIT(&s->timed);
+	TAILQ_INIT(&s->failing);
 	TAILQ_INIT(&s->deferred);
 	TAILQ_INIT(&s->later);
 	if (!begin(s))

@@ -164,6 +164,9 @@ enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRA
 #define SERVE_WR_BITS	3
 #define SERVE_WR_ID(index, what)	((uint64_t)(index) << SERVE_WR_BITS | (what))
 
+/* In which a device sends a NAK and flushes receives after it reported an error */
+#define SERVE_NAK_NS	UINT64_C(100000000)
+
 /* Replies that ask for no completion, but the last of them */
 #define SERVE_SIGNAL_EVERY	8
 
@@ -192,19 +195,21 @@ enum serve_state {
 
 /*
  * A connection.  Where idle_ms is set it is @timed, once established: in the server's list
- * by the time, @active_ns, when something was received from it.  @draining, what its queue
- * pair took of an SRQ is still to come.
+ * by the time, @active_ns, when something was received from it.  @failing, the device reported
+ * an error at @failing_ns and has not moved the queue pair to error yet, as far as is known: the
+ * connection is in the server's list of these.  @draining, what its queue pair took of an SRQ is
+ * still to come.
  *
  * With datagrams, an endpoint: one for all clients of a device, without @cm_id and with
  * the @ways back to them.
  */
 struct serve_conn {
-	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry, timed_entry;
+	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry, timed_entry, failing_entry;
 	struct server *s;
 	enum serve_state state;
 	bool ready, timed;
-	uint64_t active_ns;
-	const char *why;
+	uint64_t active_ns, failing_ns;
+	const char *why, *failing;
 	uint32_t id;
 	char peer[SERVE_PEER];
 	struct serve_device *dev;
@@ -237,7 +242,7 @@ struct server {
 	struct rdma_cm_id *listener;
 	struct serve_devices devices;
 	struct serve_mem *mem[RTGT_MAX_REGIONS];
-	struct serve_conns conns, dying, ready, timed;
+	struct serve_conns conns, dying, ready, timed, failing;
 	struct serve_recvs deferred, later;
 	unsigned int nr_conns;
 	uint32_t next_id;
@@ -290,6 +295,7 @@ void serve_cm_event(struct server *s, void *arg);
 void serve_active(struct serve_conn *c);
 void serve_close(struct serve_conn *c, const char *why);
 void serve_qp_failed(struct serve_conn *c, const char *why);
+void serve_qp_failing(struct serve_conn *c, const char *why);
 void serve_drained(struct serve_conn *c);
 void serve_reap(struct server *s);
 void serve_close_all(struct server *s);

@@ -57,6 +57,8 @@ void serve_close(struct serve_conn *c, const char *why)
 	if (c->timed)
 		TAILQ_REMOVE(&c->s->timed, c, timed_entry);
 	c->timed = false;
+	if (c->failing)
+		TAILQ_REMOVE(&c->s->failing, c, failing_entry);
 	TAILQ_INSERT_TAIL(&c->s->dying, c, dying_entry);
 }
 
@@ -65,7 +67,22 @@ void serve_qp_failed(struct serve_conn *c, const char *why)
 {
 	if (c->state != SERVE_CLOSING)
 		serve_count(c->s, RTGT_QP_ERRORS, 1);
-	serve_close(c, why);
+	serve_close(c, c->failing ? c->failing : why);
+}
+
+/*
+ * The device refuses what the peer did, and will move the queue pair to error.  It may say so
+ * before it sends the NAK, and sends none once the queue pair is in error.  So the connection
+ * stays as it is until a receive is flushed or the device tells that the queue pair is in error,
+ * for SERVE_NAK_NS at most.
+ */
+void serve_qp_failing(struct serve_conn *c, const char *why)
+{
+	if (c->state == SERVE_CLOSING || c->failing)
+		return;
+	c->failing = why;
+	c->failing_ns = rtgt_now_ns();
+	TAILQ_INSERT_TAIL(&c->s->failing, c, failing_entry);
 }
 
 static const char *peer_of(struct rdma_cm_id *id, char *buf, size_t size)

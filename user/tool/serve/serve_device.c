@@ -50,6 +50,9 @@ static void asyncs(struct server *s, void *arg)
 		case IBV_EVENT_QP_FATAL:
 		case IBV_EVENT_QP_REQ_ERR:
 		case IBV_EVENT_QP_ACCESS_ERR:
+			c = ev.element.qp->qp_context;
+			serve_qp_failing(c, "the device refused what the peer did");
+			break;
 		case IBV_EVENT_QP_LAST_WQE_REACHED:
 			c = ev.element.qp->qp_context;
 			serve_qp_failed(c, "the device refused what the peer did");

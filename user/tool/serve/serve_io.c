@@ -3,8 +3,9 @@
  * rtgt serve: a connection's queue pair, its receives, replies and transfers.
  *
  * Errors.  A receive that is flushed, or fails, while the connection stands: the device
- * refused what the peer did.  A send or a transfer that fails: the peer's device refused
- * what we did.  Both end the connection.  What is flushed while it ends is the normal end.
+ * refused what the peer did.  One that fails leaves the device some time to send its NAK.  A
+ * send or a transfer that fails: the peer's device refused what we did.  Both end the connection.
+ * What is flushed while it ends is the normal end.
  *
  * An SRQ's receives are not flushed: the device tells by an event that the queue pair is in
  * error.  And a receive it had taken by then must not be lost to the others: before such a
@@ -207,8 +208,10 @@ static void recv_failed(struct serve_conn *c, const struct ibv_wc *wc)
 	 */
 	if (wc->status == IBV_WC_WR_FLUSH_ERR && c->dev->iwarp)
 		return;
-	serve_qp_failed(c, wc->status == IBV_WC_WR_FLUSH_ERR ?
-			"the device refused what the peer did" : ibv_wc_status_str(wc->status));
+	if (wc->status == IBV_WC_WR_FLUSH_ERR)
+		serve_qp_failed(c, "the device refused what the peer did");
+	else
+		serve_qp_failing(c, ibv_wc_status_str(wc->status));
 }
 
 static void received(struct serve_conn *c, struct serve_recv *recv, struct ibv_wc *wc)
