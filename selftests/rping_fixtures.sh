@@ -16,8 +16,6 @@ service_port() { # SERVICE [ATTR=VALUE...]
 # The command line of "rping -c" against PORT: RPING.
 rping_args() { # SIZE COUNT [ARG...]
 	need_command rping
-	# between two machines: Documentation/findings/siw-first-fpdu.rst
-	[[ $RTGT_DEVICE != siw || -z $RTGT_PEER ]] || skip "siw may not read a client's first message"
 	RPING=(rping -c -a "$RTGT_TARGET_ADDR" -I "$RTGT_CLIENT_ADDR" -p "$CM_PORT" -V -v -S "$1" -C "$2" "${@:3}")
 }
 

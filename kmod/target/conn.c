@@ -44,16 +44,23 @@ const char *rtgt_conn_state_name(enum rtgt_conn_state state)
 	return conn_state_names[state];
 }
 
-/* Enter a state and start what belongs to it: the teardown, or the idle timer. */
+/* Return the milliseconds in LIVE after which the timer has something to do, 0 for never. */
+static unsigned int conn_live_ms(const struct rtgt_conn *conn)
+{
+	unsigned int idle = conn->transport == RTGT_UD ? 0 : conn->port->cfg.idle_ms;
+
+	return conn->unheard ? min_not_zero(idle, RTGT_WAKE_MS) : idle;
+}
+
+/* Enter a state and start what belongs to it: the teardown, or the timer of LIVE. */
 static void conn_enter(struct rtgt_conn *conn, enum rtgt_conn_state state)
 {
 	lockdep_assert_held(&conn->lock);
 	WRITE_ONCE(conn->state, state);
 	if (state == RTGT_CONN_CLOSING && !conn->building)
 		queue_work(rtgt_conn_wq, &conn->close_work);
-	else if (state == RTGT_CONN_LIVE && conn->transport != RTGT_UD &&
-		 conn->port->cfg.idle_ms && !conn->failing)
-		mod_timer(&conn->timer, jiffies + msecs_to_jiffies(conn->port->cfg.idle_ms));
+	else if (state == RTGT_CONN_LIVE && conn_live_ms(conn) && !conn->failing)
+		mod_timer(&conn->timer, jiffies + msecs_to_jiffies(conn_live_ms(conn)));
 }
 
 /* Make a transition, if it leads forwards.  Returns whether the state changed. */
@@ -184,11 +191,56 @@ static const char *conn_timed_out(struct rtgt_conn *conn)
 	}
 }
 
+/* Return whether the device may have left the peer's first message in the socket; true once. */
+static bool conn_unheard(struct rtgt_conn *conn)
+{
+	bool unheard = conn->unheard && conn->state == RTGT_CONN_LIVE &&
+		       !READ_ONCE(conn->recv_msgs) && !READ_ONCE(conn->imms);
+
+	lockdep_assert_held(&conn->lock);
+	if (conn->state == RTGT_CONN_LIVE)
+		conn->unheard = false;
+	return unheard;
+}
+
+static void conn_wake_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rtgt_conn *conn = container_of(cq->cq_context, struct rtgt_conn, cq);
+
+	trace_rtgt_wc(conn, wc, true);
+	if (wc->status != IB_WC_SUCCESS && wc->status != IB_WC_WR_FLUSH_ERR)
+		rtgt_conn_close(conn, ib_wc_status_msg(wc->status));
+}
+
+/*
+ * READ nothing: the response is a segment, on which the device looks into the socket.  The
+ * request shows the peer the STag of the sink, which is therefore none.
+ */
+static void conn_wake(struct rtgt_conn *conn)
+{
+	struct ib_sge nothing = {};
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_cqe = &conn->wake_cqe,
+			.sg_list = &nothing,
+			.num_sge = 1,
+			.opcode = IB_WR_RDMA_READ,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+	};
+
+	conn->wake_cqe.done = conn_wake_done;
+	if (ib_post_send(conn->qp, &wr.wr, NULL))
+		rtgt_conn_close(conn, "its device could not be woken");
+}
+
+/* conn_teardown() waits for this before it touches the QP */
 static void conn_timer(struct timer_list *timer)
 {
 	struct rtgt_conn *conn = container_of(timer, struct rtgt_conn, timer);
 	unsigned long flags;
 	const char *why = READ_ONCE(conn->failing);
+	bool wake;
 
 	if (why) {
 		rtgt_conn_fail(conn, why);
@@ -196,9 +248,12 @@ static void conn_timer(struct timer_list *timer)
 	}
 	spin_lock_irqsave(&conn->lock, flags);
 	why = conn_timed_out(conn);
+	wake = conn_unheard(conn);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (why)
 		rtgt_conn_close(conn, why);
+	else if (wake)
+		conn_wake(conn);
 }
 
 /**

@@ -64,6 +64,12 @@ enum rtgt_conn_step {
 /* Milliseconds in which a device sends a NAK and flushes receives after it reported an error */
 #define RTGT_NAK_MS		100
 
+/*
+ * Milliseconds after which siw's target wakes its own device, see rtgt_conn.unheard.  A client
+ * of rtgt does it after 100, as RFC 5044 has it: the active side speaks first.
+ */
+#define RTGT_WAKE_MS		300
+
 /**
  * struct rtgt_conn - a connection
  * @ref: the teardown holds one reference until all resources are released; readers take more
@@ -100,7 +106,8 @@ enum rtgt_conn_step {
  * @quiet: UD: woken when a reply has completed
  * @active: jiffies of the last receive
  * @timer: closes the connection: in CONNECTING after handshake_ms, in LIVE when nothing was
- *	   received for idle_ms, and RTGT_NAK_MS after @failing was set.  Started under @lock
+ *	   received for idle_ms, and RTGT_NAK_MS after @failing was set.  Posts the wake-up READ
+ *	   RTGT_WAKE_MS after LIVE while @unheard.  Started under @lock
  * @id: its number on the wire, in debugfs and in the trace
  * @peer: address of the peer
  * @dev_name: name of the device, for log and debugfs
@@ -112,8 +119,12 @@ enum rtgt_conn_step {
  *		  rtgt_service.teardown frees
  * @responder_resources: outstanding READs and atomics of the peer, from the REQ
  * @initiator_depth: outstanding READs of the target, from the REQ
- * @lock: protects @state, @building, @failing, and the lists whose line says so
+ * @lock: protects @state, @building, @failing, @unheard, and the lists whose line says so
  * @state: only conn_set_state() changes it
+ * @unheard: the device is siw, whose peer may have sent a message that siw leaves in the socket
+ *	     until another segment arrives (Documentation/findings/siw-first-fpdu.rst); cleared
+ *	     when the timer has looked.  Under @lock
+ * @wake_cqe: of the empty READ that makes the peer send a segment
  * @failing: why the device will move the QP to error, NULL if it will not; set once,
  *	     under @lock
  * @building: the set-up has not ended; at its end rtgt_conn_built() queues the teardown if the
@@ -174,8 +185,10 @@ struct rtgt_conn {
 	void *service_priv;
 	u8 responder_resources;
 	u8 initiator_depth;
-	spinlock_t lock;	/* @state, @building, @failing, lists of contexts */
+	spinlock_t lock;	/* @state, @building, @failing, @unheard, lists of contexts */
 	enum rtgt_conn_state state;
+	bool unheard;
+	struct ib_cqe wake_cqe;
 	const char *failing;
 	bool building;
 	struct work_struct setup_work;

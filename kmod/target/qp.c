@@ -196,9 +196,10 @@ static int qp_create(struct rtgt_conn *conn)
 		.port_num = conn->port_num,
 		.cap = {
 			/*
-			 * one more of each for the markers; the core adds those of rw contexts
+			 * one more of each for the markers, and a wake-up READ; the core adds those
+			 * of rw contexts
 			 */
-			.max_send_wr = conn->nr_sends + 1,
+			.max_send_wr = conn->nr_sends + 2,
 			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,
 			.max_send_sge = min(RTGT_RW_SGS, ibdev->attrs.max_send_sge),
 			.max_recv_sge = 1,
@@ -209,7 +210,7 @@ static int qp_create(struct rtgt_conn *conn)
 	int ret;
 
 	/* a transfer may be three work requests: registration, READ or WRITE, invalidation */
-	ret = rtgt_cq_create(&conn->cq, ibdev, depth + conn->nr_sends + 3 * ctxs + 3,
+	ret = rtgt_cq_create(&conn->cq, ibdev, depth + conn->nr_sends + 3 * ctxs + 4,
 			     IB_POLL_SOFTIRQ);
 	if (ret)
 		return ret;
