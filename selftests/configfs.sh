@@ -328,6 +328,23 @@ only_root_writes() {
 
 tcase defaults "a new port and a new region have the documented defaults" defaults
 
+# To register 16,384 pages one by one takes longer than a mkdir, for which all others wait.
+mkdir_while_enabling() {
+	disabled_port
+	attr_set "$DIR/mr_max" 4096
+	attr_set "$DIR/regions/mem/size" 64M
+	background enabling "$BASH" -c "echo 1 >'$DIR/enable'"
+	wait_until 10 is_changing || fail "state: $(show "$DIR/state")"
+	fails_with "Device or resource busy" mkdir "$DIR/regions/late"
+	is_changing || fail "mkdir waited until the port was enabled"
+	finish enabling
+	same "state in the end" "$(show "$DIR/state")" listening
+}
+
+is_changing() {
+	[[ $(show "$DIR/state") == stopping ]]
+}
+
 tcase addr "addr takes IPv4 and IPv6 literals and nothing else" attribute addr \
 	192.0.2.1=192.0.2.1 ::=:: 2001:db8::1=2001:db8::1 0.0.0.0=0.0.0.0 \
 	invalid "" host 1.2.3 1.2.3.4.5 256.1.1.1 1.2.3.4:5 "1.2.3.4 x" 1.2.3.4/24 ::g "[::1]" ::1% 2001:db8::1%lo \
@@ -365,6 +382,7 @@ tcase access "a region's access takes each right and lists of them" attribute ac
 tcase fill "a region's fill takes zero, counter and a byte" attribute fill counter=counter 0xa5=0xa5 0xff=0xff zero=zero \
 	invalid "" ones 5 165 0x a5 0xgg 0x-1 0X5 "0x5 0x6" 0x00000000000000a5 range 0x100 0xffffffff
 
+tcase mkdir-while-enabling "mkdir of a region refuses at once while its port is being enabled" mkdir_while_enabling
 tcase read-only "state and index cannot be written" read_only_state
 tcase states "state and enable follow, and to write what is there already is no error" states
 tcase busy-attributes --more "every attribute refuses with EBUSY while the port is enabled" busy_attributes

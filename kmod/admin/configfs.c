@@ -301,39 +301,58 @@ static ssize_t rtgt_port_state_show(struct config_item *item, char *page)
 
 /* ------------------------------------------------------------- enable, and pins */
 
-static void port_unpin(struct rtgt_port_item *pi)
+static struct config_item *region_dir(struct rtgt_port *port, unsigned int i)
 {
-	unsigned int i;
-
-	for (i = 0; i < pi->port->nr_regions; i++)
-		configfs_undepend_item(&container_of(pi->port->spec[i], struct rtgt_region_item,
-						     spec)->item);
-	configfs_undepend_item(&pi->group.cg_item);
+	return &container_of(port->spec[i], struct rtgt_region_item, spec)->item;
 }
 
-/* Pin the directories of a port and of its regions: rmdir fails until port_unpin(). */
-static int port_pin(struct rtgt_port_item *pi)
+static void port_unpin(struct rtgt_port_item *pi)
+{
+	struct rtgt_port *port = pi->port;
+	unsigned int i;
+
+	mutex_lock(&port->regions);
+	for (i = 0; i < port->nr_regions; i++)
+		configfs_undepend_item(region_dir(port, i));
+	configfs_undepend_item(&pi->group.cg_item);
+	port->pinned = false;
+	mutex_unlock(&port->regions);
+}
+
+static int port_pin_locked(struct rtgt_port_item *pi)
 {
 	unsigned int i;
 	int ret;
 
+	lockdep_assert_held(&pi->port->regions);
 	ret = configfs_depend_item_unlocked(&rtgt_subsys, &pi->group.cg_item);
 	if (ret)
 		return ret;
 	for (i = 0; i < pi->port->nr_regions; i++) {
-		ret = configfs_depend_item_unlocked(&rtgt_subsys,
-						    &container_of(pi->port->spec[i],
-								  struct rtgt_region_item,
-								  spec)->item);
+		ret = configfs_depend_item_unlocked(&rtgt_subsys, region_dir(pi->port, i));
 		if (ret)
 			break;
 	}
 	if (!ret)
 		return 0;
 	while (i--)
-		configfs_undepend_item(&container_of(pi->port->spec[i], struct rtgt_region_item,
-						     spec)->item);
+		configfs_undepend_item(region_dir(pi->port, i));
 	configfs_undepend_item(&pi->group.cg_item);
+	return ret;
+}
+
+/*
+ * Pin the directories of a port and of its regions: rmdir of these and mkdir of a region fail
+ * until port_unpin().
+ */
+static int port_pin(struct rtgt_port_item *pi)
+{
+	int ret;
+
+	mutex_lock(&pi->port->regions);
+	ret = port_pin_locked(pi);
+	pi->port->pinned = !ret;
+	mutex_unlock(&pi->port->regions);
 	return ret;
 }
 

@@ -5,9 +5,10 @@
  *
  *   regions/<region>/{index,size,access,fill}
  *
- * rtgt_port.config protects the attributes of the regions.  mkdir makes the last region of the
- * port; rmdir removes a region and decreases the index of the regions after it.  Both, and
- * all stores, fail with -EBUSY while the port is enabled.
+ * rtgt_port.config protects the attributes of the regions, rtgt_port.regions their list.  mkdir
+ * makes the last region of the port; rmdir removes a region and decreases the index of the
+ * regions after it.  Both, and all stores, fail with -EBUSY while the port is enabled.  A store
+ * waits while the port is being enabled or disabled; mkdir and rmdir fail then as well.
  */
 #include <linux/slab.h>
 #include <linux/sysfs.h>
@@ -93,11 +94,11 @@ static ssize_t rtgt_region_index_show(struct config_item *item, char *page)
 	struct rtgt_port *port = ri->owner->port;
 	unsigned int i;
 
-	mutex_lock(&port->config);
+	mutex_lock(&port->regions);
 	for (i = 0; i < port->nr_regions; i++)
 		if (port->spec[i] == &ri->spec)
 			break;
-	mutex_unlock(&port->config);
+	mutex_unlock(&port->regions);
 	return sysfs_emit(page, "%u\n", i);
 }
 
@@ -153,14 +154,14 @@ static struct config_item *regions_make_item(struct config_group *group, const c
 	ri->spec.size = PAGE_SIZE;
 	ri->spec.access = RTGT_ACCESS_READ | RTGT_ACCESS_WRITE;
 
-	mutex_lock(&port->config);
-	if (rtgt_port_enabled(port))
+	mutex_lock(&port->regions);
+	if (port->pinned)
 		ret = -EBUSY;
 	else if (port->nr_regions == RTGT_MAX_REGIONS)
 		ret = -ENOSPC;
 	else
 		port->spec[port->nr_regions++] = &ri->spec;
-	mutex_unlock(&port->config);
+	mutex_unlock(&port->regions);
 	if (ret) {
 		kfree(ri);
 		return ERR_PTR(ret);
@@ -175,13 +176,13 @@ static void regions_drop_item(struct config_group *group, struct config_item *it
 	struct rtgt_region_item *ri = to_region_item(item);
 	unsigned int i;
 
-	mutex_lock(&port->config);
+	mutex_lock(&port->regions);
 	for (i = 0; i < port->nr_regions; i++)
 		if (port->spec[i] == &ri->spec)
 			break;
 	for (port->nr_regions--; i < port->nr_regions; i++)
 		port->spec[i] = port->spec[i + 1];
-	mutex_unlock(&port->config);
+	mutex_unlock(&port->regions);
 	config_item_put(item);
 }
 

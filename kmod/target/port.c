@@ -94,6 +94,7 @@ struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *
 	atomic_inc(&rtgt_live.ports);
 	kref_init(&port->ref);
 	mutex_init(&port->config);
+	mutex_init(&port->regions);
 	mutex_init(&port->making);
 	mutex_init(&port->making_endpoint);
 	spin_lock_init(&port->half_lock);

@@ -81,11 +81,15 @@ struct rtgt_port_cfg {
  * @ref: held by the configfs directory, by each connection and by each datagram client that
  *	 waits for an endpoint
  * @name: name of its directory
- * @config: protects @cfg, @spec and @nr_regions, which do not change while the port is
- *	    enabled, and serializes enable and disable.  CM handlers never take it
+ * @config: protects @cfg and the attributes of the regions, which do not change while the port
+ *	    is enabled, and serializes enable and disable, which hold it for as long as they
+ *	    take.  CM handlers never take it
  * @cfg: attributes
- * @spec: regions, in the order of their creation
+ * @regions: protects @spec, @nr_regions and @pinned.  mkdir and rmdir take it, for which all
+ *	     others of the module wait, so no holder waits
+ * @spec: regions, in the order of their creation; they do not change while @pinned is true
  * @nr_regions: number of regions
+ * @pinned: the port is enabled, or being enabled or disabled
  * @mem: memory of the regions, while a shared port is enabled
  * @stats: counters, kept until the port is freed
  * @listen_id: the listener; the path that takes it with xchg() destroys it or has the core
@@ -114,10 +118,12 @@ struct rtgt_port_cfg {
 struct rtgt_port {
 	struct kref ref;
 	char name[RTGT_NAME_LEN];
-	struct mutex config;	/* @cfg, @spec, @nr_regions; enable and disable */
+	struct mutex config;	/* @cfg, attributes of regions; enable and disable */
 	struct rtgt_port_cfg cfg;
+	struct mutex regions;	/* @spec, @nr_regions, @pinned */
 	struct rtgt_spec *spec[RTGT_MAX_REGIONS];
 	unsigned int nr_regions;
+	bool pinned;
 	struct rtgt_mem *mem[RTGT_MAX_REGIONS];
 	struct rtgt_stats __percpu *stats;
 	struct rdma_cm_id *listen_id;
