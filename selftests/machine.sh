@@ -417,6 +417,7 @@ kernel_has() {
 	[[ $symbols != *rxe_mr_do_atomic_write* ]] || can+=(atomic-write)
 	[[ $symbols != *rxe_odp_mr_init_user* ]] || can+=(odp)
 	[[ ! -d /sys/kernel/debug/failslab ]] || can+=(fault-injection)
+	[[ ! -e /sys/kernel/debug/sched/preempt ]] || can+=(preempt-dynamic)
 	[[ -z $(find "/lib/modules/$(uname -r)" -name 'siw.ko*' -print -quit 2>&1) ]] || can+=(siw)
 	# members of structures at a function's return (timeline)
 	[[ ${RTGT_DEVICE:-rxe} != rxe ]] || can+=(roce)
