@@ -74,18 +74,18 @@ tcp_segments() {
 }
 
 connection_iwarp() {
-	connection_order "client: address resolved" "client: route resolved" "client: iw_cm is asked to connect" \
+	connection_order "client: address resolved" "client: route resolved" "client: rdma_cm asks iw_cm to connect" \
 		"wire: TCP SYN" "wire: TCP SYN, ACK" "wire: MPA request" \
-		"target: the device reports CONNECT_REQUEST to iw_cm" "target: rdma_cm tells CONNECT_REQUEST" \
-		"target: iw_cm is asked to accept" "wire: MPA reply" \
-		"client: the device reports CONNECT_REPLY to iw_cm" "client: rdma_cm tells ESTABLISHED" \
-		"client: the program is told: connected" "wire: the first FPDU: SEND" \
+		"target: the device reports CONNECT_REQUEST to iw_cm" "target: rdma_cm reports CONNECT_REQUEST" \
+		"target: rdma_cm asks iw_cm to accept" "wire: MPA reply" \
+		"client: the device reports CONNECT_REPLY to iw_cm" "client: rdma_cm reports ESTABLISHED" \
+		"client: rdma_cm reports to the program: connected" "wire: the first FPDU: SEND" \
 		"client: the device reports CLOSE to iw_cm" "wire: TCP FIN" \
-		"target: the device reports DISCONNECT to iw_cm" "target: rdma_cm tells DISCONNECTED" \
-		"target: connection: live -> closing" "target: iw_cm is asked to disconnect" "target: rdma_cm id destroyed"
+		"target: the device reports DISCONNECT to iw_cm" "target: rdma_cm reports DISCONNECTED" \
+		"target: connection: live -> closing" "target: rdma_cm asks iw_cm to disconnect" "target: rdma_cm id destroyed"
 	connection_order "wire: MPA reply" "target: the device reports ESTABLISHED to iw_cm" \
-		"target: rdma_cm tells ESTABLISHED" "target: connection: connecting -> live"
-	connection_order "client: the device reports CLOSE to iw_cm" "client: rdma_cm tells DISCONNECTED" \
+		"target: rdma_cm reports ESTABLISHED" "target: connection: connecting -> live"
+	connection_order "client: the device reports CLOSE to iw_cm" "client: rdma_cm reports DISCONNECTED" \
 		"client: rdma_cm id destroyed"
 	same "queue pairs that the trace has" "$(told '[.connections[0][] | objects | select(.qpn > 0)] | length')" 2
 	same "segments that open and close" \
@@ -104,11 +104,11 @@ connection() {
 		return
 	fi
 	connection_order "client: address resolved" "client: route resolved" "client: rdma_cm sends REQ" "wire: REQ" \
-		"target: rdma_cm tells CONNECT_REQUEST" "target: rdma_cm sends REP" "wire: REP" \
-		"client: rdma_cm tells CONNECT_RESPONSE" "client: rdma_cm sends RTU" "wire: RTU" \
-		"target: rdma_cm tells ESTABLISHED" \
-		"client: rdma_cm is asked to disconnect" "wire: DREQ" "target: rdma_cm tells DISCONNECTED" \
-		"target: connection: live -> closing" "wire: DREP" "client: rdma_cm tells DISCONNECTED"
+		"target: rdma_cm reports CONNECT_REQUEST" "target: rdma_cm sends REP" "wire: REP" \
+		"client: rdma_cm reports CONNECT_RESPONSE" "client: rdma_cm sends RTU" "wire: RTU" \
+		"target: rdma_cm reports ESTABLISHED" \
+		"client: asks rdma_cm to disconnect" "wire: DREQ" "target: rdma_cm reports DISCONNECTED" \
+		"target: connection: live -> closing" "wire: DREP" "client: rdma_cm reports DISCONNECTED"
 	# by the RTU, or by the client's first message
 	connection_order "target: rdma_cm sends REP" "target: connection: connecting -> live" \
 		"target: connection: live -> closing"
@@ -116,8 +116,8 @@ connection() {
 
 # RTS is set by the device, and the rest mostly when TCP closes.
 states_iwarp() {
-	connection_order "client: QP created: IDLE" "client: iw_cm is asked to connect" "wire: MPA request" \
-		"target: QP created: IDLE" "target: iw_cm is asked to accept" "target: QP IDLE->RTS" "wire: MPA reply" \
+	connection_order "client: QP created: IDLE" "client: rdma_cm asks iw_cm to connect" "wire: MPA request" \
+		"target: QP created: IDLE" "target: rdma_cm asks iw_cm to accept" "target: QP IDLE->RTS" "wire: MPA reply" \
 		"client: QP IDLE->RTS" "client: the device reports CONNECT_REPLY to iw_cm" "wire: the first FPDU: SEND" \
 		"client: QP RTS->CLOSING" "client: the device reports CLOSE to iw_cm" "wire: TCP FIN" \
 		"target: the device reports DISCONNECT to iw_cm" "target: QP RTS->ERROR" "target: QP destroyed"
@@ -137,9 +137,9 @@ states() {
 	connection_order "client: QP created: RESET" "client: QP RESET->INIT" "wire: REQ" "target: QP created: RESET" \
 		"target: QP RESET->INIT" "target: QP INIT->RTR" "wire: REP" "client: QP INIT->RTR" "client: QP RTR->RTS" \
 		"wire: RTU" "client: QP RTS->ERR" "wire: DREQ" "wire: DREP" \
-		"client: the program is told: disconnected" "client: QP destroyed"
+		"client: rdma_cm reports to the program: disconnected" "client: QP destroyed"
 	# the device may still have the RTU
-	connection_order "client: rdma_cm sends RTU" "client: the program is told: connected" "client: QP RTS->ERR"
+	connection_order "client: rdma_cm sends RTU" "client: rdma_cm reports to the program: connected" "client: QP RTS->ERR"
 	connection_order "target: QP INIT->RTR" "target: QP RTR->RTS" "target: connection: connecting -> live" "wire: DREQ" \
 		"target: QP destroyed"
 }
@@ -212,9 +212,9 @@ one_end() {
 	target_port
 	if [[ $RTGT_DEVICE == siw ]]; then
 		record_ping -o read -S 64 -C 1
-		connection_order "client: address resolved" "client: iw_cm is asked to connect" "wire: TCP SYN" "wire: TCP SYN, ACK" \
+		connection_order "client: address resolved" "client: rdma_cm asks iw_cm to connect" "wire: TCP SYN" "wire: TCP SYN, ACK" \
 			"wire: MPA request" "wire: MPA reply" "client: the device reports CONNECT_REPLY to iw_cm" \
-			"client: rdma_cm tells ESTABLISHED" "wire: the first FPDU: SEND" "client: the device reports CLOSE to iw_cm" \
+			"client: rdma_cm reports ESTABLISHED" "wire: the first FPDU: SEND" "client: the device reports CLOSE to iw_cm" \
 			"wire: TCP FIN" "client: rdma_cm id destroyed"
 		ordered '.operations[] | select(.op == "READ").events' post first ack completion
 	else

@@ -202,8 +202,8 @@ TEST_F(iwarp, what_iw_cm_does)
 	add_line(&self->t, "rtgt_iw_event", "family=2 local=" CLIENT " remote=" TARGET
 		 " event=2 status=-104 new_local=" CLIENT " new_remote=" TARGET);
 	ASSERT_EQ(0, tl_join_conns(&self->t, &self->err));
-	EXPECT_STREQ("c:iw_cm is asked to connect; t:the device reports CONNECT_REQUEST to iw_cm; "
-		     "t:iw_cm is asked to accept; "
+	EXPECT_STREQ("c:rdma_cm asks iw_cm to connect; t:the device reports CONNECT_REQUEST to iw_cm; "
+		     "t:rdma_cm asks iw_cm to accept; "
 		     "c:the device reports CONNECT_REPLY to iw_cm, error -104", TOLD);
 	EXPECT_EQ(3, self->conn.qpn[0]);
 	EXPECT_EQ(4, self->conn.qpn[1]);
@@ -245,7 +245,7 @@ TEST_F(iwarp, states)
 	add_line(&self->t, "rtgt_siw_modify", "qpn=3 dev=\"siw_t\" now=5");
 	add_line(&self->t, "rtgt_qp_destroy", "qpn=3 dev=\"siw_c\" ret=0");
 	ASSERT_EQ(0, tl_join_conns(&self->t, &self->err));
-	EXPECT_STREQ("c:QP created: IDLE; c:iw_cm is asked to connect; c:QP IDLE->RTS; "
+	EXPECT_STREQ("c:QP created: IDLE; c:rdma_cm asks iw_cm to connect; c:QP IDLE->RTS; "
 		     "c:QP RTS->CLOSING; c:the device reports CLOSE to iw_cm; c:QP destroyed",
 		     TOLD);
 }
@@ -262,8 +262,8 @@ TEST_F(iwarp, wishes)
 	add_line(&self->t, "rtgt_iw_connect", "family=2 local=" CLIENT " remote=" TARGET " qpn=3");
 	add_line(&self->t, "rtgt_qp_modify_user", "qpn=3 dev=\"x0\" state=4 mask=1 ret=0");
 	ASSERT_EQ(0, tl_join_conns(&self->t, &self->err));
-	EXPECT_STREQ("c:QP created: IDLE; c:iw_cm is asked to connect; "
-		     "c:verbs ask for the QP state CLOSING", TOLD);
+	EXPECT_STREQ("c:QP created: IDLE; c:rdma_cm asks iw_cm to connect; "
+		     "c:requests the QP state CLOSING", TOLD);
 }
 
 /* The same ports before and after belong to other connections */

@@ -312,7 +312,7 @@ struct tl_conn *tl_conn_named(const struct timeline *t, const char *local, const
 	return NULL;
 }
 
-/* What rdma_cm tells whoever uses it; the word is behind "tos=N " */
+/* The event that rdma_cm reports; its name follows "tos=N " */
 static bool cm_told(const struct tl_line *l, char *what, size_t size)
 {
 	const char *word = strstr(l->rest, "tos=");
@@ -326,7 +326,7 @@ static bool cm_told(const struct tl_line *l, char *what, size_t size)
 	else if (!strncmp(word, "ROUTE_RESOLVED", 14))
 		snprintf(what, size, "route resolved");
 	else
-		snprintf(what, size, "rdma_cm tells %.*s", (int)strcspn(word, " "), word);
+		snprintf(what, size, "rdma_cm reports %.*s", (int)strcspn(word, " "), word);
 	return true;
 }
 
@@ -335,7 +335,7 @@ static bool cm_words(const struct tl_line *l, char *what, size_t size)
 	static const struct { const char *event, *words; } table[] = {
 		{ "cm_send_req", "rdma_cm sends REQ" }, { "cm_send_rep", "rdma_cm sends REP" },
 		{ "cm_send_rtu", "rdma_cm sends RTU" }, { "cm_send_rej", "rdma_cm sends REJ" },
-		{ "cm_disconnect", "rdma_cm is asked to disconnect" },
+		{ "cm_disconnect", "asks rdma_cm to disconnect" },
 		{ "cm_sent_dreq", "rdma_cm has sent DREQ" },
 		{ "cm_sent_drep", "rdma_cm has sent DREP" },
 		{ "cm_id_destroy", "rdma_cm id destroyed" },
@@ -423,14 +423,14 @@ static void add_client(const struct timeline *t, struct tl_conn *c)
 		if (l->us >= from && (!strncmp(l->rest, "rtgt cm established", 19) ||
 				      !strncmp(l->rest, "rtgt cm disconnected", 20))) {
 			e = tl_event(&c->events, TL_CLIENT, l->us);
-			snprintf(e->what, sizeof(e->what), "the program is told: %s",
+			snprintf(e->what, sizeof(e->what), "rdma_cm reports to the program: %s",
 				 l->rest[8] == 'e' ? "connected" : "disconnected");
 		}
 	}
 	if (!first)
 		return;
 	e = tl_event(&c->events, TL_CLIENT, first->us);
-	snprintf(e->what, sizeof(e->what), "asks to %.70s", first->rest + 8);
+	snprintf(e->what, sizeof(e->what), "starts to %.70s", first->rest + 8);
 }
 
 /* Packets and queue pairs of one connection, and what its client says */

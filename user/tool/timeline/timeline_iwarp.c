@@ -272,7 +272,7 @@ static void add_wish(struct tl_conn *c, unsigned int end, const struct tl_line *
 	if (!tl_number(l->rest, "state", &state) || !tl_number(l->rest, "mask", &mask) ||
 	    !tl_number(l->rest, "ret", &ret) || !(mask & QP_STATE_BIT))
 		return;
-	snprintf(what, sizeof(what), "verbs ask for the QP state %s%s", verbs_name(state),
+	snprintf(what, sizeof(what), "requests the QP state %s%s", verbs_name(state),
 		 ret ? ": refused" : "");
 	add_event(c, end, l->us, what);
 }
@@ -345,17 +345,17 @@ static bool reported(const struct tl_line *l, char *what, size_t size)
 }
 
 /**
- * tl_iwarp_event() - what iw_cm is asked to do, and what the device reports to it
+ * tl_iwarp_event() - add a request to iw_cm, or a report of the device to iw_cm
  * @t: its connections are known; one of them gets an event
  * @l: line of the trace
  */
 void tl_iwarp_event(struct timeline *t, const struct tl_line *l)
 {
 	static const struct { const char *event, *words; } table[] = {
-		{ "connect", "iw_cm is asked to connect" },
-		{ "accept", "iw_cm is asked to accept" },
-		{ "reject", "iw_cm is asked to reject" },
-		{ "disconnect", "iw_cm is asked to disconnect" },
+		{ "connect", "rdma_cm asks iw_cm to connect" },
+		{ "accept", "rdma_cm asks iw_cm to accept" },
+		{ "reject", "rdma_cm asks iw_cm to reject" },
+		{ "disconnect", "rdma_cm asks iw_cm to disconnect" },
 	};
 	char local[TL_ADDR + 8], remote[TL_ADDR + 8], what[TL_WHAT] = "";
 	struct tl_conn *c;

@@ -56,7 +56,7 @@ static void print_op(const struct timeline *t, const struct tl_msg *m)
 	tl_op_events(t, m, &e);
 	printf("operation %" PRIu64 ": %s of %" PRIu64, m->seen.id, flow_op_name(&m->seen),
 	       m->seen.bytes);
-	printf(" bytes, asked by the %s, connection %" PRIu64 "\n",
+	printf(" bytes, requested by the %s, connection %" PRIu64 "\n",
 	       tl_end_name(m->seen.from ? TL_TARGET : TL_CLIENT), m->conn);
 	print_events(t, &e);
 	puts("");

@@ -306,7 +306,7 @@ function drawEnds(step, p, at) {
 	const receiver = r => r.packet ? " to-" + (direction(packets[byNumber.get(r.packet)]).startsWith("r") ? "target" : "client") : "";
 
 	$("ends-title").textContent = "Both ends: " + (step.m ? `${step.m.op} of ${plural(step.m.bytes || 0, "byte")}, ` +
-		`asked by the ${endName(step.m.from)}` : step.kind) + (c ? `, connection ${c.id}` : "");
+		`requested by the ${endName(step.m.from)}` : step.kind) + (c ? `, connection ${c.id}` : "");
 	$("does").replaceChildren(...who.map((w, i) => el("div", { class: w },
 		el("h4", {}, linked({ client: "client: program and device", wire: "wire", target: "target: module and device" }[w])),
 		el("p", {}, linked(mine[i])))));
@@ -335,7 +335,7 @@ function drawRow(r) {
 
 		return [direction(q).startsWith("r") ? "→ " : "← ", link(q.n), ": ", brief(q), lost.has(q.n) ? ", lost" : ""];
 	}
-	return linked(r.what.replace(/QP (\w+)->(\w+)/, "QP from $1 to $2").replace("rdma_cm tells", "rdma_cm reports"));
+	return linked(r.what.replace(/QP (\w+)->(\w+)/, "QP from $1 to $2"));
 }
 
 /* No packet tells a state: it was recorded, or it is not known */
