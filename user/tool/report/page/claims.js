@@ -33,12 +33,12 @@ const claims = [
 		seen: () => [packets.find(p => p.k === "cm"), packets.find(p => p.k === "roce" && has(p, "UDP"))],
 	}, {
 		said: "Each frame has LRH (8 bytes) and GRH (40 bytes).",
-		is: "Neither. Behind UDP comes the BTH of 12 bytes at once; IP has taken the GRH's place, Ethernet the LRH's.",
+		is: "Neither. The BTH (12 bytes) directly follows UDP; IP replaces the GRH, Ethernet the LRH.",
 		seen: () => [packets.find(p => p.k === "roce" && has(p, "BTH"))],
 	}, {
 		said: "Device discovery, queue pair creation and memory registration are exchanged as packets before the connection.",
-		is: "Nothing of the kind is sent. A connection is ConnectRequest, ConnectReply, ReadyToUse; queue pairs are made and " +
-			"memory is registered within each machine.",
+		is: "No such packets exist. A connection is ConnectRequest, ConnectReply, ReadyToUse; each machine makes its queue pairs and " +
+			"registers its memory locally.",
 		seen: () => ["ConnectRequest", "ConnectReply", "ReadyToUse"].map((w, i) => packets.find(p => p.k === "cm" &&
 			parseInt(value(p, "infiniband.mad.attributeid"), 16) === [0x10, 0x13, 0x14][i])),
 		all: true,
@@ -57,19 +57,19 @@ const claims = [
 		seen: () => (found => found.length === 4 ? found : [])(parts(4096, "WRITE First", "WRITE Middle", "WRITE Last")),
 	}, {
 		said: "Every operation ends with a Completion packet.",
-		is: "Completions are made by the device out of acknowledgments; on the wire there is only the Acknowledge.",
+		is: "The device makes completions from acknowledgments; the wire has only the Acknowledge.",
 		seen: () => [packets.find(p => op(p, "RC Acknowledge"))],
 	}, {
 		said: "An acknowledgment (AETH) carries address and key.",
-		is: "An AETH has 4 bytes: a syndrome, and how many messages are done.",
+		is: "An AETH has 4 bytes: a syndrome, and the number of completed messages.",
 		seen: () => [packets.find(p => has(p, "AETH"))],
 	}, {
 		said: "A READ response carries a RETH with address and key.",
-		is: "It carries an AETH. Only the request has a RETH: the requester knows where the data shall go.",
+		is: "It carries an AETH. Only the request has a RETH: the requester knows where to store the data.",
 		seen: () => [packets.find(p => /READ Response (First|Only)/.test(p.o) && !has(p, "RETH"))],
 	}, {
 		said: "An atomic operation carries its address in an AETH.",
-		is: "It has an AtomicETH of 28 bytes; the answer has AETH and AtomicAckETH, 8 bytes that were there before.",
+		is: "It has an AtomicETH of 28 bytes; the response has AETH and AtomicAckETH, the 8 bytes that were there before.",
 		seen: () => [packets.find(p => has(p, "AtomicETH")), packets.find(p => has(p, "AtomicAckETH"))],
 	}, {
 		said: "tcpdump -i eth0 port 4791 shows it from both ends of the port.",
