@@ -56,10 +56,10 @@ struct flow;
 void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c);
 
 /**
- * struct rule - one of them, for who lists them
+ * struct rule - one of the rules
  * @name: one word
- * @says: what has to be
- * @why: who says so, and what devices do
+ * @says: the requirement
+ * @why: the reference, and what devices do
  */
 struct rule {
 	const char *name, *says, *why;
