@@ -252,18 +252,18 @@ nonsense() {
 tcase ops --tier fast,wire "all operations, user and kernel, RDMA and TCP, verified" ops
 
 tcase moderated --more "three connections, a completion for one in four" moderated
-tcase moderated-poll --more "likewise, polling" moderated --poll
+tcase moderated-poll --more "three connections, a completion for one in four, with busy-polling" moderated --poll
 tcase verify-all --more "every message is compared" verified
 tcase bulk "rtgt bw --bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
-tcase duration --more "so long instead of so many, and a line that tells how far" duration
+tcase duration --more "rtgt bw runs for a given time and prints its progress" duration
 tcase lat-tcp --more "rtgt lat over RDMA and TCP" lat_tcp
-tcase lat-gives-way "rtgt lat lets the kernel's workers go first" gives_way
-tcase lat-tcp-poll --more "likewise, polling" lat_tcp --poll
-tcase why "rtgt bw says what cannot be, and why" says_why
+tcase lat-gives-way "rtgt lat yields the CPU to the kernel's workers" gives_way
+tcase lat-tcp-poll --more "rtgt lat over RDMA and TCP, with busy-polling" lat_tcp --poll
+tcase why "rtgt bw prints which operations are impossible, and why" says_why
 tcase one-connection "rtgt bw names a server that accepts one connection only" one_connection
 tcase server-goes --more "the TCP server disappears" server_goes
 tcase port-goes --more "the target disappears" port_goes
-tcase nonsense --more "rtgt tcp-serve refuses what is no message of ours" nonsense
+tcase nonsense --more "rtgt tcp-serve refuses malformed messages" nonsense
 
 # jq does a lot for an emulated processor
 tcase schema --limit 60 --more "the JSON documents of lat and bw are valid, and have the accelerator and the clock" schema

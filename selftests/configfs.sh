@@ -384,14 +384,14 @@ tcase fill "a region's fill takes zero, counter and a byte" attribute fill count
 
 tcase mkdir-while-enabling "mkdir of a region refuses at once while its port is being enabled" mkdir_while_enabling
 tcase read-only "state and index cannot be written" read_only_state
-tcase states "state and enable follow, and to write what is there already is no error" states
+tcase states "state follows enable, and writing the present value of enable is no error" states
 tcase busy-attributes --more "every attribute refuses with EBUSY while the port is enabled" busy_attributes
-tcase busy-directories "no region comes or goes and no port goes while it is enabled" busy_directories
+tcase busy-directories "while a port is enabled, its regions cannot be added or removed, nor the port removed" busy_directories
 tcase directories "a directory can be made only where one belongs, and not twice" impossible_directories
-tcase odd-names "a name may hold anything a file's may" odd_names
-tcase nonsense --more "no attribute takes nonsense, alone or behind its value, and each keeps the value it had" nonsense
-tcase revoke-shared "revoke refuses what is neither all nor a number, and one connection of a shared port" revocations shared
-tcase revoke-private "revoke refuses what is neither all nor a number, and a connection there is not" revocations private
+tcase odd-names "a name may have every character that a file name may have" odd_names
+tcase nonsense --more "every attribute refuses nonsense, alone or after a valid value, and keeps its value" nonsense
+tcase revoke-shared "revoke accepts only all or a number, and no single connection of a shared port" revocations shared
+tcase revoke-private "revoke accepts only all or the number of an existing connection" revocations private
 tcase enable-without-region "a port without a region cannot be enabled, and the log says why" enable_without_region
 tcase seven-regions "a port has six regions, not seven" seven_regions
 tcase region-order "regions are numbered in the order of their creation" region_order

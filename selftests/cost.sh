@@ -83,11 +83,11 @@ says_why() {
 	fails_with "nothing listens" rtgt cost -p 19999 -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
 }
 
-tcase mr "registrations and their ends are timed" registrations
+tcase mr "rtgt cost measures registration and deregistration" registrations
 tcase connect "the steps of a connection are timed, one after the other" connects
 tcase held --more "many connections, of which one is in use" held
-tcase full --more "more connections than the port allows: told, and nothing is left" full
-tcase setups "the target tells what a connection cost it" setups
+tcase full --more "rtgt cost reports that max_conns is reached and leaves no connection behind" full
+tcase setups "the target reports how long it took to set up a connection" setups
 tcase why --more "rtgt cost says what is wrong with its command line" says_why
 
 tmain "$@"

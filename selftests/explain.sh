@@ -88,8 +88,8 @@ refused() {
 	fails_with "do not go together" rtgt explain --json -T fields -e ip.src "$WORK/text"
 }
 
-tcase live-json --tier wire,fast --more "on the wire, as JSON: CM, WRITE, right ICRCs, what the schema promises" live_json
+tcase live-json --tier wire,fast --more "on the wire, as JSON: CM, WRITE, right ICRCs, valid against the schema" live_json
 tcase captured --tier fast,wire "from a file, through a pipe, filtered, cut, with a wrong ICRC" captured
-tcase refused --tier fast,wire "what is no capture, and what makes no sense: a line that says so" refused
+tcase refused --tier fast,wire "for a file that is no capture, or a wrong option, rtgt explain prints one line" refused
 
 tmain "$@"

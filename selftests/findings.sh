@@ -16,7 +16,7 @@ pair() { # CASE
 
 srq_lost() {
 	pair srq
-	[[ $PAIR != wc=none ]] || skip "device $RTGT_TARGET_DEV loses the SRQ's receive of a message that is cut short"
+	[[ $PAIR != wc=none ]] || skip "device $RTGT_TARGET_DEV loses the receive that an incomplete message took from an SRQ"
 	same "status of the receive" "$PAIR" wc=flush
 }
 
@@ -24,7 +24,7 @@ uc_cut_short() { # OPCODE
 	pair "uc-$1"
 	same "messages" "${PAIR%=*}" arrived
 	((${PAIR#*=} == 3)) ||
-		skip "device $RTGT_TARGET_DEV takes ${PAIR#*=} of three ${1^^}s on a UC queue pair after one that is cut short"
+		skip "device $RTGT_TARGET_DEV accepts ${PAIR#*=} of three ${1^^}s on a UC queue pair after an incomplete one"
 }
 
 flushed_init() {
@@ -58,7 +58,7 @@ nak_late() { # CASE
 	defer attr_set $file "$before"
 	attr_set $file full
 	pair "$1"
-	[[ $PAIR != wc=retry-exceeded ]] || skip "device $RTGT_TARGET_DEV tells of an access error before it sends the NAK"
+	[[ $PAIR != wc=retry-exceeded ]] || skip "device $RTGT_TARGET_DEV reports an access error before it sends the NAK"
 	same "status of the WRITE" "$PAIR" wc=rem-access
 }
 
@@ -80,13 +80,13 @@ outlived() {
 	has "$PAIR" errno=16 again=0
 }
 
-tcase srq-lost --more "the SRQ's receive of a message that is cut short is flushed with its queue pair" srq_lost
-tcase uc-send --more "UC: a SEND that is cut short costs none of those behind it" uc_cut_short send
-tcase uc-write --more "UC: a WRITE that is cut short costs none of those behind it" uc_cut_short write
-tcase nak --more "the consumer that is told of a bad WRITE_WITH_IMM cannot keep the NAK back" nak_late nak
-tcase nak-event --more "nor the one that an event tells of a bad WRITE" nak_late nak-event
+tcase srq-lost --more "the receive that an incomplete message took from an SRQ is flushed with its queue pair" srq_lost
+tcase uc-send --more "UC: an incomplete SEND costs no later SEND" uc_cut_short send
+tcase uc-write --more "UC: an incomplete WRITE costs no later WRITE" uc_cut_short write
+tcase nak --more "a consumer that sees the error of a bad WRITE_WITH_IMM cannot prevent the NAK" nak_late nak
+tcase nak-event --more "a consumer that gets the event of a bad WRITE cannot prevent the NAK" nak_late nak-event
 tcase flush-init --more "a queue pair that goes from INIT to error flushes its receives" flushed_init
-tcase flush-rtr --limit 60 --more "so does one whose transition to RTR failed, whichever allocation that was" flushed_rtr
+tcase flush-rtr --limit 60 --more "a queue pair whose transition to RTR failed for lack of memory flushes its receives" flushed_rtr
 
 # On rxe without the patch these take the kernel down
 tcase window-twice --limit 60 --long "a memory window is invalidated once, the second SEND_WITH_INV fails" invalidated_twice

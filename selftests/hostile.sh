@@ -309,16 +309,16 @@ tcase build-user --limit 60 --more "connections that take long to build do not d
 tcase half-open --limit 60 "half-open connections end by the target's clock, whatever the REQ says" half_open
 tcase half-open-private --limit 60 --more "half-open connections of a private port end too, and their memory is freed" half_open \
 	scope=private region mem size=1M
-tcase established --limit 60 --more "an established connection that says nothing outlives handshake_ms" established
+tcase established --limit 60 --more "an established connection that sends nothing outlives handshake_ms" established
 tcase backlog --limit 60 "half-open connections of one address take half of the backlog" half_of_backlog
 tcase peer-limit --limit 60 "half-open connections of one peer leave the others their share" peer_limit
-tcase storm --limit 60 --more "connections with an SRQ that close under requests are not touched any more" storm 2500
-tcase reused-key --limit 60 "an rkey that was invalidated remotely can be revoked when its number comes again" reused_key
-tcase reused-key-shared --limit 60 --more "clients are served when the number of an invalidated rkey comes again" reused_key_shared
+tcase storm --limit 60 --more "closing connections with an SRQ and outstanding requests causes no use after free" storm 2500
+tcase reused-key --limit 60 "an rkey can be revoked if its number was invalidated remotely before" reused_key
+tcase reused-key-shared --limit 60 --more "clients are served if the number of an invalidated rkey is used again" reused_key_shared
 tcase revokes --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
 tcase lost-datagrams --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase unresolved --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
-tcase rping-receives --limit 60 --more "messages that are no rping client's keep no shared receive" rping_receives
+tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
 tcase withheld --limit 60 --serve "receives that one peer has withheld are half of a shared receive queue" withheld
 tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud --limit 60 "the service rping cannot be enabled with UD" rping_transport ud

@@ -203,7 +203,7 @@ read_not_granted() {
 	local text
 	target_port region mem size=4096 access=write
 	text=$(probe access op=read len=64)
-	[[ $text != *wc=success* ]] || skip "siw does not look whether a region grants READs"
+	[[ $text != *wc=success* ]] || skip "siw does not check whether a region grants READs"
 	expect_no_connections
 }
 
@@ -226,7 +226,7 @@ read_sges() {
 	target_port region mem size=4096 fill=counter
 	text=$(probe chain op=read len=1000 sges=2)
 	[[ $text == *wc=success* ]] || return 0
-	[[ $text == *"crc=$(target look crc "$(data_of mem)" 0 1000)"* ]] || skip "siw reads into the first SGE only, and says that it has read"
+	[[ $text == *"crc=$(target look crc "$(data_of mem)" 0 1000)"* ]] || skip "siw reads into the first SGE only and reports success"
 }
 
 plain() {
@@ -417,20 +417,20 @@ disable() {
 }
 
 tcase features "the features of an iWARP device" on_siw features
-tcase capability "the REP has no address and no rkey: the first request's reply has" on_siw capability
+tcase capability "the REP has no address and no rkey: the reply to the first request has them" on_siw capability
 tcase shared-5000 --tier wire,fast "every operation of 5000 bytes, and the reason why it is not there" on_siw operations shared 5000
 tcase private-4079 --more "every operation of 4079 bytes on a private port" on_siw operations private 4079
 tcase large --more "a region of three extents is written, read, pulled and pushed as one" on_siw large
 tcase shared --more "clients of a shared port see one memory, registered once" on_siw shared
 tcase private-key --more "a private connection's key is refused to any other" on_siw private
 tcase revoke-first --more "the first request of a private connection is REVOKE, and registers" on_siw never_registered
-tcase revoked "a revocation without a client kills the rkey, and the next client gets another" on_siw revoked
+tcase revoked "a revocation without a client invalidates the rkey, and the next client gets another" on_siw revoked
 tcase forged --tier wire,fast "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
-tcase refused --more "a WRITE beyond the region likewise, and the log says why" on_siw refused
+tcase refused --more "a WRITE beyond the region is answered with a Terminate, and the log has the reason" on_siw refused
 tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
 tcase terminate "a Terminate has layer and type of the error where RFC 5040 has them" on_siw terminate
 tcase read-sges "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
-tcase plain "a plain client is told that it would have to ask" on_siw plain
+tcase plain "a plain client is rejected with the reason ASK" on_siw plain
 tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem
 tcase no-atomics --more "a region with access atomic is refused" on_siw lacking "no atomics" region mem access=read,atomic
@@ -440,7 +440,7 @@ tcase sockets --tier wire,fast "a client over plain TCP sockets: WRITE, READ, CH
 tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served
-tcase target-wakes "a target whose client sends nothing makes its own siw look into the socket" on_siw target_wakes
+tcase target-wakes "if a client sends nothing, the target makes its own siw read the socket" on_siw target_wakes
 tcase woken "a client whose first message gets no reply sends an empty WRITE" on_siw woken
 tcase disable --more "a port is disabled under traffic" on_siw under_traffic disable
 tcase device-goes --more "the device is removed under traffic" on_siw device_goes

@@ -442,30 +442,30 @@ tcase faa "kernel FETCH_AND_ADD: all ways to complete, verified" operation faa 8
 tcase walk "the kernel WRITEs a whole region, verified" walks
 tcase part "the kernel WRITEs a part of a region and nothing else" part
 tcase chains "the kernel WRITEs in chains with one completion each" chains write 1
-tcase chains-read --more "likewise READs" chains read
-tcase chains-faa "likewise FETCH_AND_ADDs, every old value as expected" chains faa
-tcase segment-write "the kernel WRITEs in parts, each when the one before has ended" segments write zero
-tcase segment-read "likewise READs" segments read counter
+tcase chains-read --more "the kernel READs in chains with one completion each" chains read
+tcase chains-faa "the kernel executes FETCH_AND_ADD in chains, every old value as expected" chains faa
+tcase segment-write "the kernel WRITEs in segments, each after the previous one has completed" segments write zero
+tcase segment-read "the kernel READs in segments, each after the previous one has completed" segments read counter
 tcase segment-long --more "each of 32,768 segments of one message counts as progress: no timeout" long_segments
-tcase segment-send "what is no WRITE or READ cannot be cut" fails "segment 32: only a WRITE or a READ" -- op=send segment=32
-tcase duration "the kernel WRITEs for so long, in chains" duration write 2
-tcase duration-send --more "likewise SENDs, one by one" duration send 1
+tcase segment-send "only WRITE and READ can be split into segments" fails "segment 32: only a WRITE or a READ" -- op=send segment=32
+tcase duration "the kernel WRITEs for a given time, in chains" duration write 2
+tcase duration-send --more "the kernel SENDs for a given time, one by one" duration send 1
 tcase duration-over "a run times one operation even if its warm-up takes longer than duration_ms" duration_over
 tcase verify-all "every operation is verified" every_one
-tcase verify-own "every WRITE has bytes of its own" own_bytes
+tcase verify-own "every WRITE has different bytes" own_bytes
 tcase signal "a chain longer than the depth" fails "signal 3: no operation of depth 2" -- depth=2 signal=3
-tcase nobody "nobody listens: the reason is told, and the next run works" nobody
-tcase no-region "a region the target has not" fails "the target has 1" -- region=3 op=write
-tcase no-access "a region that does not grant it" fails "does not grant" region mem access=read -- op=write
+tcase nobody "if no target listens, the result has the reason, and the next run works" nobody
+tcase no-region "a region that the target does not have" fails "the target has 1" -- region=3 op=write
+tcase no-access "a region that does not grant the access" fails "does not grant" region mem access=read -- op=write
 tcase too-large "more bytes than the region has" fails "has 4096 bytes" -- op=write size=4097
-tcase no-room "a part that does not hold one operation" fails "has 4096 bytes" -- op=write size=4000 offset=97
-tcase no-span "a part beyond the region" fails "has 4096 bytes" -- op=write size=64 offset=64 span=4033
+tcase no-room "an offset that leaves too few bytes for one operation" fails "has 4096 bytes" -- op=write size=4000 offset=97
+tcase no-span "a span that ends beyond the region" fails "has 4096 bytes" -- op=write size=64 offset=64 span=4033
 tcase recv-size "a SEND larger than the target's receives" fails "recv_size" recv_size=64 -- size=49
 tcase recv-depth "more SENDs than the target has receives" fails "recv_depth" recv_depth=2 -- depth=3
 tcase no-length "kernel and ping assume the same length if a server sends none" no_length
 tcase stop "a run can be stopped" stopped
 tcase stop-early --more "a run that is stopped during its warm-up has no result" stopped_early
-tcase busy --more "nothing changes under a run" busy
+tcase busy --more "no attribute changes during a run" busy
 tcase rmdir "rmdir stops the run" removed
 tcase port-goes "the target disappears" port_goes
 tcase device-goes "the client's device disappears" device_goes
@@ -474,6 +474,6 @@ tcase other-port "rmdir of a port does not wait for a run" other_port
 tcase wait "waiting for the end of a run blocks neither its stop nor rmdir" waits
 tcase wait-killed "a signal interrupts the wait" wait_killed
 tcase refused "values that make no sense are refused" refused_values
-tcase lat-why --more "rtgt lat says what cannot be, and why" lat_says_why
+tcase lat-why --more "rtgt lat prints which operations are impossible, and why" lat_says_why
 
 tmain "$@"

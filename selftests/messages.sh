@@ -293,18 +293,18 @@ tcase checksum-last "the checksum of the last byte is that of its byte" summed $
 tcase checksum-empty "the checksum of nothing, at the very end, is 0" summed $MEM_SIZE 0
 tcase bad-heads --serve "each length below a head, wrong version, operation and length is refused with its status" bad_heads
 tcase bad-checksums --serve-more "each body too short, missing region and range outside is refused to a checksum" bad_checksums
-tcase bad-pulls --serve-more "likewise to a PULL, and a region that grants no write" bad_transfers 4 1
-tcase bad-pushes --more --serve-more "likewise to a PUSH, and a region that grants no read" bad_transfers 5 2
-tcase bad-extents --serve-more "a question for EXTENTS cut short, of no region, or beyond the last extent is refused" bad_extents
-tcase pull-depth --serve-more "a PULL is refused where no READ towards the client was agreed on" pull_without_reads
-tcase bad-revokes-shared --serve-more "a REVOKE without a region, of none, or of a shared one is refused" bad_revokes shared
-tcase bad-revokes-private --serve-more "a REVOKE without a region, or of none, is refused on a private port" bad_revokes private
-tcase bad-withholds --serve-more "a WITHHOLD or DISCONNECT that is cut short, too long or too much is refused" bad_waits
+tcase bad-pulls --serve-more "each body too short, missing region, range outside and region without write is refused to a PULL" bad_transfers 4 1
+tcase bad-pushes --more --serve-more "each body too short, missing region, range outside and region without read is refused to a PUSH" bad_transfers 5 2
+tcase bad-extents --serve-more "an EXTENTS request that is too short, names no region or is beyond the last extent is refused" bad_extents
+tcase pull-depth --serve-more "a PULL is refused if client and target agreed on no READs towards the client" pull_without_reads
+tcase bad-revokes-shared --serve-more "a REVOKE without a region, of an unknown or of a shared region is refused" bad_revokes shared
+tcase bad-revokes-private --serve-more "a REVOKE without a region, or of an unknown region, is refused on a private port" bad_revokes private
+tcase bad-withholds --serve-more "a WITHHOLD or DISCONNECT that is too short, too long or has too large a value is refused" bad_waits
 tcase bad-datagrams "a datagram that is malformed or needs a connection is refused" bad_datagrams
-tcase bad-rpings "a message no rping client sends ends its connection, and another one goes on" bad_rpings
-tcase pull-not-granted "a PULL of what the client does not grant ends its connection only" not_granted 4
-tcase push-not-granted --more "a PUSH to what the client does not grant ends its connection only" not_granted 5
-tcase notify --serve-more "an immediate that asks for nothing gets nothing" notify
+tcase bad-rpings "a message that no rping client sends ends its connection and no other" bad_rpings
+tcase pull-not-granted "a PULL of memory that the client does not grant ends its connection only" not_granted 4
+tcase push-not-granted --more "a PUSH to memory that the client does not grant ends its connection only" not_granted 5
+tcase notify --serve-more "an immediate that requests no reply gets none" notify
 tcase plain --serve-more "a plain client's SEND is counted and not answered" plain
 
 tmain "$@"

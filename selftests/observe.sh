@@ -116,10 +116,10 @@ log_lines() {
 
 tcase tracepoints --tier fast,wire "states, completions, requests and rejects are traced" tracepoints
 tcase resources --tier fast,wire "rdma resource shows PD, CM_ID and QP under the module's name" resources_named
-tcase connection-line --tier fast,wire "connections tells peer, device, queue pair and messages" connection_line
+tcase connection-line --tier fast,wire "the file connections has peer, device, queue pair and messages" connection_line
 
-tcase statistic "rdma statistic and sysfs tell the same counters" statistic
+tcase statistic "rdma statistic and sysfs show the same counters" statistic
 tcase counters "all counters are there and a new port's are zero" every_counter
-tcase log "the log tells when a port listens and stops, and a peer cannot flood it" log_lines
+tcase log "the kernel log has when a port listens and stops, and a peer cannot flood it" log_lines
 
 tmain "$@"

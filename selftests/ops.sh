@@ -147,6 +147,6 @@ each 0 --tier fast,wire
 each mtu-1 --tier fast,wire --more
 each mtu --tier fast,wire
 each 1M --tier fast,wire
-tcase surplus --more "packets sent again do not hide that other packets were sent" surplus
+tcase surplus --more "retransmissions do not hide additional packets from the check of the counters" surplus
 
 tmain "$@"

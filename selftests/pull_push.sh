@@ -181,7 +181,7 @@ window_bounds() { # MOVE-ARGUMENT...
 	need_windows "$text"
 	has "$text" window=success
 	[[ $text != *status=ok* ]] ||
-		skip "the client's device $RTGT_CLIENT_DEV does not hold a window's bounds, only its registration's"
+		skip "the client's device $RTGT_CLIENT_DEV checks the bounds of the registration instead of the window's"
 	expect_refused "$text"
 }
 
@@ -302,7 +302,7 @@ tcase push-region "a PUSH of a region that is not there is a region error" answe
 tcase pull-read-only "a PULL into a region the client may only read is an access error" answered access op=pull region=1
 tcase push-write-only "a PUSH of a region the client may only write is an access error" answered access op=push region=2
 tcase no-depth --serve-more "a PULL of a client that allows no READ is a depth error" no_depth
-tcase zero-bytes "nothing needs no key" nothing_at_all
+tcase zero-bytes "a PULL or PUSH of zero bytes succeeds with any rkey" nothing_at_all
 tcase pull-end --more "a PULL one byte beyond the client's memory ends this connection only" refused op=pull at=65
 tcase push-end "a PUSH one byte beyond the client's memory ends this connection only" refused op=push at=65
 tcase push-before --more "a PUSH one byte before the client's memory ends this connection only" refused op=push at=-65
@@ -317,9 +317,9 @@ tcase window-end --more "a PUSH beyond a window that ends with its registration 
 tcase window-killed "a PUSH through a window that was invalidated is refused" window_refused op=push kill=1
 tcase window-elsewhere "a PUSH through a window of another connection is refused" elsewhere op=push window=1
 tcase window-bounds "a PUSH beyond a window, inside its registration, is refused" window_bounds op=push
-tcase window-more "a window larger than its registration is not bound" unbound window_len=3000
-tcase window-read-only "a window for writing over memory that is only read is not bound" unbound rights=1
-tcase window-unbindable "a window over memory that is not for windows is not bound" unbound bindable=0
+tcase window-more "a window larger than its registration cannot be bound" unbound window_len=3000
+tcase window-read-only "a window for writing cannot be bound to memory that is read-only" unbound rights=1
+tcase window-unbindable "a window cannot be bound to memory that was registered without MW_BIND" unbound bindable=0
 tcase registered --limit 60 --more "PULL, PUSH and rping work where the core registers the memory of each transfer" registered
 tcase leaves-push --more "a client that disconnects in the middle of a PUSH leaves nothing" leaves_push
 tcase killed-pull --more --serve-more "a client that is killed in the middle of a PULL leaves nothing" killed_in_pull

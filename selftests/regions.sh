@@ -421,40 +421,40 @@ whole() { # [ATTR=VALUE...]
 	tell_reader "${text//$'\n'/ }" "$(target first_line "$DEBUGFS/ports/$PORT/registrations")"
 }
 
-tcase private --tier wire,fast --serve-more "clients of a private port have a copy each, gone with them" private
-tcase extents --tier wire,fast "4 MiB in four extents are one region to a client that knows" extents
+tcase private --tier wire,fast --serve-more "each client of a private port has its own copy, which is freed when it disconnects" private
+tcase extents --tier wire,fast "4 MiB in four extents are one region for a client of rtgt" extents
 tcase private-key --tier wire,fast "a private connection's key is refused to any other" private_key
 
 tcase fill-counter --tier fast,wire "a region is filled with little-endian words that count" filled counter 10002
 tcase above-page --tier fast,wire "a region of 4097 bytes ends there" odd_size 4097
 tcase shared --tier fast,wire "clients of a shared port see one memory, registered once" shared
 
-tcase fill-zero "a region is zero where nothing else is said" filled zero 4096
+tcase fill-zero "a region without a fill attribute is zero" filled zero 4096
 tcase fill-byte --more "a region is filled with a byte" filled 0xa5 5000
 tcase one-byte "a region of one byte is one byte" odd_size 1
 tcase below-page --more "a region of 4095 bytes ends there" odd_size 4095
 tcase six --more "six regions are six memories with six keys" six
 tcase refilled --more "a port that is enabled again has new memory" refilled
 tcase large --more "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
-tcase extent-borders --more "an extent's key reaches it to the byte, and no other" extent_borders
-tcase extent-rest --serve-more "the last extent ends with the region; extents are told one by one" extent_rest
+tcase extent-borders --more "an extent's rkey covers exactly that extent" extent_borders
+tcase extent-rest --serve-more "the last extent ends with the region; EXTENTS reports them one by one" extent_rest
 tcase extents-ping --more "operations across extents are verified at both ends" extents_ping
-tcase extents-private --more "private copies have extents of their own, gone with them" extents_private
+tcase extents-private --more "private copies have their own extents, which are freed with them" extents_private
 tcase extent-invalidated "one extent's rkey is invalidated: it gets a new one, the others keep theirs" extent_invalidated
 tcase invalidated-elsewhere "a region whose rkey a client of another port invalidates gets a new one" invalidated_from_elsewhere
 tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
 tcase extents-asked "requests for extents are answered, or refused, as specified" extents_asked
 tcase mr-max-0 "without mr_max 64 MiB are one MR" mr_max 0 1 32 2097152
 tcase mr-max-2M --more "with mr_max 2M 64 MiB are MRs of single pages" mr_max 2M 32 16384 4096
-tcase mr-max-odd --more "mr_max of five pages is held to the page" mr_max 20K 3277 16384 4096
+tcase mr-max-odd --more "no MR is larger than an mr_max of five pages" mr_max 20K 3277 16384 4096
 tcase mr-max-48M "mr_max of 48M leaves 16 MiB to the second" mr_max 48M 2 32 2097152
-tcase too-many "more registrations than there may be are refused with E2BIG, and the log says why" too_many
-tcase no-memory "more memory than there is is refused with ENOMEM, and the log says why" no_memory
+tcase too-many "a region with too many registrations is refused with E2BIG, and the log has the reason" too_many
+tcase no-memory "a region larger than the memory is refused with ENOMEM, and the log has the reason" no_memory
 tcase gib --more "1 GiB is registered in one MR and reached to the last byte" gib
-tcase small-chunks "where only small pieces of memory are to be had, several MRs cover a region" small_chunks
+tcase small-chunks "if only small pieces of memory are available, several MRs cover a region" small_chunks
 
-tcase fragmented --limit 280 --long "the same, with the machine's memory in crumbs" fragmented
+tcase fragmented --limit 280 --long "several MRs cover a region if the machine's memory is fragmented" fragmented
 tcase whole-1g --limit 280 --long "1 GiB written whole, read back whole, verified at both ends" whole
-tcase whole-1g-extents --limit 280 --long "the same in extents of 2 MiB" whole mr_max=2M
+tcase whole-1g-extents --limit 280 --long "1 GiB in extents of 2 MiB written whole, read back whole, verified at both ends" whole mr_max=2M
 
 tmain "$@"

@@ -244,21 +244,21 @@ wrong() {
 	expect_counters rotations=1
 }
 
-tcase private-stream --tier wire,fast "a client whose rkeys are revoked is cut off, its neighbour streams on" private_stream
+tcase private-stream --tier wire,fast "a client whose rkeys are revoked is disconnected, its neighbour's traffic continues" private_stream
 
 tcase by-peer --tier fast,wire --serve-more "a client that asks for a new key is refused with the old one" by_peer
 tcase shared-stream --tier fast,wire --more "no byte lands after all rkeys of a shared port were revoked" shared_stream 64
 
 tcase unreachable --serve-more "a private connection's memory is out of every other one's reach" unreachable
-tcase private-bytes "what a revoked client wrote stays as it is, its neighbour's goes on" private_bytes
+tcase private-bytes "after a revocation the client's memory no longer changes, its neighbour's does" private_bytes
 tcase private-all --more "all clients of a private port are cut off at once" private_all
 tcase shared-long --more "no byte of long WRITEs lands after a revocation" shared_stream 65536
-tcase by-peer-shared --more --serve-more "a client cannot take a shared region's key from the others" by_peer_shared
-tcase by-invalidation "a shared key that a client kills is dead for all, and made anew" by_invalidation
-tcase again --more "revoked again and again, dead or alive, the old keys stay dead" again
-tcase during-pull --more "a PULL under way is not the client's access: it ends well" during_pull
+tcase by-peer-shared --more --serve-more "a client cannot revoke a shared region's rkey" by_peer_shared
+tcase by-invalidation "a shared rkey that a client invalidates is invalid for all clients, and is replaced" by_invalidation
+tcase again --more "after repeated revocations, of valid and invalidated rkeys, the old rkeys stay invalid" again
+tcase during-pull --more "revoking the rkeys does not interrupt a PULL in progress" during_pull
 tcase during-connects-shared --more "a shared port's keys are revoked while clients come and go" during_connects shared
 tcase during-connects-private --more "a private port's keys are revoked while clients come and go" during_connects private
-tcase wrong "what cannot be revoked is refused, and nothing changes" wrong
+tcase wrong "revoking with a wrong word or an unknown connection is refused and changes nothing" wrong
 
 tmain "$@"

@@ -220,14 +220,14 @@ status_of() { # CMD...
 	echo "$rc"
 }
 
-tcase every-operation --limit 90 "every operation's packets keep the rules" every_operation
+tcase every-operation --limit 90 "the packets of every operation break no rule" every_operation
 tcase refusals --limit 90 "accesses that are refused break no rule" refusals ""
 tcase refusals-rtu --limit 90 --more "connections that the target rejects because the RTU is lost are seen to end" refusals_without_rtu
 tcase faults --limit 90 "a forged key, a corrupt, a missing packet and a wrong count are named" faults
-tcase one-story --limit 90 --more "client, target, devices and wire tell the same story" one_story ""
-tcase one-story-loss --limit 90 --more "the same with packets lost and copied" one_story_disturbed 7 loss 3% duplicate 10%
-tcase one-story-rtu --limit 90 "the same with the RTU lost" no_rtu
-tcase lies --limit 90 "whoever counts wrong is found out" lies
-tcase page --limit 90 --more "the report holds what explain says of every packet" page
-tcase page-of-little --limit 90 "the report of a directory with little or nothing, and what is no directory" page_of_little
+tcase one-story --limit 90 --more "the counts of client, target, devices and wire agree" one_story ""
+tcase one-story-loss --limit 90 --more "the counts agree with packets lost and duplicated" one_story_disturbed 7 loss 3% duplicate 10%
+tcase one-story-rtu --limit 90 "the counts agree with the RTU lost" no_rtu
+tcase lies --limit 90 "a wrong count of the client, the target or a device is detected" lies
+tcase page --limit 90 --more "the report has the description of every packet that rtgt explain prints" page
+tcase page-of-little --limit 90 "the report of a directory with few or no files, and of a path that is no directory" page_of_little
 tmain "$@"

@@ -231,19 +231,19 @@ cannot_serve() {
 	has "$(probe connect)" result=established
 }
 
-tcase alike-shared --more "it tells clients, and counts, what the kernel's target does, shared" alike shared
-tcase alike-private --more "it tells clients, and counts, what the kernel's target does, private" alike private
-tcase ended "SIGTERM under full traffic ends it and all connections" ended_under_traffic
-tcase count "with --count it ends when so many were served" counted
+tcase alike-shared --more "rtgt serve sends clients the same values, and counts the same, as the kernel's target, shared" alike shared
+tcase alike-private --more "rtgt serve sends clients the same values, and counts the same, as the kernel's target, private" alike private
+tcase ended "SIGTERM under full traffic ends rtgt serve and all its connections" ended_under_traffic
+tcase count "with --count N, rtgt serve exits after N connections" counted
 tcase printed "counters are printed on SIGUSR1 and at the end, connections with -v" printed
-tcase poll "with --poll it serves as well" polled
-tcase windows "with --windows a client can kill its keys and have new ones" windows
-tcase sick --more "a client that takes no answers does not keep the others" sick_client
+tcase poll "rtgt serve works with --poll" polled
+tcase windows "with --windows, a client can invalidate its rkeys and get new ones" windows
+tcase sick --more "a client that receives no replies does not block the others" sick_client
 tcase srq-contexts --more "with srq, clients that failed or send nothing keep no receive context" srq_contexts
-tcase nak-first --more "a server that is faster than the device lets it send its NAK" nak_first
-tcase nak-first-srq "the same with srq" nak_first srq=1
+tcase nak-first --more "rtgt serve does not close a connection before the device has sent its NAK" nak_first
+tcase nak-first-srq "with srq, rtgt serve does not close a connection before the device has sent its NAK" nak_first srq=1
 tcase long-checksum --limit 60 --more "others are served while a long checksum is made" long_checksum
-tcase refused-words --more "what is wrong on the command line is told, with what is taken" refused_words
-tcase cannot "where it cannot serve it says why" cannot_serve
+tcase refused-words --more "for a wrong word on the command line, rtgt serve prints the possible ones" refused_words
+tcase cannot "if rtgt serve cannot serve, it prints the reason" cannot_serve
 
 tmain "$@"

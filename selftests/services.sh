@@ -243,7 +243,7 @@ tcase cmtime --tier fast,wire --limit 60 --more "cmtime makes 201 connections to
 tcase rping-23 --limit 60 --more "1,000 pings of 23 bytes by rping come back as they went" rping_sizes 1000 23
 tcase rping-powers --more "5 pings of each power of two by rping come back as they went" rping_sizes 5 128 256 512 1024 2048 4096 8192 16384 32768 65535
 tcase rping-odd --more "5 pings of each odd size by rping come back as they went" rping_sizes 5 24 65 127 1000 2047 4097 65534
-tcase rping-q "rping with a queue pair it made by itself" rping_self_made
+tcase rping-q "rping with a queue pair that it creates without rdma_cm" rping_self_made
 tcase rping-two --limit 60 --more "two rpings at once" rping_two
 tcase rping-of-rtgt --serve-more "an rping of a port with service rtgt gets no answer, and ends with idle_ms" rping_of_rtgt
 tcase rping-65536 "rping itself refuses 64 KiB" rping_refuses
@@ -254,17 +254,17 @@ tcase rping-empty --more "an empty message ends its rping's connection only" mal
 tcase rping-65537 --more "a buffer of 64 KiB and one byte ends its rping's connection only" malformed 1 2 len=65537
 tcase rping-4G --more "a buffer of 4 GiB ends its rping's connection only" malformed 1 2 len=0xffffffff
 tcase rping-narrow --more "a sink that is smaller than the source ends its rping's connection only" malformed 1 3 sink=1 len=63
-tcase rping-no-reads --more "a client that lets nobody READ is not served by rping" malformed 0 0 holds=0
+tcase rping-no-reads --more "a client that accepts no READs is not served by rping" malformed 0 0 holds=0
 tcase rping-rkey "a READ with a wrong key ends its rping's connection only" unreachable 1 2 rkey_xor=0x1000
 tcase rping-addr --more "a READ from nowhere ends its rping's connection only" unreachable 1 2 addr=4096
 tcase rping-sink-rkey --more "a WRITE with a wrong key ends its rping's connection only" unreachable 1 3 sink=1 rkey_xor=0x1000
 
-tcase sink "service sink takes all and answers nothing" sink_takes
+tcase sink "service sink accepts every message and replies to none" sink_takes
 tcase udaddy --more "udaddy: three datagram clients" udaddy_ 3
 tcase plain-12 --more "a client that reads 12 bytes of the REP WRITEs and READs" plain_bytes 12
 tcase plain-20 "a client that reads 20 bytes of the REP WRITEs and READs" plain_bytes 20
 tcase idle "idle_ms closes a connection without traffic, and no other" idle
-tcase idle-requests --more --serve-more "idle_ms closes a connection that asks for nothing, and none that does" idle_requests
+tcase idle-requests --more --serve-more "idle_ms closes a connection without requests, and none with requests" idle_requests
 tcase idle-writes --more --serve-more "idle_ms closes a connection that only WRITEs" idle_writes
 
 # What rping-powers does, as often as the others.

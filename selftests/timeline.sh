@@ -275,13 +275,13 @@ lost() {
 	((0 < $(jq .lost_events "$WORK/json"))) || fail "it is not told"
 }
 
-tcase connection "what rdma_cm and, of iWARP, iw_cm do at both ends, between the packets that connect" connection
+tcase connection "the events of rdma_cm and, over iWARP, iw_cm at both ends between the packets that connect" connection
 tcase states --more "the states of both queue pairs, between the packets that connect and disconnect" states
 tcase write-imm "a WRITE_WITH_IMM, or over iWARP a SEND, from its post to both completions and the reply" write_imm
 tcase every-operation --more "every operation has its post, its packets, its completions" every_operation
-tcase interrupted --more "a signal ends the command, the files are whole, nothing is left" interrupted
-tcase refused --more "what is no trace, and what makes no sense: a line that says so" refused
-tcase lost --more "where events were lost nothing is made up" lost
+tcase interrupted --more "after a signal the command ends, the files are complete, nothing is left behind" interrupted
+tcase refused --more "for a file that is no trace, or a wrong option, rtgt timeline prints one line" refused
+tcase lost --more "if events were lost, the timeline invents none" lost
 
 tcase one-end --tier wire --more "at the client's machine: its end and the wire" one_end
 

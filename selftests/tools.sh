@@ -194,7 +194,7 @@ examples() {
 	finish server || :
 }
 
-tcase json --tier wire,fast "rtgt -j show tells ports, regions, connections and counters" shown_as_json
+tcase json --tier wire,fast "rtgt -j show prints ports, regions, connections and counters" shown_as_json
 tcase ping-all --tier wire,fast --more --serve-more "rtgt ping does every operation and size, each byte verified" ping_all
 tcase example-client --tier wire,fast "the example client works against the kernel target" example_client
 tcase example-library --tier wire,fast "the smallest program with librtgt works against the kernel target" example_library
@@ -206,7 +206,7 @@ tcase smoke "the module is loaded, does all operations of the device, is unloade
 tcase every-key "rtgt port set takes every attribute that configfs has" every_key
 tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
-tcase ping-debug "rtgt ping -d tells of QP, MR, SGE, WR and WC" ping_debug
+tcase ping-debug "rtgt ping -d prints QP, MR, SGE, WR and WC" ping_debug
 tcase two-programs "rtgt finds rtgt-wire beside it or in PATH, passes all on, or says what is missing" two_programs
 tcase help --more "every command has --help" helps
 

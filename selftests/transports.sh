@@ -400,14 +400,14 @@ tcase uc-write-imm "UC: WRITE_WITH_IMMs of all classes of size: bytes and immedi
 tcase uc-send --more "UC: SENDs of all classes of size come back" uc_send
 tcase uc-lost-imm --serve-more "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
 tcase uc-lost-ping --more "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
-tcase uc-rkey --serve-more "a WRITE over UC with a wrong key changes nothing, and nobody is told" uc_rkey
+tcase uc-rkey --serve-more "a UC WRITE with a wrong rkey changes no memory and causes no error at either end" uc_rkey
 tcase uc-too-long --more --serve-more "a SEND over UC longer than its receive ends its connection only" uc_too_long
-tcase uc-no-such --serve-more "READ, atomics and what needs them are not for UC, and the tool says so" uc_no_such
+tcase uc-no-such --serve-more "rtgt ping refuses READ, atomics and PULL over UC" uc_no_such
 tcase uc-pull --serve-more "a PULL over UC is a depth error: there are no READs" answered uc depth msg_op=4 body=40
-tcase mixed-uc-rc --serve-more "a UC port is not there for an RC client" mixed uc rc
-tcase mixed-uc-ud --more --serve-more "a UC port is not there for a UD client" mixed uc ud
-tcase mixed-rc-uc --serve-more "an RC port is not there for a UC client" mixed rc uc
-tcase mixed-ud-rc --more --serve-more "a UD port is not there for an RC client" mixed ud rc
+tcase mixed-uc-rc --serve-more "a UC port rejects an RC client as if it did not exist" mixed uc rc
+tcase mixed-uc-ud --more --serve-more "a UC port rejects a UD client as if it did not exist" mixed uc ud
+tcase mixed-rc-uc --serve-more "an RC port rejects a UC client as if it did not exist" mixed rc uc
+tcase mixed-ud-rc --more --serve-more "a UD port rejects an RC client as if it did not exist" mixed ud rc
 tcase mixed-space --serve-more "an RC client in a UC port's port space is rejected" mixed_space
 tcase ud-too-large --serve-more "rtgt ping refuses a datagram of more than a packet" ud_too_large
 tcase ud-qkey --serve-more "a datagram with a wrong Q_Key is dropped" ud_dropped 0 qkey_xor=1
@@ -418,7 +418,7 @@ tcase ud-full --serve-more "UD: max_conns is the number of endpoints" ud_full
 tcase ud-disabled --more "UD: a disabled port is not there, and its endpoint silent" ud_disabled
 tcase ud-version --serve-more "UD: a request of version 2 is refused" ud_version
 tcase srq-rnr --serve-more "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
-tcase srq-broken --more --serve-more "clients that break take no receive of the SRQ with them" srq_broken
+tcase srq-broken --more --serve-more "connections that fail lose no receive of the SRQ" srq_broken
 tcase srq-private --more --serve-more "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
 tcase srq-uc --more --serve-more "an SRQ of UC connections" srq_with transport=uc write-imm,send
 tcase srq-ud --more --serve-more "an SRQ of a UD endpoint" srq_with transport=ud send

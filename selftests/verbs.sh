@@ -259,7 +259,7 @@ on_demand_anywhere() {
 	text=$(probe chain op=write odp=1 sges=2 len=100)
 	has "$text" wc=success
 	target_holds mem 0 100 "$(value_of "$text" crc)" "$FILL" ||
-		skip "device $RTGT_CLIENT_DEV takes memory registered on demand from the beginning of a page, not from where it is"
+		skip "device $RTGT_CLIENT_DEV accesses memory registered on demand at the beginning of the page instead of the address"
 	target_port scope=private recv_size=65552 region mem size=70000 access=read,write,atomic
 	ping_all write,read,write-imm,send,send-imm,send-inv,cas,faa,pull,push \
 		"0,1,$((MTU - 1)),$MTU,$((MTU + 1)),64K" 2 --odp
@@ -282,21 +282,21 @@ lockers() {
 }
 
 tcase send-imm --tier wire,fast --serve-more "SEND_WITH_IMM of all sizes: immediate, bytes and counters at both ends" send_imm
-tcase send-inv --tier wire,fast "SEND_WITH_INV kills the key, the target makes a new one, the old one stays dead" send_inv
+tcase send-inv --tier wire,fast "SEND_WITH_INV invalidates the rkey, the target makes a new one, the old one stays invalid" send_inv
 tcase cas --tier wire,fast "COMPARE_AND_SWAP swaps when equal, and only then" cas
-tcase faa --tier wire,fast "FETCH_AND_ADD adds 64 bits and tells what was there" faa
+tcase faa --tier wire,fast "FETCH_AND_ADD adds 64 bits and returns the old value" faa
 
-tcase send-inv-dead "a key killed by SEND_WITH_INV is dead until somebody connects" send_inv_dead
+tcase send-inv-dead "an rkey that SEND_WITH_INV invalidated stays invalid until a client connects" send_inv_dead
 tcase atomic-write "ATOMIC_WRITE writes eight bytes and no other" atomic_write
 tcase flush --serve-more "FLUSH of all sizes completes and changes nothing" flush
 tcase inline "inline data up to the device's limit, and a byte more" inlined
-tcase sge "as many pieces as the device takes, and one more is refused" pieces
+tcase sge "the device's maximum of SGEs works, and one more is refused" pieces
 tcase unsignaled "a chain of 64 has one completion" unsignaled
 tcase fence "a fenced WRITE waits for the READ before it" fenced
 tcase all-options "every operation inline, in pieces, chained and fenced at once" all_at_once
 tcase odp --more "operations from and to memory registered on demand" on_demand
 tcase odp-anywhere "every operation and size, anywhere in memory registered on demand" on_demand_anywhere
-tcase contend-faa "eight clients add to one word: no value is told twice, none is lost" adders
+tcase contend-faa "eight clients add to one word: no value is returned twice, none is lost" adders
 tcase contend-cas "four clients and a COMPARE_AND_SWAP lock: no increment is lost" lockers
 
 tmain "$@"

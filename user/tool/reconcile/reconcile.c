@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rtgt reconcile: do client, target, devices and wire tell the same story?
+ * rtgt reconcile: compare the counts of client, target, devices and capture
  *
  * A directory holds what each of them said of one run, under fixed names.  Numbers that
  * count the same thing are put side by side; a difference is a failure.  What nobody
