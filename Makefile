@@ -14,8 +14,8 @@ help:
 
 #: make demo         a target and a client on a wire: WRITE, READ, immediate, SEND,
 #:                   verified, counted, captured; needs nothing but packages
-#: make check        the test suite in guests; KTAP; the exit status tells
-#: make check-more   its second looks: the same in more places, or more often
+#: make check        run the test suite in guests, print KTAP, exit nonzero if a test fails
+#: make check-more   the extended tests: the same in more configurations, or more often
 #:   T=PATTERN       only these: program or program.case, globs allowed
 #:   LOCAL=1         on this machine, no guests: fast tier, as root
 #: make check-list   all tests, a line each
