@@ -319,7 +319,7 @@ function drawEnds(step, p, at) {
 	$("ends-p").replaceChildren(recordings.length ?
 		`Microseconds from the first row. Each machine has its own clock: its rows are placed so that no packet arrives before ` +
 			`it was sent, here to within ${number(error * 1e6)} µs. What a device does, in italics, follows from the packets.` :
-		"What the programs and kernels did was not recorded: rtgt timeline record leaves timeline.json, and the rows appear here.");
+		"The events of programs and kernels are not recorded. To see them here, add the timeline.json of rtgt timeline record to the directory.");
 }
 
 /* What the device that receives the packet does with it, if the packets show that */
