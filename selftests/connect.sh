@@ -137,17 +137,20 @@ live() { # HOW-MANY
 }
 
 parallel() { # SCOPE
+	local n=64
+	# rdma-core's library for siw makes 48 completion queues in a process
+	! is_iwarp || n=40
 	target_port "scope=$1" recv_depth=4
-	background many probe hold count=64 timeout=20
-	said many ready=64
+	background many probe hold count=$n timeout=20
+	said many "ready=$n"
 	# when the client has the REP its RTU is only on its way
-	wait_until 10 live 64 || fail "not 64 live connections: $(target connections "$PORT")"
-	same "different ids" "$(target connections "$PORT" | cut -d' ' -f1 | sort -u | wc -l)" 64
+	wait_until 10 live $n || fail "not $n live connections: $(target connections "$PORT")"
+	same "different ids" "$(target connections "$PORT" | cut -d' ' -f1 | sort -u | wc -l)" $n
 	tell many echo
-	said many alive=64
+	said many "alive=$n"
 	finish many
 	expect_no_connections
-	expect_counters conns_established=64 conns_closed=64 recv_msgs=64 replies=64
+	expect_counters "conns_established=$n" "conns_closed=$n" "recv_msgs=$n" "replies=$n"
 }
 
 client_killed() {

@@ -51,6 +51,12 @@ has() { # TEXT KEY=VALUE...
 	done
 }
 
+# Did probe's operation end with that completion, and the NAK on the wire?
+ended() { # TEXT WC NAK
+	local text=" ${1//$'\n'/ } "
+	[[ $text == *" wc=$2 "* && $text == *" nak=$3 "* ]]
+}
+
 value_of() { # TEXT KEY
 	local text=" ${1//$'\n'/ } "
 	[[ $text == *" $2="* ]] || fail "no $2= in:$text"
@@ -160,6 +166,28 @@ leave_target() {
 	[[ -n ${SERVER:-} ]] || return 0
 	exec {TO_TARGET}>&- {FROM_TARGET}<&-
 	wait_until 2 process_gone "$SERVER" || kill "$SERVER"
+}
+
+# Has the target's device no immediates, no atomics and no RNR NAKs?
+is_iwarp() {
+	target_contents "$CONFIGFS/features"
+	[[ $'\n'$TEXT$'\n' == *$'\n'"$RTGT_TARGET_DEV:iwarp"$'\n'* ]]
+}
+
+# Of these operations of "rtgt ping" those that the devices have: OPS.
+device_ops() { # OP,OP...
+	local op
+	OPS=
+	for op in ${1//,/ }; do
+		! is_iwarp || [[ $op != *-imm && $op != cas && $op != faa ]] || continue
+		OPS+=,$op
+	done
+	OPS=${OPS#,}
+}
+
+# A SENDer waits for a receive only where the device answers that there is none.
+need_rnr() {
+	! is_iwarp || skip "iWARP has no RNR: a SEND without a receive ends the connection"
 }
 
 # A listening port under a name and a CM port nobody else uses: PORT, CM_PORT.

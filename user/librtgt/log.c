@@ -43,6 +43,9 @@ int rtgt_fail(struct rtgt_err *err, int code, const char *fmt, ...)
 {
 	va_list ap;
 
+	/* of a library that fails and leaves errno at 0, as the one of siw does: it failed */
+	if (!code)
+		code = EIO;
 	err->code = code;
 	err->wc_status = 0;
 	err->vendor_err = 0;
