@@ -14,7 +14,7 @@
 # Its status and a line of its output.
 alone() { # STATUS TEXT CMD...
 	local rc=0
-	env -i PATH="$PATH" RTGT_BOOKS="$WORK/books" "${@:3}" >"$WORK/alone" 2>&1 || rc=$?
+	env -i PATH="$PATH" RTGT_DEVICE="$RTGT_DEVICE" RTGT_BOOKS="$WORK/books" "${@:3}" >"$WORK/alone" 2>&1 || rc=$?
 	same "the status of ${*:3}" "$rc" "$1"
 	grep -qxF -- "$2" "$WORK/alone" || fail "wanted \"$2\" in: $(<"$WORK/alone")"
 }
@@ -47,7 +47,7 @@ no_tool() {
 }
 
 passes() {
-	alone 0 "# Totals: pass:1 fail:0 xfail:0 xpass:0 skip:0 error:0" "$HERE/connect.sh" plain
+	alone 0 "# Totals: pass:1 fail:0 xfail:0 xpass:0 skip:0 error:0" "$HERE/connect.sh" two-ports
 	same "a file left" "$(ls "$WORK/books" 2>/dev/null)" ""
 }
 

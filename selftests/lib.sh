@@ -250,6 +250,7 @@ run_case() { # NAME INDEX NEXT-MARKER
 	# it could not do better without
 	if ((${#why[@]} && rc != TIMED_OUT && turned == 0)) && [[ -s $WORK/missing ]]; then
 		first_line "$WORK/missing" >"$WORK/skip"
+		indent <"$WORK/log"
 		rc=$KSFT_SKIP
 		why=()
 	fi
@@ -276,7 +277,8 @@ run_case() { # NAME INDEX NEXT-MARKER
 # A command that is not installed: a case that fails then is skipped for it.
 command_not_found_handle() { # COMMAND [ARG...]
 	printf '%s: command not found\n' "$1" >&2
-	[[ ! -d ${WORK:-} ]] || echo "$1 is not installed" >>"$WORK/missing"
+	# before what a device lacks: nothing of the case can be expected without the command
+	[[ ! -d ${WORK:-} ]] || printf '%s\n' "$1 is not installed" "$(cat "$WORK/missing")" >"$WORK/missing"
 	return 127
 }
 
