@@ -229,8 +229,11 @@ void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 
 	xa_lock_irqsave(by_rkey, flags);
 	mr = xa_load(by_rkey, rkey >> 8);
-	/* another rkey: it has been rotated meanwhile */
-	if (mr && mr->rkey == rkey) {
+	/*
+	 * Another rkey: it has been rotated meanwhile.  But siw does not compare the low eight bits
+	 * (siw_invalidate_stag()) and has invalidated the MR.  Only iWARP has no regqp.
+	 */
+	if (mr && (mr->rkey == rkey || !mr->dom->regqp)) {
 		mr->invalid = true;
 		WRITE_ONCE(mr->dom->any_invalid, true);
 	}
