@@ -40,14 +40,21 @@ static void on_tick(int sig)
 	atomic_store_explicit(&ticked, true, memory_order_relaxed);
 }
 
+/* Without SA_RESTART: it ends a system call */
+static void hear_ticks(void)
+{
+	const struct sigaction act = { .sa_handler = on_tick };
+
+	sigaction(SIGALRM, &act, NULL);
+}
+
 /* 0 ends it */
 static void set_ticks(unsigned int ms)
 {
 	const struct itimerval every = { { 0, ms * 1000 }, { 0, ms * 1000 } };
-	const struct sigaction act = { .sa_handler = on_tick };
 
 	if (ms)
-		sigaction(SIGALRM, &act, NULL);
+		hear_ticks();
 	setitimer(ITIMER_REAL, &every, NULL);
 	atomic_store_explicit(&ticked, false, memory_order_relaxed);
 }
@@ -86,6 +93,21 @@ static void abort_all(struct watch *w)
 	}
 }
 
+/*
+ * A device may flush nothing that was posted to a queue pair in error (siw): the thread that waits
+ * for it is woken by a signal, again and again, since it may be just about to sleep.
+ */
+static void wake_all(struct watch *w)
+{
+	for (unsigned int i = 0; i < w->nr; i++) {
+		struct watched *one = w->list[i];
+
+		atomic_store(&one->aborted, true);
+		if (atomic_load(&one->asleep))
+			pthread_kill(one->owner, SIGALRM);
+	}
+}
+
 static void *watcher(void *arg)
 {
 	struct watch *w = arg;
@@ -103,7 +125,10 @@ static void *watcher(void *arg)
 		}
 		if (w->code || atomic_load(&w->broken)) {
 			abort_all(w);
-			break;
+			while (!atomic_load(&w->stop)) {
+				wake_all(w);
+				poll(&pfd, 1, TICK);
+			}
 		}
 		progress_tell(w->progress, done);
 	}
@@ -141,12 +166,15 @@ int watch_begin(struct watch *w, struct progress *progress, unsigned int timeout
 		w->list[i]->idle_ms = 0;
 		atomic_store(&w->list[i]->progress, 0);
 		w->list[i]->armed = false;
+		atomic_store(&w->list[i]->aborted, false);
+		atomic_store(&w->list[i]->asleep, false);
 		set_blocking(w->list[i]->client, true);
 	}
 	if (w->nr == 1) {
 		set_ticks(TICK);
 		return 0;
 	}
+	hear_ticks();
 	w->wake = eventfd(0, EFD_CLOEXEC);
 	if (w->wake < 0)
 		return rtgt_fail(err, errno, "no eventfd: %s", strerror(errno));
@@ -201,6 +229,8 @@ int watch_tick(struct watched *w, int ret, struct rtgt_err *err)
 	struct watch *all = w->alone;
 	bool due = atomic_load_explicit(&ticked, memory_order_relaxed);
 
+	if (!ret && atomic_load_explicit(&w->aborted, memory_order_relaxed))
+		return rtgt_fail(err, ECONNABORTED, "the run was aborted");
 	if (!all || (ret != -EINTR && (ret || !due)))
 		return ret;
 	atomic_store_explicit(&ticked, false, memory_order_relaxed);
@@ -241,8 +271,13 @@ static int next_event(struct watched *w, struct rtgt_err *err)
 	struct rtgt_qp *q = &w->client->qp;
 	struct ibv_cq *cq;
 	void *context;
+	int ret;
 
-	if (ibv_get_cq_event(q->channel, &cq, &context))
+	w->owner = pthread_self();
+	atomic_store(&w->asleep, true);
+	ret = ibv_get_cq_event(q->channel, &cq, &context);
+	atomic_store(&w->asleep, false);
+	if (ret)
 		return rtgt_fail(err, errno, "no completion event: %s", strerror(errno));
 	q->events++;
 	w->armed = false;

@@ -25,6 +25,9 @@
  * @idle: nothing is under way on it: it may be silent
  * @alone: there is no watcher: who waits looks itself, whenever the clock ticks
  * @armed: the queue was empty when it was armed: an event is bound to come
+ * @aborted: the watcher has given up
+ * @asleep: @owner waits for a completion event
+ * @owner: the thread that waits, if @asleep
  * @seen: the watcher's
  * @idle_ms: likewise
  */
@@ -35,6 +38,9 @@ struct watched {
 	atomic_bool idle;
 	struct watch *alone;
 	bool armed;
+	atomic_bool aborted;
+	atomic_bool asleep;
+	pthread_t owner;
 	unsigned long long seen;
 	unsigned int idle_ms;
 };
