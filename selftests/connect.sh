@@ -185,7 +185,7 @@ disabled_under_traffic() {
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
 	said writer writes=
 	finish writer
-	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded|loc-qp-op)" "$WORK/writer.out" || fail "$(cat "$WORK/writer.out")"
+	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded|loc-qp-op|unposted)" "$WORK/writer.out" || fail "$(cat "$WORK/writer.out")"
 }
 
 # Two ports side by side: what befalls one does not touch the other.

@@ -10,9 +10,10 @@
 
 # Listens to the client's device; what it sees is in $WORK/live.out.
 listen() { # ARG...
-	local dev
+	local dev wanted="udp port 4791"
+	! is_iwarp || wanted="tcp port $CM_PORT"
 	dev=$(netdev "$RTGT_CLIENT_DEV")
-	background live rtgt explain -i "$dev" -f "udp port 4791" "$@"
+	background live rtgt explain -i "$dev" -f "$wanted" "$@"
 	wait_until 10 grep -q listening "$WORK/live.err" || fail "it does not listen: $(<"$WORK/live.err")"
 }
 
@@ -30,6 +31,10 @@ live_json() {
 	listen --json --headers
 	text=$(probe access op=write len=3000)
 	has "$text" wc=success
+	if is_iwarp; then
+		live_iwarp
+		return
+	fi
 	heard "CM DREP"
 	document "$WORK/live.out"
 	# shellcheck disable=SC2016 # jq's variables
@@ -42,6 +47,21 @@ live_json() {
 		counted: (.[-1].packets == ($p | length)) }'
 	same "packets" "$(jq -sc "$filter" "$WORK/live.out")" \
 		'{"wrong":[],"cm":["DREP","DREQ","REP","REQ","RTU"],"rkeys":1,"bytes":["3000"],"counted":true}'
+}
+
+# Over TCP: the connection, the rkey that is requested, the WRITE, and a message behind it.
+live_iwarp() {
+	local filter
+	heard "SEND msn=2 "
+	document "$WORK/live.out"
+	# shellcheck disable=SC2016 # jq's variables
+	filter='[.[] | select(.type == "packet")] as $p | [$p[].iwarp[]?.line] as $l | {
+		wrong: [$p[] | select(.fault) | .number],
+		mpa: [$l[] | select(startswith("MPA ")) | split(" ")[1]],
+		bytes: ([$l[] | select(startswith("RDMA WRITE ")) | capture("payload=(?<n>[0-9]+)").n | tonumber] | add),
+		counted: (.[-1].packets == ($p | length)) }'
+	same "packets" "$(jq -sc "$filter" "$WORK/live.out")" \
+		'{"wrong":[],"mpa":["Request","Reply"],"bytes":3000,"counted":true}'
 }
 
 disconnected() {

@@ -190,6 +190,11 @@ need_rnr() {
 	! is_iwarp || skip "iWARP has no RNR: a SEND without a receive ends the connection"
 }
 
+# One MR of the device must be able to cover that many bytes.
+need_mr() { # BYTES
+	! is_iwarp || (($1 <= 1 << 20)) || skip "an MR of the device has 256 pages (max_fast_reg_page_list_len)"
+}
+
 # A listening port under a name and a CM port nobody else uses: PORT, CM_PORT.
 # Region "mem" of 4 KiB unless regions are given.
 target_port() { # [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...

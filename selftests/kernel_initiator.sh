@@ -86,6 +86,8 @@ chains() { # OP
 # behind them; a chain goes on together.
 segments() { # OP FILL
 	local chunk=$((2 << 20))
+	# an MR of siw, which the initiator uses one of, is 1 MiB
+	! is_iwarp || chunk=$((1 << 19))
 	target_port region mem size=8M "fill=$2"
 	initiator "op=$1" size=10000 segment=3000 depth=6 iters=6 warmup=0 verify=all span=60000
 	run
@@ -105,9 +107,11 @@ segments() { # OP FILL
 # The segments of one message take longer than timeout_ms: each of them counts as progress.  A
 # slow kernel needs fewer segments for that.
 long_segments() {
-	local size=$(((8 << 20) / SLOW)) ms=$((1000 * SLOW))
+	local segment=256 size ms=$((1000 * SLOW))
+	! is_iwarp || segment=32
+	size=$((32768 * segment / SLOW))
 	target_port region mem "size=$size"
-	initiator op=write "size=$size" segment=256 iters=1 warmup=0 "timeout_ms=$ms"
+	initiator op=write "size=$size" segment=$segment iters=1 warmup=0 "timeout_ms=$ms"
 	run
 	has "$RESULT" state=done ops=1 "verified=$size"
 	(($(value elapsed_ns) > ms * 1000000)) || fail "it shows nothing here: $RESULT"

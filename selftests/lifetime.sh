@@ -30,7 +30,7 @@ writer() {
 writer_ended() {
 	said writer writes=
 	finish writer
-	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded|loc-qp-op)" "$WORK/writer.out" || fail "$(cat "$WORK/writer.out")"
+	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded|loc-qp-op|unposted)" "$WORK/writer.out" || fail "$(cat "$WORK/writer.out")"
 }
 
 port_state() {

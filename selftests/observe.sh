@@ -35,13 +35,15 @@ statistic() {
 }
 
 connection_line() {
+	# over iWARP the client requests the rkey first
+	local n=$(is_iwarp && echo 2 || echo 1)
 	target_port
 	background holder probe hold
 	said holder ready=1
 	tell holder echo
 	said holder alive=1
 	target connections "$PORT" >"$WORK/line"
-	grep -Eqx "id=1 state=live peer=${RTGT_CLIENT_ADDR//./\\.}:[0-9]+ dev=$RTGT_TARGET_DEV qpn=[0-9]+ client=rtgt recv_msgs=1 imms=0 replies=1" "$WORK/line" ||
+	grep -Eqx "id=1 state=live peer=${RTGT_CLIENT_ADDR//./\\.}:[0-9]+ dev=$RTGT_TARGET_DEV qpn=[0-9]+ client=rtgt recv_msgs=$n imms=0 replies=$n" "$WORK/line" ||
 		fail "$(<"$WORK/line")"
 	same "the queue pair it names is there" "$(on_target rdma resource show qp lqpn "$(value_of "$(<"$WORK/line")" qpn)" | grep -c '\[rtgt\]')" 1
 	finish holder

@@ -122,7 +122,9 @@ guarded_port() {
 expect_refused() { # TEXT
 	has "$1" end=disconnected guards=0
 	target_filled mem 0 4096 "$FILL"
-	expect_counters conns_accepted=2 conns_closed=1 send_errors=1 malformed=0 qp_errors=0 replies=0
+	expect_counters conns_accepted=2 conns_closed=1 send_errors=1 malformed=0 qp_errors=0
+	# over iWARP the target's WRITE completes, and the target replies, before the client's device refuses
+	is_iwarp || expect_counters replies=0
 	tell neighbour echo
 	said neighbour alive=1
 	finish neighbour
@@ -140,7 +142,8 @@ elsewhere() { # MOVE-ARGUMENT...
 	text=$(probe move len=2000 elsewhere=1 "$@")
 	has "$text" end=disconnected guards=0 alive=1
 	target_filled mem 0 4096 "$FILL"
-	expect_counters conns_accepted=3 conns_closed=2 send_errors=1 malformed=0 qp_errors=0 replies=1
+	expect_counters conns_accepted=3 conns_closed=2 send_errors=1 malformed=0 qp_errors=0
+	is_iwarp || expect_counters replies=1
 	tell neighbour echo
 	said neighbour alive=1
 	finish neighbour
@@ -235,6 +238,7 @@ core_rkeys_changed() { # REGION-BYTES
 # three rw contexts, and each use of an MR changes its rkey.
 registered() {
 	local RKEYS
+	! is_iwarp || skip "over iWARP the core registers the memory of each READ anyway"
 	if ! reload_core force_mr=1 2>"$WORK/reload"; then
 		devices_back
 		skip "ib_core cannot be loaded again: $(<"$WORK/reload")"

@@ -122,6 +122,7 @@ refilled() {
 
 large() { # SIZE
 	local at text
+	need_mr "$1"
 	target_port region mem "size=$1" fill=counter
 	for at in 0 $(((1 << 21) - 2500)) $(($1 / 2 - 2500)) $(($1 - 5000)); do
 		text=$(probe access op=write "offset=$at" len=5000 "seed=$at")
@@ -203,9 +204,18 @@ extent_rest() {
 # Every operation of the tool, each of them across borders.
 extents_ping() {
 	extents_port
-	rtgt ping -o write,read,write-imm,pull,push -S 3M -C 1 --sge 5 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" \
+	device_ops write,write-imm
+	extents_pinged "$OPS" 5
+	# a READ of iWARP has one SGE (max_sge_rd)
+	extents_pinged read,pull,push "$(is_iwarp && echo 1 || echo 5)"
+}
+
+extents_pinged() { # OP,OP... SGES
+	local n=${1//[!,]/}
+	n=$((${#n} + 1))
+	rtgt ping -o "$1" -S 3M -C 1 --sge "$2" -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" \
 		"$RTGT_TARGET_ADDR" >"$WORK/ping" || fail "rtgt ping: $(<"$WORK/ping")"
-	[[ $(<"$WORK/ping") == *" in 4 extents,"*"5 operations, $((15 * MIB)) bytes verified"* ]] || fail "$(<"$WORK/ping")"
+	[[ $(<"$WORK/ping") == *" in 4 extents,"*"$n operations, $((3 * n * MIB)) bytes verified"* ]] || fail "$(<"$WORK/ping")"
 }
 
 # A copy for each client in extents of its own.
@@ -231,14 +241,21 @@ extents_private() {
 # later get a new rkey for this one.  The old rkey, sent again, invalidates nothing: the target
 # finds an extent by its rkey.
 extent_invalidated() {
-	local i before
+	local i before text
 	extents_port
 	before=$EXTENTS
 	has "$(probe access op=send-inv "rkey=$(value_of "$before" rkey2)")" wc=success
 	expect_counters invalidations=1
 	# rxe in 6.1 logs an rkey that no MR has
 	tolerate_log "rxe_invalidate_mr:"
-	has "$(probe access op=send-inv "rkey=$(value_of "$before" rkey2)")" wc=success reply=none
+	text=$(probe access op=send-inv "rkey=$(value_of "$before" rkey2)")
+	if is_iwarp && [[ $text != *reply=none* ]]; then
+		# clients that connect later get a valid one even so
+		EXTENTS=$(probe extents)
+		raw success 2 2 0 8
+		skip "siw does not compare the low byte of an STag that is invalidated"
+	fi
+	has "$text" wc=success reply=none
 	expect_counters invalidations=1 rotations=1 qp_errors=1
 	EXTENTS=$(probe extents)
 	for i in 0 1 3; do
@@ -329,6 +346,7 @@ unfragmented() { # KEY=VALUE...
 
 # mr_max is what it says, down to a page and up to the whole region.
 mr_max() { # VALUE EXTENTS ENTRIES ENTRY-SIZE
+	need_mr $(((64 * MIB + $2 - 1) / $2))
 	target_port "mr_max=$1" region mem size=64M
 	unfragmented "extents=$2" "entries=$3" "entry_size=$4"
 }
@@ -361,6 +379,7 @@ no_memory() {
 gib() {
 	local at
 	need_memory 1024
+	need_mr $((1024 * MIB))
 	target_port region mem size=1G
 	for at in 0 512 1023; do
 		has "$(probe bulk "offset=$((at * MIB))" bytes=$MIB len=65536)" same_there=1 same_here=1

@@ -37,7 +37,8 @@ need_of_target() { # WORD
 # All sizes of the operations, all of it verified.
 ping_all() { # OPS SIZES ITERATIONS [OPTION...]
 	local said
-	if ! said=$(rtgt ping -o "$1" -S "$2" -C "$3" -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "${@:4}" "$RTGT_TARGET_ADDR" 2>&1); then
+	device_ops "$1"
+	if ! said=$(rtgt ping -o "${OPS:-$1}" -S "$2" -C "$3" -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "${@:4}" "$RTGT_TARGET_ADDR" 2>&1); then
 		[[ $said != *"is not possible: device "* ]] || skip "${said#*is not possible: }"
 		fail "rtgt ping: $said"
 	fi

@@ -200,6 +200,8 @@ static int cmd_access(const struct option *o)
 	tap_print(&tap);
 	if (wc.status == IBV_WC_SUCCESS)
 		ret = print_success(&l, o, op, &err);
+	if (o->after)
+		print_own(&l, wc.status);
 	neighbour_print(&next);
 	leave_refused(&l, wc.status);
 out:
@@ -233,6 +235,7 @@ static const struct arg access_args[] = {
 	NUMBER(withhold, "the target's next N receives are not posted"),
 	NUMBER(other, "1: use the address and the rkey that the neighbour was given"),
 	NUMBER(neighbour, "1: another connection watches; print whether it is alive"),
+	NUMBER(after, "1: print whether the connection itself is still alive"),
 	{ }
 };
 

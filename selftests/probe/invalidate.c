@@ -9,7 +9,7 @@
 #include "probe.h"
 
 static int write_with(struct link *l, const struct option *o, const char *what, uint32_t rkey,
-		      struct rtgt_err *err)
+		      enum ibv_wc_status *status, struct rtgt_err *err)
 {
 	const struct rtgt_wr wr = {
 		.id = SEND_ID, .opcode = IBV_WR_RDMA_WRITE, .mr = &l->buf, .rkey = rkey,
@@ -23,7 +23,7 @@ static int write_with(struct link *l, const struct option *o, const char *what, 
 		return -1;
 	printf("%s=%s crc=%u\n", what, wc_name(wc.status),
 	       rtgt_crc32(0, l->buf.buf, (size_t)o->len));
-	leave_refused(l, wc.status);
+	*status = wc.status;
 	return 0;
 }
 
@@ -34,6 +34,7 @@ static int run(struct link *l, const struct option *o, struct rtgt_err *err)
 		.id = SEND_ID, .opcode = IBV_WR_SEND_WITH_INV, .mr = &l->buf, .rkey = old,
 		.len = (uint32_t)make_msg(l, o),
 	};
+	enum ibv_wc_status status;
 	struct rtgt_range range;
 	struct rtgt_reply reply;
 	struct ibv_wc wc;
@@ -50,13 +51,18 @@ static int run(struct link *l, const struct option *o, struct rtgt_err *err)
 	if (o->rotate) {
 		printf("other=%d same_addr=%d\n", reply.region.rkey != old,
 		       reply.region.addr == l->peer.region[0].addr);
-		if (write_with(l, o, "new", reply.region.rkey, err))
+		if (write_with(l, o, "new", reply.region.rkey, &status, err))
 			return -1;
 	}
 	fflush(stdout);
 	if (o->wait && getchar() == EOF)
 		return rtgt_fail(err, EPIPE, "stdin ended");
-	return write_with(l, o, "old", old, err);
+	if (write_with(l, o, "old", old, &status, err))
+		return -1;
+	if (o->after)
+		print_own(l, status);
+	leave_refused(l, status);
+	return 0;
 }
 
 static int cmd_invalidate(const struct option *o)
@@ -76,6 +82,7 @@ static int cmd_invalidate(const struct option *o)
 static const struct arg invalidate_args[] = {
 	NUMBER(rotate, "have the target make a new rkey N times, and use the last one"),
 	NUMBER(wait, "1: wait for a line on stdin before the old rkey is used"),
+	NUMBER(after, "1: print whether the connection is alive after the use of the old rkey"),
 	{ }
 };
 

@@ -3,6 +3,7 @@
  * probe send: one SEND of any bytes, its reply, and an echo afterwards.
  */
 #include <endian.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -93,19 +94,39 @@ int ask(struct link *l, enum rtgt_op op, const void *body, uint32_t len, struct 
 	return 0;
 }
 
-/* An echo that must come back as it went */
-bool echo(struct link *l, uint32_t tag)
+static int try_echo(struct link *l, uint32_t tag, struct rtgt_err *err)
 {
 	struct rtgt_msg *msg = (void *)l->buf.buf;
 	struct rtgt_reply reply;
-	struct rtgt_err err;
 	struct ibv_wc wc;
 
 	rtgt_encode_msg(msg, RTGT_MSG_ECHO, tag, 0);
-	if (exchange(l, sizeof(*msg), &wc, &reply, &err))
-		return complain("echo", &err), false;
-	return wc.status == IBV_WC_SUCCESS && reply.op == RTGT_MSG_ECHO &&
-	       reply.status == RTGT_OK && reply.tag == tag && !reply.len;
+	if (exchange(l, sizeof(*msg), &wc, &reply, err))
+		return -1;
+	if (wc.status == IBV_WC_SUCCESS && reply.op == RTGT_MSG_ECHO &&
+	    reply.status == RTGT_OK && reply.tag == tag && !reply.len)
+		return 0;
+	return rtgt_fail(err, EPROTO, "another reply than to an ECHO");
+}
+
+/* An echo that must come back as it went */
+bool echo(struct link *l, uint32_t tag)
+{
+	struct rtgt_err err;
+
+	return !try_echo(l, tag, &err) || (complain("echo", &err), false);
+}
+
+/*
+ * Is the connection still alive after an operation?  Over iWARP a WRITE and a SEND that the
+ * target refuses may have completed here, with success.
+ */
+void print_own(struct link *l, enum ibv_wc_status status)
+{
+	struct rtgt_err err;
+
+	l->watched = true;
+	puts(status == IBV_WC_SUCCESS && !try_echo(l, 4712, &err) ? "own=alive" : "own=dead");
 }
 
 void print_reply(const struct rtgt_reply *r, const struct option *o)
