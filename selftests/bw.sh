@@ -95,6 +95,7 @@ verified() {
 
 # The bulk case of the walkthrough, a part of it.
 bulk() {
+	need_mr $((8 << 20))
 	target_port region mem size=8M
 	tcp_server -s 8M
 	rtgt bw --bulk -C 3 -p "$CM_PORT" --tcp-port "$TCP_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/text"

@@ -19,7 +19,7 @@ iwarp_lacks() { # WORD...
 		op=atomic-write) why="the device has no ATOMIC_WRITE (device_cap_flags)" ;;
 		transport=uc | transport=ud) why="iWARP has reliable connections only" ;;
 		plain=* | magic=*) why="a plain client cannot request a capability, which the REP of iWARP lacks" ;;
-		window=*) why="the device has no memory windows (max_mw)" ;;
+		window=*) why="the client's device $RTGT_CLIENT_DEV has no type 2 memory windows (max_mw)" ;;
 		odp=1) why="the device registers nothing on demand" ;;
 		rnr_retry=* | rnrs=[1-9]* | *=rnr-exceeded | nak=rnr) why="iWARP has no RNR: a SEND without a receive ends the connection" ;;
 		reads=* | holds=*) why="MPA negotiates the READs that may be under way (IRD, ORD)" ;;
@@ -115,10 +115,14 @@ probe() { # COMMAND [KEY=VALUE...]
 	local rc=0 text
 	iwarp_lacks "$@"
 	watched "$@"
-	text=$(roce_probe "${WATCHED[@]}") || rc=$?
-	# the message that showed it
-	[[ $text != *own=alive* ]] || echo "$PORT" >>"$WORK/echoes"
-	printf '%s\n' "$text"
+	if [[ ${WATCHED[-1]} == after=1 ]]; then
+		text=$(roce_probe "${WATCHED[@]}") || rc=$?
+		# the message that showed it
+		[[ $text != *own=alive* ]] || echo "$PORT" >>"$WORK/echoes"
+		printf '%s\n' "$text"
+	else
+		roce_probe "${WATCHED[@]}" || rc=$?
+	fi
 	((rc == 0)) || [[ "$1 $*" != send*body=* ]] ||
 		echo "iWARP refuses a message with a Terminate, after the SEND has completed" >>"$WORK/missing"
 	return "$rc"
