@@ -137,20 +137,20 @@ live() { # HOW-MANY
 }
 
 parallel() { # SCOPE
-	local n=64
+	local clients=64
 	# rdma-core's library for siw makes 48 completion queues in a process
-	! is_iwarp || n=40
+	! is_iwarp || clients=40
 	target_port "scope=$1" recv_depth=4
-	background many probe hold count=$n timeout=20
-	said many "ready=$n"
+	background many probe hold count=$clients timeout=20
+	said many "ready=$clients"
 	# when the client has the REP its RTU is only on its way
-	wait_until 10 live $n || fail "not $n live connections: $(target connections "$PORT")"
-	same "different ids" "$(target connections "$PORT" | cut -d' ' -f1 | sort -u | wc -l)" $n
+	wait_until 10 live $clients || fail "not $clients live connections: $(target connections "$PORT")"
+	same "different ids" "$(target connections "$PORT" | cut -d' ' -f1 | sort -u | wc -l)" $clients
 	tell many echo
-	said many "alive=$n"
+	said many "alive=$clients"
 	finish many
 	expect_no_connections
-	expect_counters "conns_established=$n" "conns_closed=$n" "recv_msgs=$n" "replies=$n"
+	expect_counters "conns_established=$clients" "conns_closed=$clients" "recv_msgs=$clients" "replies=$clients"
 }
 
 client_killed() {

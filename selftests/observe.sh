@@ -36,7 +36,8 @@ statistic() {
 
 connection_line() {
 	# over iWARP the client requests the rkey first
-	local n=$(is_iwarp && echo 2 || echo 1)
+	local n=1
+	! is_iwarp || n=2
 	target_port
 	background holder probe hold
 	said holder ready=1
