@@ -64,7 +64,11 @@ iwarp_port() { # [ATTR=VALUE...]
 	PORT_WORDS=()
 	for word; do
 		case $word in
-		transport=u[cd]) skip "iWARP has reliable connections only" ;;
+		transport=u[cd])
+			# in a subshell the skip is not the case's
+			iwarp_lacks "$word"
+			skip "iWARP has reliable connections only"
+			;;
 		access=*)
 			word=,${word#*=}
 			word=${word/,atomic/}
