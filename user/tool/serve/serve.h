@@ -163,6 +163,7 @@ struct serve_recv {
 enum {
 	SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRAIN, SERVE_WR_WAKE,
 };
+
 #define SERVE_WR_BITS	3
 #define SERVE_WR_ID(index, what)	((uint64_t)(index) << SERVE_WR_BITS | (what))
 
@@ -203,8 +204,8 @@ enum serve_state {
  * by the time, @active_ns, when something was received from it.  @failing, the device reported
  * an error at @failing_ns and has not moved the queue pair to error yet, as far as is known: the
  * connection is in the server's list of these.  @unheard, it is established on siw since
- * @live_ns, in the server's list of these until SERVE_WAKE_NS are over.  @draining, what its queue pair took of an SRQ is
- * still to come.
+ * @live_ns, in the server's list of these until SERVE_WAKE_NS are over.  @draining, what its queue
+ * pair took of an SRQ is still to come.
  *
  * With datagrams, an endpoint: one for all clients of a device, without @cm_id and with
  * the @ways back to them.
