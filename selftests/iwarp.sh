@@ -343,12 +343,8 @@ woken() {
 	finish holder
 }
 
-# The target READs nothing from a client that sent nothing, since its siw may not have read what
-# the client sent; once, and the connection goes on.
-target_wakes() {
-	# shellcheck source=rping_fixtures.sh
-	. "$HERE/rping_fixtures.sh"
-	service_port sink
+# PORT's target READs zero bytes from a client that sends nothing, and the connection stays.
+reads_nothing() {
 	record
 	background holder probe hold plain=1 blind=1
 	said holder ready=1
@@ -357,17 +353,19 @@ target_wakes() {
 	expect_counters conns_established=1 recv_msgs=0 qp_errors=0 send_errors=0
 }
 
-# So does rtgt serve.
+# siw may have left the client's first message in the socket: Documentation/findings/siw-first-fpdu.rst.
+target_wakes() {
+	# shellcheck source=rping_fixtures.sh
+	. "$HERE/rping_fixtures.sh"
+	service_port sink
+	reads_nothing
+}
+
 server_wakes() {
 	# shellcheck source=serve_fixtures.sh
 	. "$HERE/serve_fixtures.sh"
 	target_port region mem size=64K
-	record
-	background holder probe hold plain=1 blind=1
-	said holder ready=1
-	recorded "RDMA READ Response stag=0x00000000 to=0x0 last"
-	finish holder
-	expect_counters conns_established=1 recv_msgs=0 qp_errors=0 send_errors=0
+	reads_nothing
 }
 
 # A device goes with clients on it, and a port is disabled with clients on it.

@@ -82,7 +82,7 @@ iwarp_port() { # [ATTR=VALUE...]
 	iwarp_lacks "${PORT_WORDS[@]}"
 }
 
-# The kernel's initiator is told its operation so.
+# An initiator's attribute "op" names the operation that its run requests.
 eval "roce_$(declare -f attr_set)"
 attr_set() { # FILE VALUE
 	[[ $1 != */initiators/*/op ]] || iwarp_lacks "op=$2"

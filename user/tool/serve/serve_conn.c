@@ -46,7 +46,7 @@ void serve_active(struct serve_conn *c)
 	TAILQ_INSERT_TAIL(&c->s->timed, c, timed_entry);
 }
 
-/* Its device need not be woken, or not any more */
+/* The server need not wake the device for this connection any more */
 void serve_heard(struct serve_conn *c)
 {
 	if (c->unheard)
@@ -82,8 +82,8 @@ void serve_qp_failed(struct serve_conn *c, const char *why)
 /*
  * The device refuses what the peer did, and will move the queue pair to error.  It may say so
  * before it sends the NAK, and sends none once the queue pair is in error.  So the connection
- * stays as it is until a receive is flushed or the device tells that the queue pair is in error,
- * for SERVE_NAK_NS at most.
+ * stays open until the device flushes a receive or reports by an event that the queue pair is in
+ * error, for SERVE_NAK_NS at most.
  */
 void serve_qp_failing(struct serve_conn *c, const char *why)
 {
