@@ -294,6 +294,16 @@ indent() {
 	sed 's/^/# | /'
 }
 
+# The ERR trap: says which line of the test failed, not which one of a fixture it called.
+tell_failed() { # STATUS
+	local i line
+	for ((i = 1; i < ${#BASH_SOURCE[@]}; i++)); do
+		[[ ${BASH_SOURCE[i]##*/} == *fixtures.sh ]] || break
+	done
+	line=$(sed -n "${BASH_LINENO[i - 1]}{s/^[[:blank:]]*//p}" "${BASH_SOURCE[i]}")
+	printf '%s:%s: "%s" failed with status %s\n' "${BASH_SOURCE[i]##*/}" "${BASH_LINENO[i - 1]}" "$line" "$1" >&2
+}
+
 # Inside the case's subshell.
 case_body() { # NAME INDEX
 	local -a cmd
@@ -304,7 +314,7 @@ case_body() { # NAME INDEX
 	set +m -euE -o pipefail
 	trap 'exit 143' TERM
 	trap run_deferred EXIT
-	trap 'printf "%s:%s: \"%s\" failed with status %s\n" "${BASH_SOURCE[0]##*/}" "$LINENO" "$BASH_COMMAND" "$?" >&2' ERR
+	trap 'tell_failed "$?"' ERR
 	# shellcheck source=serve_fixtures.sh
 	[[ ${CASE_TARGET[$CASE]} == kernel ]] || . "$HERE/serve_fixtures.sh"
 	# shellcheck source=iwarp_fixtures.sh
