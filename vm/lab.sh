@@ -38,6 +38,8 @@ read -r _ _ LAB_CLIENT_SLOW _ <<<"$LAB_CLIENT"
 DEVICE=${DEVICE:-rxe}
 [[ $DEVICE == @(rxe|siw) ]] || die "DEVICE=$DEVICE is neither rxe nor siw"
 LAB_BOOT_SECS=${LAB_BOOT_SECS:-$((60 * LAB_SLOW))}
+# guest -> when
+declare -A lab_started=()
 
 lab_sweep() {
 	local dir fd
@@ -139,6 +141,7 @@ lab_start() {
 	local name=$1 tier=$2 i args words memory cpus more built=$LAB_BUILT payload=$LAB_OUT/payload
 
 	shift 2
+	lab_started[$name]=$EPOCHREALTIME
 	read -r memory cpus _ more <<<"$LAB_GUEST"
 	if [[ $name == client ]]; then
 		read -r memory cpus _ more <<<"$LAB_CLIENT"
@@ -315,7 +318,7 @@ lab_up() {
 # boot in eighty under TCG dies of an int3 before there is any user space: it is
 # told, and booted once more.
 lab_settle() {
-	local start=$EPOCHREALTIME how=$1 rc=0
+	local how=$1 rc=0
 
 	shift
 	lab_up "$@" || rc=$?
@@ -328,7 +331,7 @@ lab_settle() {
 		((rc == 2)) && lab_diagnose "$1"
 	fi
 	((rc)) && return 1
-	say "guest${2:+s} $*: up after $(since "$start") s ($LAB_RELEASE, $LAB_ACCEL)"
+	say "guest${2:+s} $*: up after $(since "${lab_started[$1]}") s ($LAB_RELEASE, $LAB_ACCEL)"
 }
 
 lab_start_fast() { # NAME

@@ -110,18 +110,18 @@ steps_end() {
 }
 
 # step_progress WHAT LOG START ABOUT: one line over itself on a terminal, otherwise
-# a line every 15 seconds.
+# a line after 3 seconds and every 15.
 step_progress() {
-	local last secs
+	local last secs usual=${4:+ (usually about $4 s)}
 
 	secs=$(since "$3")
 	secs=${secs%.*}
 	if [[ -t 2 ]]; then
 		last=$(tail -c 400 "$2" | tr -d '\r' | sed -n '$p')
-		printf '\r\033[Krtgt: %s ... %d%s s  %.50s' "$1" "$secs" "${4:+ of about $4}" "$last" >&2
-	elif ((secs > 0 && secs % 15 == 0)); then
+		printf '\r\033[Krtgt: %s ... %d s%s  %.50s' "$1" "$secs" "$usual" "$last" >&2
+	elif ((secs == 3 || (secs > 0 && secs % 15 == 0))); then
 		last=$(tail -c 400 "$2" | tr -d '\r' | tail -n 1)
-		say "$1 ... $secs${4:+ of about $4} s  ${last:0:60}"
+		say "$1 ... $secs s$usual  ${last:0:60}"
 	fi
 }
 
@@ -141,6 +141,8 @@ step_reason() {
 		echo "no space left: make room in $RTGT_CACHE, $RTGT_OUT and ${TMPDIR:-/var/tmp}, and run the same again"
 	elif [[ $tail == *"no pubkey"* || $tail == *NO_PUBKEY* || $tail == *"Missing key"* ]]; then
 		echo "the host's debian-archive-keyring is older than this Debian release: install a newer one, and run the same again"
+	elif [[ $tail == *"dpkg was interrupted"* ]]; then
+		echo "an earlier installation was interrupted; run: sudo dpkg --configure -a, and then the same again"
 	elif mirror_changed "$1"; then
 		echo "Debian's mirror changes while it is read: run the same again in some minutes"
 	elif [[ $tail =~ (Could not resolve|Temporary failure resolving|Could not connect|Unable to connect|Connection (failed|refused|timed out)|Failed to fetch|Network is unreachable) ]]; then
