@@ -50,7 +50,8 @@ the_packets() {
 	Recorded outside of both machines, a line a packet: number, time, from, to,
 	packet sequence number, what it is.  CM packets connect and disconnect, "Write
 	Only" carries data, "Read Request" asks for data, Acknowledge says that the other
-	device has a packet, Send carries requests for checksums and their replies.
+	device has a packet, Send carries requests for checksums and their replies.  QP is
+	the queue pair a packet goes to, in base 16: 0x000012 is 18.
 	EOT
 	printf 'host$ tshark -r %s -T fields %s infiniband\n' "$file" "${columns[*]}"
 	cd "$RTGT_TOP" || exit
@@ -81,8 +82,9 @@ the_bytes() {
 
 what_goes_wrong() {
 	chapter "What goes wrong" <<-EOT
-	The server loses the second packet Middle (BTH opcode 7) that comes in.  Its
-	device sends a NAK, the client's device sends again from there, and no program notices:
+	The server loses the second packet Middle (BTH opcode 7) that comes in: "determ drop 2"
+	drops every second one.  Its device sends a NAK, the client's device sends again from
+	there, and no program notices:
 	EOT
 	on server tc qdisc add dev eth0 clsact
 	on server tc filter add dev eth0 ingress protocol ip u32 match u8 7 0xff at 28 \

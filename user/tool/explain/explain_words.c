@@ -134,7 +134,8 @@ static void request(struct text *t, const struct pkt *p, const struct flow_seen 
 	if (m->first_psn == p->psn) {
 		add_first(t, seen);
 		if (m->op == FLOW_READ)
-			add(t, ". The answer takes %u packets and as many PSNs", m->needed - 1);
+			add(t, m->needed == 2 ? ". The answer takes one packet and one PSN" :
+			    ". The answer takes %u packets and as many PSNs", m->needed - 1);
 		else if (!m->whole)
 			add(t, ". This packet has the first %u bytes", seen->payload);
 	} else {
@@ -206,7 +207,8 @@ static void answer(struct text *t, const struct pkt *p, const struct flow_seen *
 		add(t, " has all packets up to PSN %u", p->psn);
 	}
 	if (p->at[PKT_AETH].len)
-		add(t, ". It has done %u messages on this connection", p->msn);
+		add(t, ". It has done %u message%s on this connection", p->msn,
+		    p->msn == 1 ? "" : "s");
 }
 
 static void reply(struct text *t, const struct flow_conn *c)

@@ -32,7 +32,7 @@ const terms = {
 		"the next number, so it notices a gap. Each end chooses the first one that it wants to receive, and sends it in its REQ " +
 		"or REP. The responses to a READ carry PSNs of the reader's direction: a READ takes as many as it has responses. This page writes PSNs in decimal as " +
 		"Wireshark does, with the hexadecimal number on hover."],
-	msn: [/MSN|messages on this connection/, "message sequence number (MSN)",
+	msn: [/MSN|messages? on this connection/, "message sequence number (MSN)",
 		"24 bits in each AETH: how many messages the responder has completed on this connection."],
 	message: [/messages?/, "message",
 		"All packets of one operation in one direction: Only, or First, some Middle, Last. Each has at most one path MTU of data."],
