@@ -239,8 +239,10 @@ counters_are() { # NAME=VALUE...
 		# siw raises no event where the key is none or no receive is posted, and flushes what
 		# the peer refused
 		qp_errors | send_errors)
-			((want == 0)) || (($(value_of_counter "$name") <= want)) || return
-			continue
+			if ((want)); then
+				(($(value_of_counter "$name") <= want)) || return
+				continue
+			fi
 			;;
 		esac
 		[[ $'\n'$COUNTERS$'\n' == *$'\n'"$name $want"$'\n'* ]] || return
