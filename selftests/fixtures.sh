@@ -451,7 +451,7 @@ background() { # NAME CMD...
 }
 
 tell() { # NAME TEXT
-	echo "$2" >&"${BG_STDIN[$1]}"
+	echo "$2" >&"${BG_STDIN[$1]}" || fail "$1 has ended: $(cat "$WORK/$1.out" "$WORK/$1.err")"
 }
 
 # Wait for a line in a background command's output.  PATIENCE is half of the case's time limit:

@@ -313,6 +313,8 @@ case_body() { # NAME INDEX
 	DEFERRED=()
 	set +m -euE -o pipefail
 	trap 'exit 143' TERM
+	# who writes to a command that has ended says so (tell); commands have the default
+	trap : PIPE
 	trap run_deferred EXIT
 	trap 'tell_failed "$?"' ERR
 	# shellcheck source=serve_fixtures.sh
