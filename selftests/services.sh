@@ -51,7 +51,7 @@ rping_killed() {
 # rping sends no private data, which makes it a plain client of the service rtgt:
 # its messages are counted and not answered.  It waits for ever; idle_ms ends that.
 rping_of_rtgt() {
-	target_port idle_ms=300
+	target_port idle_ms=$((1000 * SLOW))
 	rping_args 64 10
 	"${RPING[@]}" >"$WORK/rping.out" 2>"$WORK/rping.err" || :
 	same "what rping shows" "$(<"$WORK/rping.out")" ""

@@ -132,7 +132,9 @@ static void *storm_thread(void *arg)
 	int nr;
 
 	while ((nr = atomic_fetch_sub(&s->left, 1)) > 0) {
-		if (!open_flood(&l, s->o, &err)) {
+		if (open_flood(&l, s->o, &err)) {
+			complain("storm", &err);
+		} else {
 			atomic_fetch_add(&s->up, 1);
 			/* a target that has closed already is no failure */
 			post_storm(&l, s->o, nr, &err);

@@ -27,8 +27,7 @@
 
 #define TIMEOUT_MS	5000
 
-/* What the server sends: network byte order, no padding */
-struct capability {
+struct capability { /* what the server sends: network byte order, no padding */
 	uint64_t addr;
 	uint32_t rkey;
 	uint64_t len;
@@ -59,9 +58,8 @@ static void transfer(struct rdma_cm_id *id, enum ibv_wr_opcode opcode, struct ib
 	errno = ibv_post_send(id->qp, &wr, &bad);
 	check(!errno, "posting a request", NULL);
 	/* Busy-polling is simple; completion events are the way to sleep instead */
-	do {
-		n = ibv_poll_cq(id->send_cq, 1, &wc);
-	} while (!n);
+	while (!(n = ibv_poll_cq(id->send_cq, 1, &wc)))
+		;
 	check(n > 0, "polling the completion queue", NULL);
 	check(wc.status == IBV_WC_SUCCESS, "the request failed", ibv_wc_status_str(wc.status));
 }

@@ -18,15 +18,13 @@
 #include <string.h>
 #include <rdma/rdma_cma.h>
 
-#define BUFFER_LEN	4096
-
 struct capability { /* network byte order, no padding */
 	uint64_t addr;
 	uint32_t rkey;
 	uint64_t len;
 } __attribute__((packed));
 
-static char buffer[BUFFER_LEN] __attribute__((aligned(4096)));
+static char buffer[4096] __attribute__((aligned(4096)));
 
 static void check(int ok, const char *what)
 {
@@ -51,15 +49,14 @@ static struct ibv_mr *serve(struct rdma_cm_id *id, uint8_t reads, uint8_t cap_le
 	};
 	struct ibv_mr *mr;
 
-	memset(buffer, 0, BUFFER_LEN);
+	memset(buffer, 0, sizeof(buffer));
 	check(!rdma_create_qp(id, NULL, &attr), "creating a queue pair");
 	/* The device checks each access: protection domain, key, range and these bits */
-	mr = ibv_reg_mr(id->pd, buffer, BUFFER_LEN, IBV_ACCESS_LOCAL_WRITE |
+	mr = ibv_reg_mr(id->pd, buffer, sizeof(buffer), IBV_ACCESS_LOCAL_WRITE |
 			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
 	check(!!mr, "registering memory");
-	cap = (struct capability){
-		htobe64((uintptr_t)buffer), htobe32(mr->rkey), htobe64(BUFFER_LEN),
-	};
+	cap = (struct capability){ htobe64((uintptr_t)buffer), htobe32(mr->rkey),
+				   htobe64(sizeof(buffer)) };
 	check(!rdma_accept(id, &param), "accepting");
 	printf("client connected: gave it addr %p rkey 0x%x len %zu\n", mr->addr, mr->rkey,
 	       mr->length);
