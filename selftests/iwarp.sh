@@ -343,29 +343,18 @@ woken() {
 	finish holder
 }
 
-# PORT's target READs zero bytes from a client that sends nothing, and the connection stays.
-reads_nothing() {
+# The target READs zero bytes from a client that sends nothing, and the connection stays: siw may
+# have left the client's first message in the socket (Documentation/findings/siw-first-fpdu.rst).
+target_wakes() {
+	# shellcheck source=rping_fixtures.sh
+	. "$HERE/rping_fixtures.sh"
+	service_port sink
 	record
 	background holder probe hold plain=1 blind=1
 	said holder ready=1
 	recorded "RDMA READ Response stag=0x00000000 to=0x0 last"
 	finish holder
 	expect_counters conns_established=1 recv_msgs=0 qp_errors=0 send_errors=0
-}
-
-# siw may have left the client's first message in the socket: Documentation/findings/siw-first-fpdu.rst.
-target_wakes() {
-	# shellcheck source=rping_fixtures.sh
-	. "$HERE/rping_fixtures.sh"
-	service_port sink
-	reads_nothing
-}
-
-server_wakes() {
-	# shellcheck source=serve_fixtures.sh
-	. "$HERE/serve_fixtures.sh"
-	target_port region mem size=64K
-	reads_nothing
 }
 
 # A device goes with clients on it, and a port is disabled with clients on it.
@@ -452,7 +441,6 @@ tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served
 tcase target-wakes "if a client sends nothing, the target makes its own siw read the socket" on_siw target_wakes
-tcase server-wakes --more "if a client sends nothing, rtgt serve makes its own siw read the socket" on_siw server_wakes
 tcase woken "a client whose first message gets no reply sends an empty WRITE" on_siw woken
 tcase disable --more "a port is disabled under traffic" on_siw under_traffic disable
 tcase device-goes --more "the device is removed under traffic" on_siw device_goes

@@ -191,7 +191,7 @@ not_granted() { # OP
 		# shellcheck disable=SC2086 # several words
 		text=$(probe access op=send "msg_op=$1" body=32 $args neighbour=1)
 		# iWARP: the connection may end while the message still is in the client's device
-		[[ $text == *"wc=flush "* ]] || { is_iwarp && [[ $text == *"wc=loc-qp-op "* ]]; } ||
+		[[ $text == *"wc=flush "* ]] || { is_iwarp && was_refused "$text"; } ||
 			has "$text" wc=success reply=none
 		has "$text" neighbour=alive
 		expect_no_connections

@@ -138,17 +138,6 @@ static void run_failing(struct server *s)
 		serve_qp_failed(c, c->failing);
 }
 
-/* Their peers have sent nothing, or siw has not read it */
-static void run_unheard(struct server *s)
-{
-	struct serve_conn *c;
-
-	while ((c = TAILQ_FIRST(&s->unheard)) && c->live_ns + SERVE_WAKE_NS <= rtgt_now_ns()) {
-		serve_heard(c);
-		serve_io_wake(c);
-	}
-}
-
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -160,7 +149,6 @@ static uint64_t next_due(const struct server *s)
 	const struct serve_recv *recv = TAILQ_FIRST(&s->later);
 	const struct serve_conn *idle = TAILQ_FIRST(&s->timed);
 	const struct serve_conn *failing = TAILQ_FIRST(&s->failing);
-	const struct serve_conn *unheard = TAILQ_FIRST(&s->unheard);
 	uint64_t due = UINT64_MAX;
 
 	if (recv)
@@ -169,8 +157,6 @@ static uint64_t next_due(const struct server *s)
 		due = earlier(due, idle->active_ns + idle_ns(s));
 	if (failing)
 		due = earlier(due, failing->failing_ns + SERVE_NAK_NS);
-	if (unheard)
-		due = earlier(due, unheard->live_ns + SERVE_WAKE_NS);
 	return due;
 }
 
@@ -219,7 +205,6 @@ static void loop(struct server *s)
 		run_later(s);
 		run_timed(s);
 		run_failing(s);
-		run_unheard(s);
 		serve_reap(s);
 	}
 }
@@ -425,7 +410,6 @@ int cmd_serve(struct tool *tool, int argc, char **argv)
 	TAILQ_INIT(&s->ready);
 	TAILQ_INIT(&s->timed);
 	TAILQ_INIT(&s->failing);
-	TAILQ_INIT(&s->unheard);
 	TAILQ_INIT(&s->deferred);
 	TAILQ_INIT(&s->later);
 	if (!begin(s))

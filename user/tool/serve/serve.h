@@ -119,7 +119,7 @@ struct serve_device {
 	struct ibv_comp_channel *channel;
 	struct serve_domain *shared;
 	struct serve_source completions, asyncs;
-	bool iwarp, siw;
+	bool iwarp;
 };
 
 TAILQ_HEAD(serve_recvs, serve_recv);
@@ -160,18 +160,12 @@ struct serve_recv {
 };
 
 /* What a work request was posted for; its wr_id has this and the receive context's index */
-enum {
-	SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRAIN, SERVE_WR_WAKE,
-};
-
+enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRAIN };
 #define SERVE_WR_BITS	3
 #define SERVE_WR_ID(index, what)	((uint64_t)(index) << SERVE_WR_BITS | (what))
 
 /* In which a device sends a NAK and flushes receives after it reported an error */
 #define SERVE_NAK_NS	UINT64_C(100000000)
-
-/* After which a server on siw makes its device look into the socket: serve_io_wake() */
-#define SERVE_WAKE_NS	UINT64_C(300000000)
 
 /* Replies that ask for no completion, but the last of them */
 #define SERVE_SIGNAL_EVERY	8
@@ -203,20 +197,18 @@ enum serve_state {
  * A connection.  Where idle_ms is set it is @timed, once established: in the server's list
  * by the time, @active_ns, when something was received from it.  @failing, the device reported
  * an error at @failing_ns and has not moved the queue pair to error yet, as far as is known: the
- * connection is in the server's list of these.  @unheard, it is established on siw since
- * @live_ns, in the server's list of these until SERVE_WAKE_NS are over.  @draining, what its queue
- * pair took of an SRQ is still to come.
+ * connection is in the server's list of these.  @draining, what its queue pair took of an SRQ is
+ * still to come.
  *
  * With datagrams, an endpoint: one for all clients of a device, without @cm_id and with
  * the @ways back to them.
  */
 struct serve_conn {
-	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry, timed_entry, failing_entry,
-				unheard_entry;
+	TAILQ_ENTRY(serve_conn) entry, ready_entry, dying_entry, timed_entry, failing_entry;
 	struct server *s;
 	enum serve_state state;
-	bool ready, timed, unheard;
-	uint64_t active_ns, failing_ns, live_ns;
+	bool ready, timed;
+	uint64_t active_ns, failing_ns;
 	const char *why, *failing;
 	uint32_t id;
 	char peer[SERVE_PEER];
@@ -250,7 +242,7 @@ struct server {
 	struct rdma_cm_id *listener;
 	struct serve_devices devices;
 	struct serve_mem *mem[RTGT_MAX_REGIONS];
-	struct serve_conns conns, dying, ready, timed, failing, unheard;
+	struct serve_conns conns, dying, ready, timed, failing;
 	struct serve_recvs deferred, later;
 	unsigned int nr_conns;
 	uint32_t next_id;
@@ -307,7 +299,6 @@ void serve_qp_failing(struct serve_conn *c, const char *why);
 void serve_drained(struct serve_conn *c);
 void serve_reap(struct server *s);
 void serve_close_all(struct server *s);
-void serve_heard(struct serve_conn *c);
 const char *serve_state_name(const struct serve_conn *c);
 
 /* serve_pool.c; 0 or a negative errno */
@@ -329,7 +320,6 @@ int serve_io_create(struct serve_conn *c);
 bool serve_io_drain(struct serve_conn *c);
 void serve_io_destroy(struct serve_conn *c);
 bool serve_io_poll(struct serve_conn *c);
-void serve_io_wake(struct serve_conn *c);
 void serve_io_refill(struct serve_conn *c);
 void serve_recv_done(struct serve_recv *recv);
 void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len);

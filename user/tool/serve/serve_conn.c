@@ -46,14 +46,6 @@ void serve_active(struct serve_conn *c)
 	TAILQ_INSERT_TAIL(&c->s->timed, c, timed_entry);
 }
 
-/* The server need not wake the device for this connection any more */
-void serve_heard(struct serve_conn *c)
-{
-	if (c->unheard)
-		TAILQ_REMOVE(&c->s->unheard, c, unheard_entry);
-	c->unheard = false;
-}
-
 /* All ends come here; only the first does something.  @why is a constant string */
 void serve_close(struct serve_conn *c, const char *why)
 {
@@ -67,7 +59,6 @@ void serve_close(struct serve_conn *c, const char *why)
 	c->timed = false;
 	if (c->failing)
 		TAILQ_REMOVE(&c->s->failing, c, failing_entry);
-	serve_heard(c);
 	TAILQ_INSERT_TAIL(&c->s->dying, c, dying_entry);
 }
 
@@ -388,11 +379,6 @@ void serve_established(struct serve_conn *c)
 		c->timed = true;
 		c->active_ns = rtgt_now_ns();
 		TAILQ_INSERT_TAIL(&c->s->timed, c, timed_entry);
-	}
-	if (c->dev->siw && c->can_read) {
-		c->unheard = true;
-		c->live_ns = rtgt_now_ns();
-		TAILQ_INSERT_TAIL(&c->s->unheard, c, unheard_entry);
 	}
 	serve_count(c->s, RTGT_CONNS_ESTABLISHED, 1);
 	serve_say(c->s, "connection %u from %s on %s: established, QP %u", c->id, c->peer,

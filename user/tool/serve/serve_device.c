@@ -12,9 +12,6 @@
 
 #include "serve.h"
 
-/* drivers/infiniband/sw/siw/siw.h; of a device's attributes only this tells which driver it has */
-#define SIW_VENDOR_ID	0x626d74
-
 #define EVENTS	64	/* of one kind, before the others have their turn */
 
 /* Whose completion queue has something; it is polled when the loop comes to it */
@@ -130,7 +127,6 @@ static int device_open(struct server *s, struct serve_device *dev)
 
 	dev->iwarp = dev->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 	ret = -ibv_query_device_ex(dev->verbs, NULL, &dev->attr);
-	dev->siw = dev->iwarp && dev->attr.orig_attr.vendor_id == SIW_VENDOR_ID;
 	if (!ret && s->cfg.srq && !dev->attr.orig_attr.max_srq)
 		ret = -EOPNOTSUPP;
 	if (!ret && s->cfg.transport != SERVE_RC && dev->iwarp)

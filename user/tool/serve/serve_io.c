@@ -187,25 +187,6 @@ static void sent(struct serve_conn *c, struct serve_recv *recv, unsigned int wha
 		recv->then(recv);
 }
 
-/*
- * siw may leave the first message of a peer in the socket until another segment arrives
- * (Documentation/findings/siw-first-fpdu.rst).  READ nothing: the response is a segment.
- */
-void serve_io_wake(struct serve_conn *c)
-{
-	struct ibv_sge nothing = { .length = 0 };
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = SERVE_WR_ID(0, SERVE_WR_WAKE),
-		.sg_list = &nothing,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_READ,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
-
-	if (ibv_post_send(c->qp, &wr, &bad))
-		serve_close(c, "its device could not be woken");
-}
-
 /* -------------------------------------------------------------------- completions */
 
 static void send_failed(struct serve_conn *c, const struct ibv_wc *wc)
@@ -240,7 +221,6 @@ static void received(struct serve_conn *c, struct serve_recv *recv, struct ibv_w
 	serve_active(c);
 	/* who sends has had the REP; its RTU, which is sent once, may be lost */
 	serve_established(c);
-	serve_heard(c);
 	/* the device itself refuses a peer that is connected */
 	if (ud && wc->byte_len > c->recv_size + c->pool->head) {
 		serve_count(c->s, RTGT_MALFORMED, 1);
@@ -284,9 +264,6 @@ static void complete(struct serve_conn *c, struct ibv_wc *wc)
 	}
 	if (what == SERVE_WR_DRAIN) {
 		serve_drained(c);
-	} else if (what == SERVE_WR_WAKE) {
-		if (!good)
-			send_failed(c, wc);
 	} else if (c->state == SERVE_CLOSING) {
 		if (what == SERVE_WR_RECV && wc->status == IBV_WC_WR_FLUSH_ERR)
 			serve_count(c->s, RTGT_RECV_FLUSHED, 1);
@@ -336,8 +313,8 @@ static int make_pool(struct serve_conn *c)
 
 static int make_qp(struct serve_conn *c)
 {
-	/* and one to drain it, and one to wake its device */
-	uint32_t wrs = c->pool->nr * (c->s->cfg.private ? RECV_WRS : 1) + BINDS + 2;
+	/* and one to drain it */
+	uint32_t wrs = c->pool->nr * (c->s->cfg.private ? RECV_WRS : 1) + BINDS + 1;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = serve_qp_type(&c->s->cfg),
 		.qp_context = c,
