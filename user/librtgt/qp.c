@@ -335,7 +335,7 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 {
 	int timeout = q->cm->param.timeout_ms, ended = 0;
 	int grace = timeout / GRACE_PART > GRACE_MS ? timeout / GRACE_PART : GRACE_MS;
-	uint64_t wake = rtgt_now_ns() + WAKE_MS * 1000000u, until;
+	uint64_t wake_ns = WAKE_MS * 1000000u, wake = rtgt_now_ns() + wake_ns, until;
 	uint64_t end = rtgt_now_ns() + (uint64_t)timeout * 1000000u;
 	int n = poll_cq(q, wc, err);
 	struct rtgt_err why = { };
@@ -364,7 +364,9 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 					 timeout / 1000);
 		if (unheard(q) && now >= wake) {
 			wake_peer(q);
-			wake = end;
+			/* a peer that is slow to accept may not be listening yet */
+			wake_ns *= 2;
+			wake = now + wake_ns;
 		}
 		until = unheard(q) && wake < end ? wake : end;
 		if (q->channel)
