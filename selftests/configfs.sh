@@ -122,7 +122,7 @@ busy_directories() {
 	fails_with "Device or resource busy" rmdir "$DIR/regions/mem"
 	fails_with "Device or resource busy" rmdir "$DIR"
 	untouched
-	probe connect | grep -qx result=established
+	has "$(probe connect)" result=established
 }
 
 # A directory is where the module makes one, once, and goes when it is empty.
@@ -237,7 +237,7 @@ enable_without_region() {
 	tolerate_log "rtgt: $PORT: "
 	fails_with "Invalid argument" attr_set "$CONFIGFS/ports/$PORT/enable" 1
 	same state "$(show "$CONFIGFS/ports/$PORT/state")" disabled
-	look since "$MARK$CASE" | grep -q "rtgt: $PORT: .*region" || fail "the log does not say that a region is missing"
+	logged "rtgt: $PORT: .*region" || fail "the log does not say that a region is missing"
 }
 
 seven_regions() {

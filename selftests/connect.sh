@@ -48,7 +48,7 @@ plain_in_connections() {
 	target_port
 	background holder probe hold plain=1
 	said holder ready=1
-	target connections "$PORT" | grep -q "^id=1 state=live peer=$RTGT_CLIENT_ADDR:[0-9]* dev=$RTGT_TARGET_DEV qpn=[0-9]* client=plain " ||
+	grep -q <<<"$(target connections "$PORT")" "^id=1 state=live peer=$RTGT_CLIENT_ADDR:[0-9]* dev=$RTGT_TARGET_DEV qpn=[0-9]* client=plain " ||
 		fail "connections: $(target connections "$PORT")"
 	finish holder
 	expect_no_connections

@@ -461,6 +461,12 @@ said() { # NAME TEXT
 		fail "$1 did not say \"$2\" but: $(cat "$WORK/$1.out" "$WORK/$1.err")"
 }
 
+# Has the kernel log of the target's machine such a line since the case began? (grep -q would leave
+# before "look" has written all, and a SIGPIPE is a failure in lib.sh's shell.)
+logged() { # REGEX
+	target look since "$MARK$CASE" | grep -E "$1" >/dev/null
+}
+
 # Close its stdin, wait for its end and return its status.
 finish() { # NAME
 	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]}

@@ -260,10 +260,6 @@ log_reason() {
 		fail "the log does not say why connection 21 was closed: $(target look since "$MARK$CASE" | grep "$PORT")"
 }
 
-logged() { # REGEX
-	target look since "$MARK$CASE" | grep -q "$1"
-}
-
 # Each connection's receives take 16 MiB; the fourth would be beyond the ceiling.
 pools() {
 	target_port conn_memory_max=64M recv_depth=4096 recv_size=4096

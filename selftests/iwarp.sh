@@ -194,7 +194,7 @@ refused() {
 	expect_counters qp_errors=1
 	recorded Terminate
 	target_filled mem 0 4096 0x11
-	look since "$MARK$CASE" | grep -q "closing: the device refused what the peer did" ||
+	logged "closing: the device refused what the peer did" ||
 		fail "the log does not say that the device refused"
 }
 
@@ -241,7 +241,7 @@ lacking() { # TEXT WORD...
 	tolerate_log "rtgt: .*(cannot listen on .*error -95|cannot be registered|take that from the access)"
 	defer port_del "$CASE"
 	fails_with "Operation not supported" roce_port_add "$CASE" "addr=$RTGT_TARGET_ADDR" port=20001 "$@"
-	look since "$MARK$CASE" | grep -qE "$text" || fail "the log does not say: $text"
+	logged "$text" || fail "the log does not say: $text"
 }
 
 # What the target READs goes to a registered address; none of the kernel's is on the wire.

@@ -155,6 +155,8 @@ static int cmd_traffic(const struct option *o)
 	} else {
 		run(&t, &err);
 		printf("writes=%lu\nend=%s\n", t.acked, t.end ? t.end : "stdin");
+		/* closing may take its time */
+		fflush(stdout);
 	}
 	rtgt_mr_destroy(&t.data);
 	close_link(&t.link);
