@@ -136,9 +136,10 @@ states() {
 	fi
 	connection_order "client: QP created: RESET" "client: QP RESET->INIT" "wire: REQ" "target: QP created: RESET" \
 		"target: QP RESET->INIT" "target: QP INIT->RTR" "wire: REP" "client: QP INIT->RTR" "client: QP RTR->RTS" \
-		"wire: RTU" "client: QP RTS->ERR" "wire: DREQ" "wire: DREP" \
+		"client: QP RTS->ERR" "wire: DREQ" "wire: DREP" \
 		"client: rdma_cm reports to the program: disconnected" "client: QP destroyed"
-	# the device may still have the RTU
+	# the device may still have the RTU when the program closes the connection
+	connection_order "wire: REP" "wire: RTU" "wire: DREQ"
 	connection_order "client: rdma_cm sends RTU" "client: rdma_cm reports to the program: connected" "client: QP RTS->ERR"
 	connection_order "target: QP INIT->RTR" "target: QP RTR->RTS" "target: connection: connecting -> live" "wire: DREQ" \
 		"target: QP destroyed"
