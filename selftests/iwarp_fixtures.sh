@@ -219,7 +219,7 @@ has() { # TEXT KEY=VALUE...
 eval "roce_$(declare -f ping_ok)"
 ping_ok() { # OP BYTES ITERATIONS
 	iwarp_lacks "op=$1"
-	# not-pursued.rst
+	# findings/siw-read-zero.rst
 	[[ $1 != read || $2 != 0 ]] || echo "siw fails one of several READs of zero bytes" >>"$WORK/missing"
 	roce_ping_ok "$@"
 }

@@ -256,7 +256,8 @@ static int check_region(struct rtgt_run *run)
 				     cfg->region);
 	len = rtgt_run_region_len(run);
 	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_run_places(run))
-		return rtgt_run_fail(run, -ERANGE, "size %u, offset %llu: region %u has %llu bytes%s",
+		return rtgt_run_fail(run, -ERANGE,
+				     "size %u, offset %llu: region %u has %llu bytes%s",
 				     cfg->size, cfg->offset, cfg->region, len,
 				     peer->region[cfg->region].access & RTGT_ACCESS_MORE ?
 				     " in its first extent" : "");
