@@ -193,6 +193,8 @@ every_operation() {
 	if [[ $RTGT_DEVICE == siw ]]; then
 		# nothing acknowledges a WRITE or SEND
 		ops=("write,read,send") ends='index("first") and index("completion")'
+		# the first answer is late, so an empty WRITE that wakes the target is among them
+		disturb_device "$(netdev "$RTGT_TARGET_DEV")" "u32 0 0" delay 150ms
 	fi
 	target_port recv_size=8K recv_depth=4 region mem size=8K
 	# with work requests among them that never reach the wire

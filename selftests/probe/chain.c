@@ -113,7 +113,7 @@ static int run(struct link *l, struct chain *c, struct rtgt_err *err)
 		return -1;
 	do
 		completions++;
-	while (ibv_poll_cq(l->qp.cq, 1, &wc) > 0);
+	while (rtgt_qp_poll(&l->qp, &wc, 1, err) > 0);
 	whole = copied || gather(c);
 	printf("wc=%s completions=%u crc=%u gaps=%d inline=%u\n", wc_name(wc.status), completions,
 	       rtgt_crc32(0, c->bytes, (size_t)c->o->len), whole, l->qp.max_inline);

@@ -200,19 +200,6 @@ int remake(struct link *l, const struct option *o, struct rtgt_err *err)
 	return ret ? ret : post_recv(l, err);
 }
 
-#define WAKE_ID		UINT64_MAX
-#define WAKE_MS		100
-
-/* As rtgt_qp_wait() does: siw may have left the first message in the target's socket */
-static void wake(struct link *l)
-{
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = WAKE_ID, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
-	};
-
-	ibv_post_send(l->qp.qp, &wr, &bad);
-}
-
 /*
  * The next completion.  Not rtgt_qp_wait(): that also looks at the connection,
  * and a target that was made to refuse something disconnects about when the
@@ -226,26 +213,23 @@ int next_wc(struct link *l, struct ibv_wc *wc, struct rtgt_err *err)
 	void *context;
 
 	if (l->qp.qp->context->device->transport_type == IBV_TRANSPORT_IWARP && !l->qp.heard)
-		step = WAKE_MS;
+		step = RTGT_WAKE_MS;
 	while (!n) {
 		if (ibv_req_notify_cq(l->qp.cq, 0))
 			return rtgt_fail(err, EIO, "the completion queue cannot be armed");
-		n = ibv_poll_cq(l->qp.cq, 1, wc);
+		n = rtgt_qp_poll(&l->qp, wc, 1, err);
 		if (n < 0)
-			return rtgt_fail(err, EIO, "the completion queue failed");
-		if (n && wc->wr_id == WAKE_ID) {
-			n = 0;
-		} else if (!n && poll(&pfd, 1, step < left ? step : left) <= 0) {
+			return n;
+		if (!n && poll(&pfd, 1, step < left ? step : left) <= 0) {
 			left -= step;
 			if (left <= 0)
 				return rtgt_fail(err, ETIMEDOUT, "no completion");
-			wake(l);
+			rtgt_qp_wake(&l->qp);
 			step *= 2;
 		}
 		while (!ibv_get_cq_event(l->qp.channel, &cq, &context))
 			l->qp.events++;
 	}
-	l->qp.heard |= wc->opcode & IBV_WC_RECV;
 	rtgt_log(&log, "wc", "id %llu - %s bytes %u qp %u", (unsigned long long)wc->wr_id,
 		 ibv_wc_status_str(wc->status), wc->byte_len, wc->qp_num);
 	return 0;

@@ -32,10 +32,6 @@
 /* What is asked for first, and halved until the device agrees */
 #define INLINE_WISH	512
 
-/* When a peer that did not answer yet is woken, and the work request that does it */
-#define WAKE_MS			100u
-#define WAKE_ID			UINT64_MAX
-
 /* enum ib_uverbs_device_cap_flags, bits 38 and 40: verbs.h has no names for them */
 #define DEVICE_FLUSH_GLOBAL	0x004000000000ull
 #define DEVICE_ATOMIC_WRITE	0x010000000000ull
@@ -247,30 +243,61 @@ void rtgt_qp_destroy(struct rtgt_qp *q)
 	memset(q, 0, sizeof(*q));
 }
 
-/* 1 with a completion, 0 without, or a negative errno */
-static int poll_cq(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
+static void log_wc(const struct rtgt_qp *q, const struct ibv_wc *wc)
 {
-	int n = ibv_poll_cq(q->cq, 1, wc);
-
-	if (n < 0)
-		return rtgt_fail(err, EIO, "the completion queue failed");
-	if (n && wc->wr_id == WAKE_ID)
-		return 0;
-	q->heard |= n && wc->opcode & IBV_WC_RECV;
-	return n;
+	rtgt_log(q->cm->param.log, "wc", "id %llu %s %s bytes %u qp %u",
+		 (unsigned long long)wc->wr_id,
+		 wc->status == IBV_WC_SUCCESS ? rtgt_wc_opcode_str(wc->opcode) : "-",
+		 ibv_wc_status_str(wc->status), wc->byte_len, wc->qp_num);
 }
 
-/*
- * siw may leave the first message of a connection in the peer's socket until more comes
- * (Documentation/findings/siw-first-fpdu.rst).  An empty WRITE is more; nobody waits for it.
+/**
+ * rtgt_qp_poll() - take the completions that are there
+ * @q: created
+ * @wc: filled; their status is the caller's to judge
+ * @max: how many fit there
+ * @err: says what is wrong
+ *
+ * A completion of rtgt_qp_wake() is nobody's: it may come at any time, and is dropped here.
+ *
+ * Return: how many, 0 if there is none, or a negative errno.
  */
-static void wake_peer(struct rtgt_qp *q)
+int rtgt_qp_poll(struct rtgt_qp *q, struct ibv_wc *wc, int max, struct rtgt_err *err)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = WAKE_ID, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
-	}, *bad;
+	int n, kept = 0;
 
-	if (!ibv_post_send(q->qp, &wr, &bad))
+	/* what lies behind one that is dropped may raise no event: so look again */
+	do {
+		n = ibv_poll_cq(q->cq, max, wc);
+		for (int i = 0; i < n; i++) {
+			if (wc[i].wr_id == RTGT_WAKE_ID) {
+				log_wc(q, &wc[i]);
+				continue;
+			}
+			q->heard |= wc[i].opcode & IBV_WC_RECV;
+			wc[kept++] = wc[i];
+		}
+	} while (n > 0 && !kept);
+	if (n < 0)
+		return rtgt_fail(err, EIO, "the completion queue failed");
+	return kept;
+}
+
+/**
+ * rtgt_qp_wake() - post an empty WRITE with the wr_id RTGT_WAKE_ID
+ * @q: connected, over iWARP
+ *
+ * siw may leave the first message of a connection in the peer's socket until more comes
+ * (Documentation/findings/siw-first-fpdu.rst).  An empty WRITE is more.  It is counted and
+ * logged as any other work request is; rtgt_qp_poll() drops its completion.  If it cannot be
+ * posted, the wait for the peer ends as it would have ended without it.
+ */
+void rtgt_qp_wake(struct rtgt_qp *q)
+{
+	const struct rtgt_wr wr = { .id = RTGT_WAKE_ID, .opcode = IBV_WR_RDMA_WRITE };
+	struct rtgt_err err = { };
+
+	if (!rtgt_qp_post(q, &wr, &err))
 		rtgt_log(q->cm->param.log, "qp", "no answer yet: an empty WRITE wakes the peer");
 }
 
@@ -300,13 +327,13 @@ static int sleep_cq(struct rtgt_qp *q, struct ibv_wc *wc, int timeout_ms, struct
 
 	if (n)
 		return rtgt_fail(err, n, "cannot arm the completion queue: %s", strerror(n));
-	n = poll_cq(q, wc, err);
+	n = rtgt_qp_poll(q, wc, 1, err);
 	if (n)
 		return n;
 	if (poll(pfd, 2, timeout_ms) < 0)
 		return rtgt_fail(err, errno, errno == EINTR ? "interrupted" : "poll failed");
 	drain_events(q);
-	return poll_cq(q, wc, err);
+	return rtgt_qp_poll(q, wc, 1, err);
 }
 
 static int spin_cq(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
@@ -314,7 +341,7 @@ static int spin_cq(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 	int n = 0;
 
 	for (int i = 0; i < SPINS && !n; i++)
-		n = poll_cq(q, wc, err);
+		n = rtgt_qp_poll(q, wc, 1, err);
 	return n;
 }
 
@@ -335,9 +362,9 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 {
 	int timeout = q->cm->param.timeout_ms, ended = 0;
 	int grace = timeout / GRACE_PART > GRACE_MS ? timeout / GRACE_PART : GRACE_MS;
-	uint64_t wake_ns = WAKE_MS * 1000000u, wake = rtgt_now_ns() + wake_ns, until;
+	uint64_t wake_ns = RTGT_WAKE_MS * 1000000u, wake = rtgt_now_ns() + wake_ns, until;
 	uint64_t end = rtgt_now_ns() + (uint64_t)timeout * 1000000u;
-	int n = poll_cq(q, wc, err);
+	int n = rtgt_qp_poll(q, wc, 1, err);
 	struct rtgt_err why = { };
 
 	while (!n) {
@@ -363,7 +390,7 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 					 "no completion within %d s: is the link still up? (--timeout waits longer)",
 					 timeout / 1000);
 		if (unheard(q) && now >= wake) {
-			wake_peer(q);
+			rtgt_qp_wake(q);
 			/* a peer that is slow to accept may not be listening yet */
 			wake_ns *= 2;
 			wake = now + wake_ns;
@@ -378,10 +405,7 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 	}
 	if (n < 0)
 		return n;
-	rtgt_log(q->cm->param.log, "wc", "id %llu %s %s bytes %u qp %u",
-		 (unsigned long long)wc->wr_id,
-		 wc->status == IBV_WC_SUCCESS ? rtgt_wc_opcode_str(wc->opcode) : "-",
-		 ibv_wc_status_str(wc->status), wc->byte_len, wc->qp_num);
+	log_wc(q, wc);
 	return 0;
 }
 

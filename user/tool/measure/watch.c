@@ -296,15 +296,13 @@ static int take(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *
 			ret = watch_tick(w, q->channel ? next_event(w, err) : 0, err);
 		if (ret)
 			return ret;
-		n = ibv_poll_cq(q->cq, max, wc);
+		n = rtgt_qp_poll(q, wc, max, err);
 		if (n)
 			break;
 		look = q->channel && !w->armed;
 		if (look)
 			ret = watch_arm(w, err);
 	}
-	if (n < 0)
-		return rtgt_fail(err, EIO, "the completion queue failed");
 	for (int i = 0; i < n; i++)
 		if (wc[i].status != IBV_WC_SUCCESS)
 			return rtgt_fail(err, EIO, "%s: %s", ibv_wc_status_str(wc[i].status),

@@ -113,10 +113,9 @@ static void completed(struct timeline *t, struct cursor *c, const struct tl_line
 	}
 	for (unsigned int i = c->post; i-- > c->begin; ) {
 		m = &t->msg[i];
-		if (!m->posted || m->wr_id != id)
+		if (!m->posted || m->wr_id != id || m->completed)
 			continue;
-		if (!m->completed)
-			m->completed = l;
+		m->completed = l;
 		return;
 	}
 }

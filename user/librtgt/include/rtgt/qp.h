@@ -19,6 +19,10 @@
 /* The address header in front of what a datagram brings */
 #define RTGT_GRH	40
 
+/* When a peer over iWARP that did not answer yet is woken, and the wr_id of what does it */
+#define RTGT_WAKE_MS	100
+#define RTGT_WAKE_ID	UINT64_MAX
+
 /*
  * IBV_WR_FLUSH and IBV_WR_ATOMIC_WRITE of rdma-core 45 and later; with an older
  * one no queue pair has RTGT_CAN_FLUSH or RTGT_CAN_ATOMIC_WRITE.
@@ -166,6 +170,8 @@ void rtgt_wr_prepare(const struct rtgt_qp *q, const struct rtgt_wr *wr, struct i
 int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *err);
 int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, uint32_t len,
 		      struct rtgt_err *err);
+void rtgt_qp_wake(struct rtgt_qp *q);
+int rtgt_qp_poll(struct rtgt_qp *q, struct ibv_wc *wc, int max, struct rtgt_err *err);
 int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err);
 void rtgt_qp_log(const struct rtgt_qp *q);
 
