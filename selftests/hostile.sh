@@ -146,7 +146,7 @@ reused_key() {
 	said peer new=success
 	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
 	tell peer go
-	finish peer || fail "$(cat "$WORK"/peer.*)"
+	finish peer || fail "$(cat "$WORK"/peer.{out,err})"
 	has "$(<"$WORK/peer.out")" new=success old=rem-access
 	expect_counters invalidations=1 rotations=257
 }
@@ -299,8 +299,9 @@ out_of_memory() { # ATTRIBUTE...
 	! is_iwarp || set -- "${@/size=8M/size=64M}"
 	target_port "$@"
 	background crowd probe flood count=600 depth=1 timeout=20
-	wait_until 60 grep -q ready= "$WORK/crowd.out" || fail "$(cat "$WORK"/crowd.*)"
-	has "$(<"$WORK/crowd.out")" refused=resources arg=12
+	wait_until 60 grep -q ready= "$WORK/crowd.out" || fail "$(cat "$WORK"/crowd.{out,err})"
+	# the client's own words tell why, if there was no typed reject
+	has "$(cat "$WORK"/crowd.{out,err})" refused=resources arg=12
 	left=$(target memory_left)
 	((left >= 100)) || fail "only $left per mille of the memory is left"
 	finish crowd
