@@ -4,47 +4,114 @@
 # iwarp_fixtures.sh: the fixtures where the devices are iWARP ones.  The subshell of each case
 # sources it there (lib.sh), after fixtures.sh.
 #
-# A case is written for RoCE.  What it asks for, or expects, and iWARP lacks is noted here, as a
-# reason in $WORK/missing: if the case fails then, it is skipped with that reason (lib.sh,
-# run_case).  So this file decides, and not each case; a case that passes all the same has passed.
+# A case is written for RoCE.  What it asks for, or expects, and iWARP lacks is noted here, in
+# $WORK/missing: the reason, and what the case's log says if it fails for that.  A case that has
+# failed, and whose log says so, is skipped with that reason (lib.sh, run_case): so this file
+# decides, and not each case.  A case that passes all the same has passed, and one that fails
+# otherwise has failed.
 
 # siw of 6.1 limits the memory that root registers, too (Documentation/findings/not-pursued.rst)
 ulimit -l unlimited 2>/dev/null || :
 
-# Of these, by what each word asks for or expects.
+TERMINATE="iWARP refuses an access with a Terminate: a WRITE completes before that, what follows is flushed"
+PLAIN="a plain client cannot request a capability, which the REP of iWARP lacks"
+
+# Of these, by what each word asks for or expects.  "shows" is an extended regular expression; a
+# word that was expected, and was something else, is in the log as it is here.
 iwarp_lacks() { # WORD...
-	local word why=
+	local word why shows
 	for word; do
+		why=
+		shows="wanted ([^ ]* )*${word//[^[:alnum:]_=,:-]/.}[ ,]"
 		case $word in
-		op=imm* | op=*-imm | imm=*) why="iWARP has no immediates" ;;
-		op=cas | op=faa | access=*atomic*) why="the device has no atomics (atomic_cap)" ;;
-		op=flush* | access=*flush*) why="the device has no FLUSH (device_cap_flags)" ;;
-		op=atomic-write) why="the device has no ATOMIC_WRITE (device_cap_flags)" ;;
-		transport=uc | transport=ud) why="iWARP has reliable connections only" ;;
-		plain=* | magic=*) why="a plain client cannot request a capability, which the REP of iWARP lacks" ;;
-		window=*) why="the client's device $RTGT_CLIENT_DEV has no type 2 memory windows (max_mw)" ;;
-		odp=1) why="the device registers nothing on demand" ;;
-		rnr_retry=* | rnrs=[1-9]* | *=rnr-exceeded | nak=rnr) why="iWARP has no RNR: a SEND without a receive ends the connection" ;;
+		op=imm* | op=*-imm | imm=*)
+			why="iWARP has no immediates"
+			shows="_WITH_IMM|no immediates|write-imm|$shows"
+			;;
+		op=cas | op=faa | access=*atomic*)
+			why="the device has no atomics (atomic_cap)"
+			shows="COMPARE_AND_SWAP|FETCH_AND_ADD|no atomics|\<(cas|faa)\>"
+			;;
+		op=flush* | access=*flush*)
+			why="the device has no FLUSH (device_cap_flags)"
+			shows="FLUSH|no flush"
+			;;
+		op=atomic-write)
+			why="the device has no ATOMIC_WRITE (device_cap_flags)"
+			shows="ATOMIC_WRITE|no atomic-write"
+			;;
+		transport=uc | transport=ud)
+			why="iWARP has reliable connections only"
+			shows="transport[ =]u[cd]"
+			;;
+		plain=* | magic=*)
+			why=$PLAIN
+			shows="reason=ask|the capability comes with the reply to an EXTENTS request|REJECTED, error -104"
+			;;
+		window=*)
+			why="the client's device $RTGT_CLIENT_DEV has no type 2 memory windows (max_mw)"
+			shows="window=none|no type 2"
+			;;
+		odp=1)
+			why="the device registers nothing on demand"
+			shows="on demand"
+			;;
+		rnr_retry=* | rnrs=[1-9]* | *=rnr-exceeded | nak=rnr)
+			why="iWARP has no RNR: a SEND without a receive ends the connection"
+			;;
 		reads=* | holds=*) why="MPA negotiates the READs that may be under way (IRD, ORD)" ;;
 		nak=none) ;;
 		nak=* | naks=[1-9]* | acks=[1-9]*) why="iWARP has no acknowledgments of its own" ;;
-		*=rem-* | *=retry-exceeded | step=1)
-			why="iWARP refuses an access with a Terminate: a WRITE completes before that, what follows is flushed" ;;
+		*=rem-* | *=retry-exceeded) why=$TERMINATE ;;
+		step=1)
+			why=$TERMINATE
+			shows='did not say "end='
+			;;
 		reason=version) why="iWARP does not pad private data" ;;
-		4791) why="the case records RoCE" ;;
-		half) why="the REQs are forged for the CM of RoCE" ;;
-		--no-len) why="iWARP refuses an access with a Terminate: a WRITE completes before that, what follows is flushed" ;;
-		statistic) why="the device has no hardware counters" ;;
-		sync) why="the RDMA port is a TCP port, on which nothing else can listen" ;;
-		fence=1 | --fence) why="siw cannot fence a READ" ;;
-		rtgt-example-client) why="a plain client cannot request a capability, which the REP of iWARP lacks" ;;
-		sges=[2-9]* | sges=1?*) why="a READ of iWARP has one SGE (max_sge_rd)" ;;
-		rights=2) why="siw does not look whether a region grants READs" ;;
+		4791)
+			why="the case records RoCE"
+			shows="in the capture|no DREP in|rdma -j statistic"
+			;;
+		half)
+			why="the REQs are forged for the CM of RoCE"
+			shows="conns_accepted"
+			;;
+		--no-len)
+			why=$TERMINATE
+			shows='state=done op=write|error=the target closed|error=an operation ended with "local QP operation error"'
+			;;
+		statistic)
+			why="the device has no hardware counters"
+			shows="rdma -j statistic"
+			;;
+		sync)
+			why="the RDMA port is a TCP port, on which nothing else can listen"
+			shows="Address already in use"
+			;;
+		fence=1 | --fence)
+			why="siw cannot fence a READ"
+			shows="posting a RDMA_READ|read is not possible"
+			;;
+		sges=[2-9]* | sges=1?*)
+			why="a READ of iWARP has one SGE (max_sge_rd)"
+			shows="wanted crc="
+			;;
+		rights=2)
+			why="siw does not look whether a region grants READs"
+			shows="wanted end="
+			;;
 		qkey_xor=*) why="iWARP has no Q_Keys" ;;
+		rtgt-example-client)
+			why=$PLAIN
+			shows="client: connecting: Connection refused"
+			;;
 		esac
-		[[ -z $why ]] || echo "$why" >>"$WORK/missing"
-		why=
+		[[ -z $why ]] || lack "$why" "$shows"
 	done
+}
+
+lack() { # REASON PATTERN
+	printf '%s\t%s\n' "$2" "$1" >>"$WORK/missing"
 }
 
 eval "roce_$(declare -f background)"
@@ -134,7 +201,7 @@ probe() { # COMMAND [KEY=VALUE...]
 	# the message that showed it
 	[[ ${WATCHED[-1]} != after=1 || $text != *own=alive* ]] || echo "$PORT" >>"$WORK/echoes"
 	[[ "$1 $*" != send*body=* || $text == *status=* ]] ||
-		echo "iWARP refuses a message with a Terminate, after the SEND has completed" >>"$WORK/missing"
+		lack "iWARP refuses a message with a Terminate, after the SEND has completed" "wanted status="
 	return "$rc"
 }
 
@@ -220,7 +287,7 @@ eval "roce_$(declare -f ping_ok)"
 ping_ok() { # OP BYTES ITERATIONS
 	iwarp_lacks "op=$1"
 	# findings/siw-read-zero.rst
-	[[ $1 != read || $2 != 0 ]] || echo "siw fails one of several READs of zero bytes" >>"$WORK/missing"
+	[[ $1 != read || $2 != 0 ]] || lack "siw fails one of several READs of zero bytes" "\\<read\\>"
 	roce_ping_ok "$@"
 }
 

@@ -248,8 +248,7 @@ run_case() { # NAME INDEX NEXT-MARKER
 	fi
 	((turned == 0)) || why+=("the machine was not left as it was found")
 	# it could not do better without
-	if ((${#why[@]} && rc != TIMED_OUT && turned == 0)) && [[ -s $WORK/missing ]]; then
-		first_line "$WORK/missing" >"$WORK/skip"
+	if ((${#why[@]} && rc != TIMED_OUT && turned == 0)) && missed >"$WORK/skip"; then
 		indent <"$WORK/log"
 		rc=$KSFT_SKIP
 		why=()
@@ -274,11 +273,24 @@ run_case() { # NAME INDEX NEXT-MARKER
 	fi
 }
 
+# Why the case failed, if it failed for something that is missing here.  A line of $WORK/missing is
+# an extended regular expression, which is in the case's log then, a tab, and the reason.
+missed() {
+	local shows reason
+	while IFS=$'\t' read -r shows reason; do
+		if grep -qE -- "$shows" "$WORK/log"; then
+			echo "$reason"
+			return
+		fi
+	done <"$WORK/missing"
+	return 1
+}
+
 # A command that is not installed: a case that fails then is skipped for it.
 command_not_found_handle() { # COMMAND [ARG...]
 	printf '%s: command not found\n' "$1" >&2
 	# before what a device lacks: nothing of the case can be expected without the command
-	[[ ! -d ${WORK:-} ]] || printf '%s\n' "$1 is not installed" "$(cat "$WORK/missing")" >"$WORK/missing"
+	[[ ! -d ${WORK:-} ]] || printf '%s\n' ".	$1 is not installed" "$(cat "$WORK/missing")" >"$WORK/missing"
 	return 127
 }
 

@@ -149,6 +149,8 @@ ucmatose_() { # CONNECTIONS
 
 # All that can be sent is taken and none of it answered.
 sink_takes() {
+	# and a sink does not reply to requests
+	! is_iwarp || skip "a plain client cannot request a capability, which the REP of iWARP lacks"
 	target_port service=sink region mem size=1000 fill=0x33
 	has "$(probe access plain=1 op=write offset=10 len=100)" wc=success
 	has "$(probe access plain=1 op=imm imm=0x10000007 len=100 timeout=1)" wc=success

@@ -174,7 +174,8 @@ ping_debug() {
 
 example_client() {
 	target_port region mem size=4096
-	rtgt-example-client "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1
+	rtgt-example-client "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1 ||
+		fail "$(<"$WORK/text")"
 	grep -q "client-wrote-this" "$WORK/text" || fail "$(<"$WORK/text")"
 	same "text at the target" "$(target head -c 17 "$(data_of mem)")" "client-wrote-this"
 	expect_counters conns_established=1 conns_closed=1 qp_errors=0
@@ -182,7 +183,8 @@ example_client() {
 
 example_library() {
 	target_port region mem size=4096
-	rtgt-example-library "$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1
+	rtgt-example-library "$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1 ||
+		fail "$(<"$WORK/text")"
 	grep -q "4096 bytes written and read back" "$WORK/text" || fail "$(<"$WORK/text")"
 	expect_counters conns_established=1 conns_closed=1 qp_errors=0 recv_msgs=1
 }
