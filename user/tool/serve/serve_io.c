@@ -399,7 +399,14 @@ bool serve_io_drain(struct serve_conn *c)
 
 	if (!c->accepted || !c->pool->srq || c->s->cfg.private || c->s->stop)
 		return false;
-	return !ibv_modify_qp(c->qp, &attr, IBV_QP_STATE) && !ibv_post_send(c->qp, &wr, &bad);
+	if (ibv_modify_qp(c->qp, &attr, IBV_QP_STATE))
+		return false;
+	if (!c->dev->iwarp)
+		return !ibv_post_send(c->qp, &wr, &bad);
+	/* flushed inside that call; what is posted now may never complete (siw) */
+	while (serve_io_poll(c))
+		;
+	return false;
 }
 
 /* At whatever stage serve_io_create() stopped */
