@@ -229,6 +229,16 @@ read_sges() {
 	[[ $text == *"crc=$(target look crc "$(data_of mem)" 0 1000)"* ]] || skip "siw reads into the first SGE only and reports success"
 }
 
+# Documentation/findings/siw-post-after-error.rst
+posted_late() { # send|recv WHAT
+	local text
+	target_port region mem
+	text=$(probe late timeout=2)
+	expect_no_connections
+	[[ $text != *"$1=none"* ]] || skip "siw does not flush a $2 that a program posts to a queue pair in error"
+	has "$text" "$1=flush"
+}
+
 plain() {
 	target_port
 	has "$(probe connect plain=1)" result=refused reason=ask arg=9
@@ -430,6 +440,8 @@ tcase refused --more "a WRITE beyond the region is answered with a Terminate, an
 tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
 tcase terminate "a Terminate has layer and type of the error where RFC 5040 has them" on_siw terminate
 tcase read-sges "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
+tcase late-send "a SEND that is posted to a queue pair in error is flushed" on_siw posted_late send SEND
+tcase late-recv "a receive that is posted to a queue pair in error is flushed" on_siw posted_late recv receive
 tcase plain "a plain client is rejected with the reason ASK" on_siw plain
 tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem

@@ -96,6 +96,7 @@ extern const struct command move_command;
 extern const struct command invalidate_command;
 extern const struct command contend_command;
 extern const struct command traffic_command;
+extern const struct command late_command;
 extern const struct command race_command;
 extern const struct command hold_command;
 extern const struct command end_command;
