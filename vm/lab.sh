@@ -169,7 +169,10 @@ lab_start() {
 			# on a host under load half a minute is nothing.
 			words+=("lab.time=virtual" sysctl.kernel.hung_task_timeout_secs=0)
 		else
-			words+=(init_on_alloc=0)
+			# A kernel that boots on a host under load may take the PIT's word for the rate
+			# of the TSC, and its seconds are a quarter of a second then.  The HPET's rate
+			# is known.
+			words+=(init_on_alloc=0 clocksource=hpet)
 			# To interpret ACPI's routing of PCI interrupts takes half a second, and a
 			# debug kernel a minute; the guest's MP table says the same.  Not all of
 			# ACPI: on a host under load only its timers calibrate the clock.  Self-tests
