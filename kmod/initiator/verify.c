@@ -48,6 +48,22 @@ static u32 req_checksum(struct rtgt_ini_req *req)
 	return rtgt_mem_crc32(req->bytes->mem, 0, req->run->cfg.size);
 }
 
+/*
+ * Say where the ends differ.  Both checksums once more: bytes that differed for a moment only are
+ * another fault than bytes that are wrong.
+ */
+static int differ(struct rtgt_run *run, u64 offset, struct rtgt_ini_req *req, u32 mine, u32 crc)
+{
+	u32 again;
+	int ret = ask_checksum(run, offset, &again);
+
+	if (ret)
+		return ret;
+	return rtgt_run_fail(run, -EILSEQ,
+			     "verification: different bytes at offset %llu: CRC-32 %08x here, %08x at the target; again %08x and %08x",
+			     offset, mine, crc, req_checksum(req), again);
+}
+
 /* How many different offsets the operations used. */
 static u32 places_used(const struct rtgt_run *run)
 {
@@ -64,8 +80,8 @@ static u32 places_used(const struct rtgt_run *run)
  * has its own memory, otherwise it READs each offset once more.  Echoes and atomics were
  * compared as they completed.  May sleep.
  *
- * Return: 0; -EILSEQ when bytes differ; another negative errno when they could not be
- * compared.
+ * Return: 0; -EILSEQ when bytes differ, with the reason recorded; another negative errno when
+ * they could not be compared.
  */
 int rtgt_run_verify(struct rtgt_run *run, u64 *bytes)
 {
@@ -84,17 +100,18 @@ int rtgt_run_verify(struct rtgt_run *run, u64 *bytes)
 	if (!run->peer.rtgt)
 		return 0;
 	for (i = 0; i < places_used(run) && !ret; i++) {
+		struct rtgt_ini_req *req = &run->reqs[all ? i : 0];
 		u64 offset = run->cfg.offset + (u64)i * run->cfg.size;
 
 		if (op == RTGT_INI_READ && !all)
 			ret = read_once(run, offset);
 		/* all WRITEs have the same bytes, unless each request has its own memory */
 		if (!i || op == RTGT_INI_READ || all)
-			mine = req_checksum(&run->reqs[all ? i : 0]);
+			mine = req_checksum(req);
 		if (!ret)
 			ret = ask_checksum(run, offset, &crc);
 		if (!ret && crc != mine)
-			ret = -EILSEQ;
+			ret = differ(run, offset, req, mine, crc);
 		if (!ret)
 			*bytes += run->cfg.size;
 	}
