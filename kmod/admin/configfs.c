@@ -37,9 +37,20 @@
 /* The constant part of the file "features" */
 #define RTGT_FEATURES \
 	"op-write\nop-read\nop-write-imm\nop-send\nop-send-imm\nop-send-inv\nop-atomic\n" \
-	"msg-echo\nmsg-checksum\nmsg-pull\nmsg-push\nmsg-revoke\nmsg-withhold\nmsg-disconnect\n" \
-	"msg-extents\n" \
 	"scope-shared\nscope-private\ntransport-rc\ntransport-uc\ntransport-ud\nsrq\n"
+
+static const char *const msg_names[] = {
+	[RTGT_MSG_ECHO]		= "echo",
+	[RTGT_MSG_CHECKSUM]	= "checksum",
+	[RTGT_MSG_PULL]		= "pull",
+	[RTGT_MSG_PUSH]		= "push",
+	[RTGT_MSG_REVOKE]	= "revoke",
+	[RTGT_MSG_WITHHOLD]	= "withhold",
+	[RTGT_MSG_DISCONNECT]	= "disconnect",
+	[RTGT_MSG_EXTENTS]	= "extents",
+};
+
+static_assert(ARRAY_SIZE(msg_names) == RTGT_MSG_NR);
 
 static struct configfs_subsystem rtgt_subsys;
 
@@ -499,6 +510,9 @@ static ssize_t rtgt_features_show(struct config_item *item, char *page)
 	unsigned int i;
 
 	len = sysfs_emit(page, RTGT_FEATURES);
+	for (i = 0; i < ARRAY_SIZE(msg_names); i++)
+		if (msg_names[i])
+			len += sysfs_emit_at(page, len, "msg-%s\n", msg_names[i]);
 	for (i = 0; (service = rtgt_service_nth(i)); i++)
 		len += sysfs_emit_at(page, len, "service-%s\n", service->name);
 	return rtgt_dev_features(page, len);

@@ -233,6 +233,8 @@ static const size_t body_size[] = {
 	[RTGT_MSG_EXTENTS] = sizeof(struct rtgt_extents_query),
 };
 
+static_assert(ARRAY_SIZE(body_size) == RTGT_MSG_NR);
+
 static void decode_range(const struct rtgt_range *range, struct rtgt_request *rq)
 {
 	rq->region = __be32_to_cpu(range->region);

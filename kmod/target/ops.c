@@ -321,6 +321,8 @@ static const struct {
 				    .connected = true },
 };
 
+static_assert(ARRAY_SIZE(ops) == RTGT_MSG_NR);
+
 /**
  * rtgt_ops_message() - run the request of a SEND
  * @recv: owned by the caller

@@ -208,6 +208,7 @@ struct rtgt_rej {
  * @RTGT_MSG_EXTENTS: return capabilities of a region that has several extents, or with
  *		      RTGT_F_ASK those of any region, registered if they are not; body struct
  *		      rtgt_extents_query, reply struct rtgt_extents
+ * @RTGT_MSG_NR: no operation: the first number that is free
  * @RTGT_MSG_REPLY: set in the op of a reply
  */
 enum rtgt_op {
@@ -220,6 +221,7 @@ enum rtgt_op {
 	RTGT_MSG_WITHHOLD	= 7,
 	RTGT_MSG_DISCONNECT	= 8,
 	RTGT_MSG_EXTENTS	= 9,
+	RTGT_MSG_NR,
 	RTGT_MSG_REPLY		= 0x80,
 };
 

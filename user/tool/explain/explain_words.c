@@ -3,6 +3,7 @@
  * rtgt explain --verbose: a packet in plain words, for somebody who sees RDMA for the
  * first time: not what its fields are but what is asked for, what is answered and why.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,10 +45,11 @@ void explain_message_name(const struct flow_msg *m, char *buf, size_t size)
 		[RTGT_MSG_WITHHOLD] = "WITHHOLD", [RTGT_MSG_DISCONNECT] = "DISCONNECT",
 		[RTGT_MSG_EXTENTS] = "EXTENTS",
 	};
+	static_assert(sizeof(names) / sizeof(names[0]) == RTGT_MSG_NR, "a request without a name");
 	unsigned int op = m->rtgt_op & ~(unsigned int)RTGT_MSG_REPLY;
 
 	buf[0] = '\0';
-	if (op && op < sizeof(names) / sizeof(names[0]))
+	if (op && op < RTGT_MSG_NR)
 		snprintf(buf, size, "%s %s", names[op], m->rtgt_op & RTGT_MSG_REPLY ? "reply" :
 			 "request");
 }
@@ -64,8 +66,8 @@ static void add_where(struct text *t, const struct flow_conn *c, const struct fl
 		if (m->va == cap->addr)
 			add(t, ", which is the one");
 		else
-			add(t, ", which is %" PRIu64 " bytes behind the one", m->va - cap->addr);
-		add(t, " %s, and shows the key that came with it (rkey 0x%x)",
+			add(t, ", which is %" PRIu64 " bytes after the one", m->va - cap->addr);
+		add(t, " %s, and carries the key that came with it (rkey 0x%x)",
 		    cap->source == 'r' ? "it got in the ConnectReply" :
 		    cap->source == 'm' ? "it got in a reply" : "the client named in its request",
 			    m->rkey);
@@ -151,7 +153,7 @@ static void request(struct text *t, const struct pkt *p, const struct flow_seen 
 		add(t, ". The key 0x%x of %s shall be good for nothing any more", m->inv_rkey,
 		    who(!m->from));
 	if (p->ackreq && seen->conn->transport == PKT_RC && m->op != FLOW_READ)
-		add(t, ". It wants to be told when that is done");
+		add(t, ". It requests an acknowledgment");
 }
 
 static void refusal(struct text *t, const struct pkt *p, const struct flow_seen *seen)
@@ -164,7 +166,7 @@ static void refusal(struct text *t, const struct pkt *p, const struct flow_seen 
 		return;
 	}
 	if (!PKT_SYNDROME_VALUE(p->syndrome)) {
-		add(t, " misses a packet: it wants PSN %u and all behind it again", p->psn);
+		add(t, " misses a packet: it wants PSN %u and all after it again", p->psn);
 		return;
 	}
 	add(t, " refuses PSN %u: %s", p->psn, pkt_nak_name(p->syndrome));
@@ -239,7 +241,7 @@ static void manage(struct text *t, const struct pkt *p, const struct flow_seen *
 		add(t, ", and the server shall begin with PSN %u; packets carry up to %u bytes",
 		    p->cm_psn, c->mtu);
 		if (c->hello)
-			add(t, ". It says that it speaks the target's language");
+			add(t, ". Its private data is rtgt's");
 		break;
 	case PKT_CM_REP:
 		reply(t, c);

@@ -10,6 +10,7 @@
  * What takes long is done in steps, between which the others have their turn: a checksum
  * waits in the server's list of deferred contexts, a transfer for its completions.
  */
+#include <assert.h>
 #include <endian.h>
 
 #include <rtgt/pattern.h>
@@ -220,6 +221,8 @@ static void (*const ops[])(struct serve_recv *recv) = {
 	[RTGT_MSG_DISCONNECT]	= op_disconnect,
 	[RTGT_MSG_EXTENTS]	= op_extents,
 };
+
+static_assert(sizeof(ops) / sizeof(ops[0]) == RTGT_MSG_NR, "a request without a function");
 
 /* A datagram client gets RTGT_ST_OP for these */
 static const bool connected[sizeof(ops) / sizeof(ops[0])] = {
