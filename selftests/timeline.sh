@@ -142,7 +142,7 @@ states() {
 	connection_order "wire: REP" "wire: RTU" "wire: DREQ"
 	connection_order "client: rdma_cm sends RTU" "client: rdma_cm reports to the program: connected" "client: QP RTS->ERR"
 	connection_order "target: QP INIT->RTR" "target: QP RTR->RTS" "target: connection: connecting -> live" "wire: DREQ" \
-		"target: QP destroyed"
+		"target: QP RTS->ERR" "target: QP destroyed"
 }
 
 # The same of a SEND: iWARP has no immediates, no PSN and no acknowledgments.

@@ -247,7 +247,7 @@ struct json_object *tl_json(const struct timeline *t);
 
 /* timeline_record.c, timeline_capture.c, timeline_tracefs.c */
 
-#define TL_PROBES	14
+#define TL_PROBES	15
 
 /* What the devices of this machine speak */
 #define TL_ROCE		1

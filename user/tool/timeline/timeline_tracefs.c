@@ -54,8 +54,8 @@
 			"remote=+410($arg1):x8[22] "
 #define OLD_QPN		"qpn=+20($arg2):u32 "
 
-/* What a probe is for */
-enum probe_of { OF_ALL, OF_IWARP, OF_SIW };
+/* What a probe is for; OF_REST: for a kernel that has not the function of the first probe */
+enum probe_of { OF_ALL, OF_REST, OF_IWARP, OF_SIW };
 
 /**
  * struct probe - in a function
@@ -71,12 +71,16 @@ static const struct probe {
 	enum probe_of of;
 	const char *kind, *name, *function, *args, *old, *old_function;
 } probes[TL_PROBES] = {
+	/* all moves come through it, also those of ib_drain_qp(), if the compiler kept it */
+	{ OF_ALL, "r", "rtgt_qp_modify", "_ib_modify_qp",
+	  "qpn=qp->qp_num dev=qp->device->name:string state=attr->qp_state mask=attr_mask "
+	  "ret=$retval:s32", NULL, NULL },
 	{ OF_ALL, "r", "rtgt_qp_create", "ib_create_qp_kernel", NEW_QP, NULL, NULL },
 	{ OF_ALL, "r", "rtgt_qp_create_user", "ib_create_qp_user", NEW_QP, NULL, NULL },
-	{ OF_ALL, "r", "rtgt_qp_modify", "ib_modify_qp",
+	{ OF_REST, "r", "rtgt_qp_modify_kernel", "ib_modify_qp",
 	  "qpn=qp->qp_num dev=qp->device->name:string state=qp_attr->qp_state mask=qp_attr_mask "
 	  "ret=$retval:s32", NULL, NULL },
-	{ OF_ALL, "r", "rtgt_qp_modify_user", "ib_modify_qp_with_udata",
+	{ OF_REST, "r", "rtgt_qp_modify_user", "ib_modify_qp_with_udata",
 	  "qpn=ib_qp->qp_num dev=ib_qp->device->name:string state=attr->qp_state mask=attr_mask "
 	  "ret=$retval:s32", NULL, NULL },
 	{ OF_ALL, "r", "rtgt_qp_destroy", "ib_destroy_qp_user",
@@ -151,7 +155,9 @@ static void make_probes(struct tl_tracefs *f, unsigned int transports)
 	for (unsigned int i = 0; i < TL_PROBES; i++) {
 		const struct probe *p = &probes[i];
 
-		if (p->of != OF_ALL && !(transports & TL_IWARP))
+		if (p->of >= OF_IWARP && !(transports & TL_IWARP))
+			continue;
+		if (p->of == OF_REST && f->probe[0])
 			continue;
 		if (p->of == OF_SIW && !siw)
 			continue;
