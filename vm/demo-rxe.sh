@@ -95,7 +95,9 @@ what_goes_wrong() {
 
 	A port that posts one receive, and a client (probe, a program of the tests) that asks
 	it to withhold that for a while and sends.  The device answers "receiver not ready" and
-	the client's device sends the message again, until a receive is posted:
+	the client's device sends the message again, until a receive is posted.  probe prints
+	the status of the completion (wc), and how many acknowledgments (acks), RNR NAKs (rnrs)
+	and other NAKs (naks) of this operation arrived:
 
 	EOT
 	on server rtgt port add busy addr $TARGET port 7472 recv_depth 1

@@ -155,7 +155,7 @@ static const struct pkt_field bth[] = {
 	F("rtgt.bth.fecn", "congestion on the way here", 32, 1, BOOL),
 	F("rtgt.bth.becn", "congestion on the way back", 33, 1, BOOL),
 	F("infiniband.bth.destqp", "destination's queue pair", 40, 24, HEX),
-	F("infiniband.bth.a", "an acknowledgment is wanted", 64, 1, BOOL),
+	F("infiniband.bth.a", "requests an acknowledgment (not of a datagram)", 64, 1, BOOL),
 	F("infiniband.bth.reserved7", "reserved", 65, 7, DEC),
 	F("infiniband.bth.psn", "packet sequence number", 72, 24, DEC),
 };
@@ -165,7 +165,7 @@ static const struct pkt_field rdeth[] = {
 };
 
 static const struct pkt_field deth[] = {
-	F("infiniband.deth.q_key", "queue key: the datagram's password", 0, 32, HEX64),
+	F("infiniband.deth.q_key", "queue key: that of the receiver's queue pair", 0, 32, HEX64),
 	F("infiniband.deth.srcqp", "source's queue pair", 40, 24, HEX32),
 };
 
@@ -199,7 +199,7 @@ static const struct pkt_field aeth[] = {
 };
 
 static const struct pkt_field aeth_ack[] = {
-	F("infiniband.aeth.syndrome.credit_count", "receives that are posted", 3, 5, DEC, words_credits),
+	F("infiniband.aeth.syndrome.credit_count", "credits: receives that are posted", 3, 5, DEC, words_credits),
 };
 
 static const struct pkt_field aeth_rnr[] = {

@@ -17,7 +17,7 @@ static int mpa(const struct pkt *p, const struct flow_seen *seen, char *buf, siz
 		return snprintf(buf, size,
 				"the client asks for an iWARP connection on this TCP stream, to port %u%s%s",
 				p->dport, crc, seen->conn->hello ?
-				". It says that it speaks the target's language" : "");
+				". Its private data is rtgt's" : "");
 	if (b[16] & 0x20)
 		return snprintf(buf, size, "the server refuses the connection");
 	return snprintf(buf, size, "the server agrees%s. The client sends first", crc);

@@ -174,8 +174,9 @@ static void read_all(struct reconcile *r, const char *dir, bool *broken)
 
 static void print_row(const struct row *row)
 {
-	printf("%-4s %-52s %12" PRIu64 " %12" PRIu64 "%s%s\n", row->ok ? "ok" : "NOT", row->what,
-	       row->a, row->b,
+	const char *mark = !row->ok ? "NOT" : row->why[0] ? "part" : "ok";
+
+	printf("%-4s %-52s %12" PRIu64 " %12" PRIu64 "%s%s\n", mark, row->what, row->a, row->b,
 	       row->why[0] ? "  " : "", row->why);
 }
 
@@ -206,7 +207,7 @@ static int report(const struct reconcile *r)
 	if (r->tool->json) {
 		print_json(r);
 	} else {
-		printf("     %-52s %12s %12s\n", "", "told", "on the wire");
+		printf("     %-52s %12s %12s\n", "", "reported", "on the wire");
 		for (unsigned int i = 0; i < r->rows; i++)
 			print_row(&r->row[i]);
 		if (r->wrong)

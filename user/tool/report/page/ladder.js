@@ -222,7 +222,7 @@ function fieldTable(name, rows) {
 function fieldValue(f) {
 	const text = f.value.length > 96 ? f.value.slice(0, 96) + "…" : f.value;
 
-	return /(destqp|srcqp|qpn|psn)$/.test(f.tshark) && !Number.isNaN(Number(text)) ? both(Number(text)) : text;
+	return /(destqp|srcqp|qpn|psn|remoteqpneecn)$/.test(f.tshark) && !Number.isNaN(Number(text)) ? both(Number(text)) : text;
 }
 
 function drawHeader([name, off, len, hexText, values, inner]) {
