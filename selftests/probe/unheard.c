@@ -12,37 +12,49 @@
 #include "probe.h"
 
 #define ECHO_TAG	4711
+#define ECHO_ID		3
+#define ECHOES		2
 
-static int post(struct link *l, size_t len, struct ibv_wc *wc, struct rtgt_err *err)
+static int post(struct link *l, uint64_t id, size_t at, size_t len, struct rtgt_err *err)
 {
 	const struct rtgt_wr wr = {
-		.id = SEND_ID, .opcode = IBV_WR_SEND, .mr = &l->buf, .len = (uint32_t)len,
+		.id = id, .opcode = IBV_WR_SEND, .mr = &l->buf, .offset = at, .len = (uint32_t)len,
 	};
-	int ret = rtgt_qp_post(&l->qp, &wr, err);
 
-	return ret ? ret : wait_for(l, SEND_ID, wc, err);
+	return rtgt_qp_post(&l->qp, &wr, err);
+}
+
+/* All at once: over iWARP the reply to the first echo finds no receive, and ends the connection */
+static int post_all(struct link *l, const struct option *o, struct rtgt_err *err)
+{
+	const size_t end = l->buf.len;
+	struct rtgt_msg *msg;
+	int ret;
+
+	l->cm.ud.qkey ^= (uint32_t)o->qkey_xor;
+	ret = post(l, SEND_ID, 0, make_msg(l, o), err);
+	l->cm.ud.qkey ^= (uint32_t)o->qkey_xor;
+	for (uint32_t i = 0; i < ECHOES && !ret; i++) {
+		msg = (void *)(l->buf.buf + end - (i + 1) * sizeof(*msg));
+		rtgt_encode_msg(msg, RTGT_MSG_ECHO, ECHO_TAG + i, 0);
+		ret = post(l, ECHO_ID, end - (i + 1) * sizeof(*msg), sizeof(*msg), err);
+	}
+	return ret;
 }
 
 static int cmd_unheard(const struct option *o)
 {
-	struct rtgt_msg *msg;
 	struct rtgt_reply reply;
 	struct rtgt_err err = {};
-	struct ibv_wc first, wc;
+	struct ibv_wc first;
 	struct link l;
 	int ret;
 
 	ret = open_link(&l, o, &err);
-	if (!ret) {
-		l.cm.ud.qkey ^= (uint32_t)o->qkey_xor;
-		ret = post(&l, make_msg(&l, o), &first, &err);
-		l.cm.ud.qkey ^= (uint32_t)o->qkey_xor;
-	}
-	for (uint32_t i = 0; i < 2 && !ret; i++) {
-		msg = (void *)l.buf.buf;
-		rtgt_encode_msg(msg, RTGT_MSG_ECHO, ECHO_TAG + i, 0);
-		ret = post(&l, sizeof(*msg), &wc, &err);
-	}
+	if (!ret)
+		ret = post_all(&l, o, &err);
+	if (!ret)
+		ret = wait_for(&l, SEND_ID, &first, &err);
 	if (!ret)
 		ret = take_reply(&l, &reply, &err);
 	if (ret)
