@@ -147,7 +147,7 @@ static const struct pkt_field udp[] = {
 
 static const struct pkt_field bth[] = {
 	F("infiniband.bth.opcode", "operation", 0, 8, DEC, words_opcode),
-	F("infiniband.bth.se", "solicited event: the receiver wants to be woken", 8, 1, BOOL),
+	F("infiniband.bth.se", "solicited event: the sender wants the receiver to be woken", 8, 1, BOOL),
 	F("infiniband.bth.m", "migration state", 9, 1, BOOL),
 	F("infiniband.bth.padcnt", "bytes that pad the payload to a multiple of four", 10, 2, DEC),
 	F("infiniband.bth.tver", "version of the transport", 12, 4, DEC),

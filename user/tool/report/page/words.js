@@ -259,7 +259,7 @@ const counterWords = {
 	ack_deferred: "as requester: responses and acknowledgments that it queued for its completer; not an error, in spite of the name",
 	retry_exceeded_err: "as requester: no acknowledgment after all retries; the queue pair went to ERR",
 	retry_rnr_exceeded_err: "as requester: more than rnr_retry RNR NAKs for one message; the queue pair went to ERR",
-	completer_retry_err: "as requester: how often it went back and sent again, after a NAK with PSN sequence error or a timeout; not after an RNR NAK",
+	completer_retry_err: "as requester: how often it went back and sent again, after a NAK with PSN sequence error, a timeout, or a missing response to a READ; not after an RNR NAK",
 	send_err: "packets that the network interface did not take",
 	link_downed: "how often the port went down",
 	rdma_sends: "as requester: SENDs that completed, including the messages of the connection manager",
