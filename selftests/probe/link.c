@@ -14,6 +14,7 @@
 
 /* A message, or a reply, with a body of the protocol's own */
 #define SMALL	64
+#define PORTS_TRIED	3
 
 /* The REQ's private data as asked for; what is not asked for is right */
 static uint8_t make_req(const struct option *o, uint8_t *data)
@@ -112,8 +113,7 @@ static int ask_capabilities(struct link *l, struct rtgt_err *err)
 	return 0;
 }
 
-/* 0, or a negative errno; to be closed either way */
-int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
+static int try_link(struct link *l, const struct option *o, struct rtgt_err *err)
 {
 	const struct rtgt_cm_param to = {
 		.host = o->host,
@@ -155,6 +155,21 @@ int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 	if (!ret)
 		ret = read_rep(l, o, err);
 	return ret || !(l->peer.features & RTGT_F_ASK) ? ret : ask_capabilities(l, err);
+}
+
+/*
+ * 0, or a negative errno; to be closed either way.  rdma_cm chooses the client's port.  Over iWARP
+ * it may be one of which TCP remembers an earlier connection to the same target (TIME_WAIT).
+ */
+int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
+{
+	int ret = try_link(l, o, err);
+
+	for (int i = 0; i < PORTS_TRIED && ret == -EADDRNOTAVAIL; i++) {
+		close_link(l);
+		ret = try_link(l, o, err);
+	}
+	return ret;
 }
 
 static int to_state(struct link *l, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask,
