@@ -458,7 +458,13 @@ tell() { # NAME TEXT
 # a command that takes longer hangs, most likely, and the case fails with what it printed.
 said() { # NAME TEXT
 	wait_until "$PATIENCE" grep -qF -- "$2" "$WORK/$1.out" ||
-		fail "$1 did not say \"$2\" but: $(cat "$WORK/$1.out" "$WORK/$1.err")"
+		fail "$1 did not say \"$2\" but: $(cat "$WORK/$1.out" "$WORK/$1.err")$(waits "$1")"
+}
+
+# Where a program in the background waits in the kernel, if it still runs.
+waits() { # NAME
+	local stack=/proc/${BG_PID[$1]-}/stack
+	[[ ! -r $stack ]] || printf '\nit waits in: %s' "$(head -n 5 "$stack" | tr '\n' ' ')"
 }
 
 # Has the kernel log of the target's machine such a line since the case began? (grep -q would leave
