@@ -61,13 +61,9 @@ static int cmd_late(const struct option *o)
 	return ret ? 1 : 0;
 }
 
-static const struct arg late_args[] = {
-	{ }
-};
-
 const struct command late_command = {
 	.name = "late",
 	.help = "a receive and a SEND that are posted to a queue pair in error",
 	.run = cmd_late,
-	.args = { late_args, link_args },
+	.args = { link_args },
 };

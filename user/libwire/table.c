@@ -155,7 +155,7 @@ static const struct pkt_field bth[] = {
 	F("rtgt.bth.fecn", "congestion on the way here", 32, 1, BOOL),
 	F("rtgt.bth.becn", "congestion on the way back", 33, 1, BOOL),
 	F("infiniband.bth.destqp", "destination's queue pair", 40, 24, HEX),
-	F("infiniband.bth.a", "requests an acknowledgment (not of a datagram)", 64, 1, BOOL),
+	F("infiniband.bth.a", "requests an acknowledgment; no meaning in datagrams", 64, 1, BOOL),
 	F("infiniband.bth.reserved7", "reserved", 65, 7, DEC),
 	F("infiniband.bth.psn", "packet sequence number", 72, 24, DEC),
 };

@@ -77,7 +77,7 @@ static const struct probe {
 	  "ret=$retval:s32", NULL, NULL },
 	{ OF_ALL, "r", "rtgt_qp_create", "ib_create_qp_kernel", NEW_QP, NULL, NULL },
 	{ OF_ALL, "r", "rtgt_qp_create_user", "ib_create_qp_user", NEW_QP, NULL, NULL },
-	{ OF_REST, "r", "rtgt_qp_modify_kernel", "ib_modify_qp",
+	{ OF_REST, "r", "rtgt_qp_modify", "ib_modify_qp",
 	  "qpn=qp->qp_num dev=qp->device->name:string state=qp_attr->qp_state mask=qp_attr_mask "
 	  "ret=$retval:s32", NULL, NULL },
 	{ OF_REST, "r", "rtgt_qp_modify_user", "ib_modify_qp_with_udata",
