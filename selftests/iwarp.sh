@@ -239,6 +239,25 @@ posted_late() { # send|recv WHAT
 	has "$text" "$1=flush"
 }
 
+# Twenty connections to a peer that closes TCP during a WRITE; what the client prints is in TEXT.
+closed() { # [handler=1]
+	TEXT=$("$HERE/probe" "$RTGT_TARGET_ADDR" 20001 "source=$RTGT_CLIENT_ADDR" closed count=20 len=16384 "$@") ||
+		fail "the client ends with status $?"
+	has "$TEXT" failed=20
+}
+
+# Documentation/findings/siw-sigpipe.rst.  The peer must run when siw locks the socket for the next
+# FPDU: a kernel that is preempted anywhere else as well (7.3) does not show the defect.
+sigpipe() {
+	local file=/sys/kernel/debug/sched/preempt before
+	grep -qs voluntary $file || skip "the kernel has no voluntary preemption (CONFIG_PREEMPT_DYNAMIC)"
+	before=$(sed 's/.*(\(.*\)).*/\1/' $file)
+	defer attr_set $file "$before"
+	attr_set $file voluntary
+	closed handler=1
+	[[ $TEXT == *signals=0* ]] || skip "siw raises SIGPIPE in a program that posts to a closed connection"
+}
+
 plain() {
 	target_port
 	has "$(probe connect plain=1)" result=refused reason=ask arg=9
@@ -442,6 +461,8 @@ tcase terminate "a Terminate has layer and type of the error where RFC 5040 has 
 tcase read-sges "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
 tcase late-send "a SEND that is posted to a queue pair in error is flushed" on_siw posted_late send SEND
 tcase late-recv "a receive that is posted to a queue pair in error is flushed" on_siw posted_late recv receive
+tcase closed "a client whose peer closes TCP during a WRITE gets an error, and no signal ends it" on_siw closed
+tcase sigpipe "siw raises no SIGPIPE when the peer closes TCP during a WRITE" on_siw sigpipe
 tcase plain "a plain client is rejected with the reason ASK" on_siw plain
 tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem

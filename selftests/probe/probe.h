@@ -37,7 +37,7 @@ struct option {
 	long long sges, inline_data, fence, to, step, rotate;
 	/* the client's own memory, for the target to reach */
 	long long at, rights, bindable, window, window_at, window_len, window_rights, kill, leave;
-	long long elsewhere, odp, after;
+	long long elsewhere, odp, after, handler;
 };
 
 struct link {
@@ -97,6 +97,7 @@ extern const struct command invalidate_command;
 extern const struct command contend_command;
 extern const struct command traffic_command;
 extern const struct command late_command;
+extern const struct command closed_command;
 extern const struct command race_command;
 extern const struct command hold_command;
 extern const struct command end_command;

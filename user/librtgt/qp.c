@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 
 #include <rtgt/qp.h>
@@ -196,11 +197,28 @@ int rtgt_qp_address(struct rtgt_qp *q, struct rtgt_err *err)
 }
 
 /**
+ * rtgt_ignore_sigpipe() - ignore SIGPIPE, unless the program has a handler of its own
+ *
+ * siw writes to its TCP socket in the system call of the thread that posts, connects or accepts.
+ * If the peer has closed the connection, that raises SIGPIPE, and a peer could end the process
+ * (Documentation/findings/siw-sigpipe.rst).  A program that has a handler gets the signal.
+ */
+void rtgt_ignore_sigpipe(void)
+{
+	struct sigaction old;
+
+	if (!sigaction(SIGPIPE, NULL, &old) && old.sa_handler == SIG_DFL)
+		signal(SIGPIPE, SIG_IGN);
+}
+
+/**
  * rtgt_qp_create() - make a queue pair on a resolved connection
  * @q: filled; zero when this fails
  * @cm: resolved; must outlive @q
  * @param: sizes
  * @err: says what is wrong
+ *
+ * Over iWARP it calls rtgt_ignore_sigpipe().
  *
  * Return: 0, or a negative errno.
  */
@@ -212,6 +230,8 @@ int rtgt_qp_create(struct rtgt_qp *q, struct rtgt_cm *cm, const struct rtgt_qp_p
 
 	memset(q, 0, sizeof(*q));
 	q->cm = cm;
+	if (cm->id->verbs->device->transport_type == IBV_TRANSPORT_IWARP)
+		rtgt_ignore_sigpipe();
 	ret = make_queues(q, param, err);
 	q->made_ns = rtgt_now_ns() - start;
 	if (ret) {

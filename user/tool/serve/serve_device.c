@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include <rtgt/qp.h>
+
 #include "serve.h"
 
 #define EVENTS	64	/* of one kind, before the others have their turn */
@@ -126,6 +128,8 @@ static int device_open(struct server *s, struct serve_device *dev)
 	int ret;
 
 	dev->iwarp = dev->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	if (dev->iwarp)
+		rtgt_ignore_sigpipe();
 	ret = -ibv_query_device_ex(dev->verbs, NULL, &dev->attr);
 	if (!ret && s->cfg.srq && !dev->attr.orig_attr.max_srq)
 		ret = -EOPNOTSUPP;

@@ -161,6 +161,7 @@ static inline uint32_t rtgt_piece(uint32_t len, unsigned int n, unsigned int i, 
 	return (uint32_t)((uint64_t)len * (i + 1) / n) - *at;
 }
 
+void rtgt_ignore_sigpipe(void);
 int rtgt_qp_create(struct rtgt_qp *q, struct rtgt_cm *cm, const struct rtgt_qp_param *param,
 		   struct rtgt_err *err);
 void rtgt_qp_destroy(struct rtgt_qp *q);
