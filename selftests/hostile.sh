@@ -50,10 +50,11 @@ stall() {
 }
 
 # Two REQs to a port that registers 4096 extents for each of its connections, and then one
-# to another port: that one is answered first, whoever listens there.
+# to another port: that one is answered first, whoever listens there.  A slow kernel takes as long
+# for fewer extents, and siw waits for an MPA Reply no longer than 5 s.
 overtaken() { # kernel|user
 	local slow
-	target_port scope=private mr_max=4K region mem size=16M
+	target_port scope=private mr_max=4K region mem "size=$((16384 / SLOW))K"
 	slow=$CM_PORT
 	case $1 in
 	kernel)

@@ -372,8 +372,8 @@ woken() {
 	finish holder
 }
 
-# The target READs zero bytes from a client that sends nothing, and the connection stays: siw may
-# have left the client's first message in the socket (Documentation/findings/siw-first-fpdu.rst).
+# The target READs zero bytes from a plain client that sends nothing, and the connection stays: siw
+# may have left the client's first message in the socket (Documentation/findings/siw-first-fpdu.rst).
 target_wakes() {
 	# shellcheck source=rping_fixtures.sh
 	. "$HERE/rping_fixtures.sh"
@@ -384,6 +384,19 @@ target_wakes() {
 	recorded "RDMA READ Response stag=0x00000000 to=0x0 last"
 	finish holder
 	expect_counters conns_established=1 recv_msgs=0 qp_errors=0 send_errors=0
+}
+
+# A client that speaks the protocol wakes siw itself, and may send its first message at any time: a
+# READ would come between (Documentation/findings/siw-read-zero.rst).
+spared() {
+	target_port idle_ms=500
+	record
+	background holder probe hold blind=1
+	said holder ready=1
+	wait_until 10 counters_are conns_closed=1 || fail "$COUNTERS"
+	recorded "MPA Reply"
+	[[ $TEXT != *"READ Request"* ]] || fail "the target READs: $TEXT"
+	finish holder
 }
 
 # A device goes with clients on it, and a port is disabled with clients on it.
@@ -473,7 +486,8 @@ tcase sockets --tier wire,fast "a client over plain TCP sockets: WRITE, READ, CH
 tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served
-tcase target-wakes "if a client sends nothing, the target makes its own siw read the socket" on_siw target_wakes
+tcase target-wakes "if a plain client sends nothing, the target makes its own siw read the socket" on_siw target_wakes
+tcase spared "the target READs nothing from a client that speaks its protocol" on_siw spared
 tcase woken "a client whose first message gets no reply sends an empty WRITE" on_siw woken
 tcase disable --more "a port is disabled under traffic" on_siw under_traffic disable
 tcase device-goes --more "the device is removed under traffic" on_siw device_goes

@@ -66,7 +66,7 @@ enum rtgt_conn_step {
 
 /*
  * Milliseconds after which siw's target wakes its own device, see rtgt_conn.unheard.  A client
- * of rtgt does it after 100, as RFC 5044 has it: the active side speaks first.
+ * that speaks rtgt does it by itself, after 100: the active side speaks first (RFC 5044).
  */
 #define RTGT_WAKE_MS		300
 
@@ -121,7 +121,7 @@ enum rtgt_conn_step {
  * @initiator_depth: outstanding READs of the target, from the REQ
  * @lock: protects @state, @building, @failing, @unheard, and the lists whose line says so
  * @state: only conn_set_state() changes it
- * @unheard: the device is siw, whose peer may have sent a message that siw leaves in the socket
+ * @unheard: the device is siw, which may have left the message of a plain client in the socket
  *	     until another segment arrives (Documentation/findings/siw-first-fpdu.rst); cleared
  *	     when the timer has looked.  Under @lock
  * @wake_cqe: of the empty READ that makes the peer send a segment
