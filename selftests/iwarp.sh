@@ -258,6 +258,59 @@ sigpipe() {
 	[[ $TEXT == *signals=0* ]] || skip "siw raises SIGPIPE in a program that posts to a closed connection"
 }
 
+# Objects of all kmalloc caches.
+kmalloced() {
+	awk '/^kmalloc-/ { n += $2 } END { print n }' /proc/slabinfo
+}
+
+# No TCP connection of CM_PORT waits for siw to accept it, or is left.
+accepted() {
+	ss -Htln "sport = :$CM_PORT" | awk '{ waiting += $2 } END { exit waiting }'
+}
+
+no_tcp() {
+	! ss -Htn state established state close-wait "sport = :$CM_PORT" | grep -q .
+}
+
+# N TCP connections that siw accepts, and that are closed without an MPA Request.
+connect_tcp() { # N
+	local i fd
+	local -a fds=()
+	for ((i = 0; i < $1; i++)); do
+		exec {fd}<>"/dev/tcp/$RTGT_TARGET_ADDR/$CM_PORT"
+		fds+=("$fd")
+	done
+	wait_until 10 accepted || fail "connections are not accepted: $(ss -Htln)"
+	for fd in "${fds[@]}"; do
+		exec {fd}>&-
+	done
+	wait_until 20 no_tcp || fail "connections are left: $(ss -Htn "sport = :$CM_PORT")"
+}
+
+# Documentation/findings/siw-mpa-leak.rst.  siw allocates an endpoint and four work items for each.
+mpa_leak() {
+	local i before
+	[[ ! -e /sys/kernel/debug/kmemleak ]] || skip "kmemleak would report what siw leaks"
+	target_port
+	connect_tcp 1
+	before=$(kmalloced)
+	for i in {1..5}; do
+		connect_tcp 100
+	done
+	(($(kmalloced) - before < 1000)) || skip "siw leaks the endpoint of a TCP connection without an MPA Request"
+}
+
+# Documentation/findings/siw-listener.rst: with the defect, the kernel may crash.
+listener() {
+	local i fd
+	target_port
+	for ((i = 0; i < 1000; i++)); do
+		exec {fd}<>"/dev/tcp/$RTGT_TARGET_ADDR/$CM_PORT" || fail "connection $i: siw does not listen any more"
+		exec {fd}>&-
+	done
+	has "$(probe connect)" result=established
+}
+
 plain() {
 	target_port
 	has "$(probe connect plain=1)" result=refused reason=ask arg=9
@@ -476,6 +529,8 @@ tcase late-send "a SEND that is posted to a queue pair in error is flushed" on_s
 tcase late-recv "a receive that is posted to a queue pair in error is flushed" on_siw posted_late recv receive
 tcase closed "a client whose peer closes TCP during a WRITE gets an error, and no signal ends it" on_siw closed
 tcase sigpipe "siw raises no SIGPIPE when the peer closes TCP during a WRITE" on_siw sigpipe
+tcase mpa-leak "TCP connections that are closed without an MPA Request leave nothing behind" on_siw mpa_leak
+tcase listener --long "a TCP connection that is closed before siw accepts it does not end the listener" on_siw listener
 tcase plain "a plain client is rejected with the reason ASK" on_siw plain
 tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem

@@ -65,7 +65,7 @@ MARK="rtgt-selftest[$$] $PROGRAM."
 #			the first one, "make check-more" in the second one.
 #	--limit N	its time limit in seconds, 30 if not given
 #	--more		only "make check-more" runs it, and whoever names it
-#	--long		it takes minutes: only its full name selects it, no glob does
+#	--long		it takes minutes, or may crash the kernel: only its full name selects it
 #	--serve		declare a second case, serve-NAME: the same against "rtgt serve", in the
 #			fast tier (serve_fixtures.sh)
 #	--serve-more	likewise, and only "make check-more" runs the second case
