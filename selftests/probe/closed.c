@@ -16,6 +16,7 @@
 #include <netdb.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,7 +28,7 @@
 /* How many WRITEs the peer reads: it leaves the last one when half of it is there */
 #define WRITES_READ	3
 
-static volatile sig_atomic_t signals;
+static atomic_int signals;
 
 static void on_signal(int number)
 {
@@ -151,7 +152,7 @@ static int cmd_closed(const struct option *o)
 	}
 	if (ret)
 		return complain("closed", &err);
-	printf("failed=%d signals=%d\n", failed, (int)signals);
+	printf("failed=%d signals=%d\n", failed, signals);
 	return 0;
 }
 
