@@ -471,14 +471,22 @@ tell() { # NAME TEXT
 # Wait for a line in a background command's output.  PATIENCE is half of the case's time limit:
 # a command that takes longer hangs, most likely, and the case fails with what it printed.
 said() { # NAME TEXT
-	wait_until "$PATIENCE" grep -qF -- "$2" "$WORK/$1.out" ||
-		fail "$1 did not say \"$2\" but: $(cat "$WORK/$1.out" "$WORK/$1.err")$(waits "$1")"
+	local what
+	wait_until "$PATIENCE" grep -qF -- "$2" "$WORK/$1.out" && return
+	what=$(cat "$WORK/$1.out" "$WORK/$1.err")
+	became_of "$1"
+	fail "$1 did not say \"$2\" but: $what"$'\n'"$BECAME"
 }
 
-# Where a program in the background waits in the kernel, if it still runs.
-waits() { # NAME
-	local stack=/proc/${BG_PID[$1]-}/stack
-	[[ ! -r $stack ]] || printf '\nit waits in: %s' "$(head -n 5 "$stack" | tr '\n' ' ')"
+# Where a program in the background waits in the kernel, or how it ended: BECAME.
+became_of() { # NAME
+	local pid=${BG_PID[$1]-} rc=0
+	if [[ -r /proc/$pid/stack ]]; then
+		BECAME="it waits in: $(head -n 5 "/proc/$pid/stack" | tr '\n' ' ')"
+	else
+		wait "$pid" || rc=$?
+		BECAME="it has ended with status $rc"
+	fi
 }
 
 # Has the kernel log of the target's machine such a line since the case began? (grep -q would leave
