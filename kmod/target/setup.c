@@ -167,7 +167,7 @@ static int conn_accept(struct rtgt_conn *conn)
 		if (ret)
 			return ret;
 		conn->can_read = param.initiator_depth > 0;
-		/* a client that speaks rtgt wakes the device; a READ would meet its first message */
+		/* a client that speaks rtgt wakes it; a READ would meet its first message */
 		conn->unheard = conn->plain && conn->can_read &&
 				conn->cm_id->device->ops.driver_id == RDMA_DRIVER_SIW;
 	}
