@@ -272,6 +272,14 @@ no_tcp() {
 	! ss -Htn state established state close-wait "sport = :$CM_PORT" | grep -q .
 }
 
+# TCP remembers the ports of connections that this shell closes, for a minute: rdma_cm must not
+# choose one of them for a later client.
+ports_apart() {
+	local file=/proc/sys/net/ipv4/ip_local_port_range
+	defer sysctl -qw "net.ipv4.ip_local_port_range=$(tr '\t' ' ' <$file)"
+	sysctl -qw net.ipv4.ip_local_port_range="10000 19999"
+}
+
 # N TCP connections that siw accepts, and that are closed without an MPA Request.
 connect_tcp() { # N
 	local i fd
@@ -292,6 +300,7 @@ mpa_leak() {
 	local i before
 	[[ ! -e /sys/kernel/debug/kmemleak ]] || skip "kmemleak would report what siw leaks"
 	target_port
+	ports_apart
 	connect_tcp 1
 	before=$(kmalloced)
 	for i in {1..5}; do
@@ -304,6 +313,7 @@ mpa_leak() {
 listener() {
 	local i fd
 	target_port
+	ports_apart
 	for ((i = 0; i < 1000; i++)); do
 		exec {fd}<>"/dev/tcp/$RTGT_TARGET_ADDR/$CM_PORT" || fail "connection $i: siw does not listen any more"
 		exec {fd}>&-
