@@ -387,8 +387,8 @@ text_of() { # MODULE
 }
 
 # From here on allocations can be made to fail on this machine: those of the module,
-# and of what it calls, and no others.  Not those of siw, which leaks memory and frees some of it
-# twice when they fail (Documentation/findings/siw-no-memory.rst).
+# and of what it calls, and no others.  Allocations of siw do not fail, because siw then leaks
+# memory and frees some of it twice (Documentation/findings/siw-no-memory.rst).
 inject_faults() {
 	local dir FROM TO reject=(0 0)
 	[[ -d /sys/kernel/debug/failslab && -d /sys/kernel/debug/fail_page_alloc ]] ||
