@@ -209,7 +209,7 @@ two_ports() {
 # The RTU is sent once.  The CM would notice when it sends the REP again, in seconds.
 rtu_lost() {
 	target_port
-	lose "u16 0x0014 0xffff at 64"
+	lose_mads 0x0014
 	background holder probe hold
 	said holder ready=1
 	expect_counters conns_accepted=1 conns_established=0

@@ -255,7 +255,7 @@ disturb_device() { # NETDEV U32-MATCH NETEM...
 	END
 }
 
-# Those from the client: at 28 is the BTH, whose first byte is the opcode, at 48 a MAD.
+# Those from the client: at 28 is the BTH, whose first byte is the opcode.
 disturb() { # U32-MATCH NETEM...
 	local dev
 	dev=$(netdev "$RTGT_CLIENT_DEV")
@@ -264,6 +264,12 @@ disturb() { # U32-MATCH NETEM...
 
 lose() { # U32-MATCH
 	disturb "$1" loss 100%
+}
+
+# Those for QP 1, the number at 32 in the BTH, whose MAD at 48 has this attribute: elsewhere the
+# two bytes may be data.
+lose_mads() { # ATTRIBUTE
+	lose "u32 1 0xffffff at 32 match u16 $1 0xffff at 64"
 }
 
 # The bytes of a region, as the target sees them.

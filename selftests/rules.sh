@@ -92,7 +92,7 @@ refusals() { # RULE-THAT-IS-BROKEN|""
 
 # The target closes without an RTU: it sends a REJ, and neither DREQ nor DREP follows.
 refusals_without_rtu() {
-	lose "u16 0x0014 0xffff at 64"
+	lose_mads 0x0014
 	refusals ": rtu: "
 }
 
@@ -147,7 +147,7 @@ one_story_disturbed() { # SEED NETEM...
 
 # The RTU is sent once, whether it comes or not, and data are as good to who waits for it.
 no_rtu() {
-	lose "u16 0x0014 0xffff at 64"
+	lose_mads 0x0014
 	one_story ": rtu: "
 	has "$(<"$WORK/story")" "messages of the CM were lost"
 }
