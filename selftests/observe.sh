@@ -7,6 +7,9 @@
 
 . "${0%/*}/lib.sh"
 
+# What a BTH begins with, InfiniBand 9.2.1
+RC_ACKNOWLEDGE=0x11
+
 TRACING=/sys/kernel/tracing
 
 # Objects carry the module's name, so that a person finds out whose they are.
@@ -56,11 +59,19 @@ every_counter() {
 	target_port
 	for name in conns_accepted conns_established conns_closed rejects_version rejects_size rejects_full \
 		rejects_resources rejects_device rejects_stopping rejects_ask recv_msgs recv_bytes imms imm_bytes replies malformed \
-		qp_errors recv_flushed send_errors invalidations rotations asks; do
+		qp_errors recv_flushed send_errors send_flushed invalidations rotations asks; do
 		zero+=("$name=0")
 	done
 	expect_counters "${zero[@]}" registrations=1
 	same "number of counters" "$(target counters "$PORT" | wc -l)" $((${#zero[@]} + 1))
+}
+
+# The client has the replies and closes; what it acknowledges is lost.
+flushed_replies() {
+	target_port
+	lose "u8 $RC_ACKNOWLEDGE 0xff at 28"
+	has "$(probe send)" status=ok alive=1
+	expect_counters replies=2 send_flushed=2 send_errors=0 conns_closed=1
 }
 
 trace_off() {
@@ -123,6 +134,7 @@ tcase connection-line --tier fast,wire "the file connections has peer, device, q
 
 tcase statistic "rdma statistic and sysfs show the same counters" statistic
 tcase counters "all counters are there and a new port's are zero" every_counter
+tcase send-flushed "replies that are not acknowledged when their connection closes are counted, not failures" flushed_replies
 tcase log "the kernel log has when a port listens and stops, and a peer cannot flood it" log_lines
 
 tmain "$@"

@@ -152,17 +152,32 @@ no_rtu() {
 	has "$(<"$WORK/story")" "messages of the CM were lost"
 }
 
+lie() { # FILE:KEY NUMBER-TO-ADD
+	cp "$WORK/${1%:*}" "$WORK/truth.${1%:*}"
+	jq --arg key "${1#*:}" "(.. | objects | select(has(\$key)) | .[\$key]) += $2" "$WORK/truth.${1%:*}" >"$WORK/${1%:*}"
+}
+
+take_back() { # FILE:KEY
+	mv "$WORK/truth.${1%:*}" "$WORK/${1%:*}"
+}
+
 # Each of those who tell lies in its turn, by one.
 lies() {
-	local file
+	local row
 	one_story ""
-	for file in target-after.json:recv_bytes server-rdma-after.json:rcvd_pkts client-rdma-after.json:sent_pkts \
+	for row in target-after.json:recv_bytes server-rdma-after.json:rcvd_pkts client-rdma-after.json:sent_pkts \
 		client-rdma-after.json:rdma_sends; do
-		cp "$WORK/${file%:*}" "$WORK/truth"
-		jq --arg key "${file#*:}" '(.. | objects | select(has($key)) | .[$key]) += 1' "$WORK/truth" >"$WORK/${file%:*}"
-		same "exit status with a wrong $file" "$(status_of rtgt reconcile "$WORK")" 1
-		cp "$WORK/truth" "$WORK/${file%:*}"
+		lie "$row" 1
+		same "exit status with a wrong $row" "$(status_of rtgt reconcile "$WORK")" 1
+		take_back "$row"
 	done
+	# a SEND less is right of a device whose target had one flushed
+	lie server-rdma-after.json:rdma_sends -1
+	same "exit status with a SEND missing" "$(status_of rtgt reconcile "$WORK")" 1
+	lie target-after.json:send_flushed 1
+	same "exit status with a SEND flushed" "$(status_of rtgt reconcile "$WORK")" 0
+	take_back server-rdma-after.json
+	take_back target-after.json
 	jq '.results[-1].iterations += 1 | .connection.posted[0].count += 1' "$WORK/ping.json" >"$WORK/truth"
 	mv "$WORK/truth" "$WORK/ping.json"
 	rtgt -j reconcile "$WORK" >"$WORK/story" && fail "a client that counts wrong is believed"

@@ -32,6 +32,7 @@ const char *rtgt_counter_name(unsigned int counter)
 		[RTGT_QP_ERRORS]		= "qp_errors",
 		[RTGT_RECV_FLUSHED]		= "recv_flushed",
 		[RTGT_SEND_ERRORS]		= "send_errors",
+		[RTGT_SEND_FLUSHED]		= "send_flushed",
 		[RTGT_REGISTRATIONS]		= "registrations",
 		[RTGT_INVALIDATIONS]		= "invalidations",
 		[RTGT_ROTATIONS]		= "rotations",

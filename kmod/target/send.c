@@ -207,6 +207,8 @@ static void send_done(struct ib_cq *cq, struct ib_wc *wc)
 	bool sent = rtgt_wc_sent(conn, wc);
 	struct rtgt_send_ctx *first;
 
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		rtgt_count(conn->port->stats, RTGT_SEND_FLUSHED, 1);
 	if (send->state == RTGT_SEND_CHAINED) {
 		/* after an error, each reply completes by itself; the teardown frees all */
 		if (!sent)

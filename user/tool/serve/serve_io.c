@@ -262,6 +262,8 @@ static void complete(struct serve_conn *c, struct ibv_wc *wc)
 		c->pool->posted--;
 		recv->conn = c;
 	}
+	if (what == SERVE_WR_REPLY && wc->status == IBV_WC_WR_FLUSH_ERR)
+		serve_count(c->s, RTGT_SEND_FLUSHED, 1);
 	if (what == SERVE_WR_DRAIN) {
 		serve_drained(c);
 	} else if (c->state == SERVE_CLOSING) {

@@ -284,6 +284,7 @@ const counterWords = {
 	qp_errors: "connections whose queue pair the device moved to ERR, usually because it refused an access",
 	recv_flushed: "receives that were still posted when their connection closed",
 	send_errors: "replies, and READs and WRITEs of the target, that did not complete with success",
+	send_flushed: "replies that were not acknowledged yet when their connection closed",
 	registrations: "memory regions that it registered",
 	invalidations: "rkeys that a peer invalidated (SEND with invalidate)",
 	rotations: "rkeys that it replaced by new ones",
