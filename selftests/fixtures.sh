@@ -226,6 +226,12 @@ example_server() { # [OPTION...]
 	wait_until 10 server_listens
 }
 
+# Or a client ends the server: Documentation/findings/siw-sigpipe.rst
+ignores_sigpipe() { # /PROC/PID/STATUS
+	local SIGPIPE=13 ignored=${1#*SigIgn:$'\t'}
+	((16#${ignored%%$'\n'*} >> (SIGPIPE - 1) & 1)) || fail "SIGPIPE would end the server"
+}
+
 server_listens() {
 	on_target rdma resource show cm_id >"$WORK/cm_id"
 	grep -q "state LISTEN .* src-addr $RTGT_TARGET_ADDR:$CM_PORT " "$WORK/cm_id"

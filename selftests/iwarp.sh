@@ -409,16 +409,13 @@ rping_client() {
 }
 
 served() {
-	local ignored SIGPIPE=13
 	# shellcheck source=serve_fixtures.sh
 	. "$HERE/serve_fixtures.sh"
 	target_port region mem size=64K
 	ping_all write,read,send,pull,push 4000
 	has "$(probe connect plain=1)" result=established
 	expect_counters conns_established=2 qp_errors=0
-	# or a client ends the server: Documentation/findings/siw-sigpipe.rst
-	ignored=$(sed -n 's/^SigIgn:[[:space:]]*//p' "/proc/${SERVERS[$PORT]}/status")
-	((16#$ignored >> (SIGPIPE - 1) & 1)) || fail "SIGPIPE would end the server"
+	ignores_sigpipe "$(<"/proc/${SERVERS[$PORT]}/status")"
 }
 
 # A client that gets no reply to its first message sends an empty WRITE, since siw may not have

@@ -19,6 +19,7 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,8 @@ int main(int argc, char **argv)
 	struct rdma_cm_id *id;
 	int opt;
 
+	/* siw sends inside the system call: once the peer has gone, that would end the program */
+	signal(SIGPIPE, SIG_IGN);
 	while ((opt = getopt(argc, argv, "I:")) == 'I')
 		source = optarg;
 	check(opt == -1 && optind < argc, "usage", "client [-I SOURCE] HOST [PORT]");

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,8 @@ int main(int argc, char **argv)
 	struct ibv_wc wc;
 	struct rep rep;
 
+	/* siw sends inside the system call: once the peer has gone, that would end the program */
+	signal(SIGPIPE, SIG_IGN);
 	check(argc > 1 && !rdma_getaddrinfo(argv[1], argc > 2 ? argv[2] : "7471", &hints, &dst),
 	      "HOST [PORT]");
 	check(!rdma_create_ep(&id, dst, NULL, &attr), "resolving the address");

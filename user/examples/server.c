@@ -11,6 +11,7 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -85,6 +86,8 @@ int main(int argc, char **argv)
 			port = argv[i];
 	}
 	setlinebuf(stdout);
+	/* siw sends inside the system call: once the peer has gone, that would end the program */
+	signal(SIGPIPE, SIG_IGN);
 	channel = rdma_create_event_channel();
 	check(channel && !rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP), "opening rdma_cm");
 	check(!rdma_getaddrinfo(address, port, &hints, &ai), address);
