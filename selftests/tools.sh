@@ -193,7 +193,7 @@ examples() {
 	local rc=0
 	# shellcheck disable=SC2119 # the options are its own
 	example_server
-	ignores_sigpipe "$(on_target sh -c 'cat "/proc/$(pidof rtgt-example-server)/status"')"
+	ignores_sigpipe "$(on_target cat "/proc/$(on_target pidof rtgt-example-server)/status")"
 	timeout $((10 * SLOW)) rtgt-example-client "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1 || rc=$?
 	# neither program wakes it: Documentation/findings/siw-first-fpdu.rst
 	! is_iwarp || ((rc != 124)) || skip "siw left the client's first message in the socket"
