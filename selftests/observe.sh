@@ -67,8 +67,8 @@ every_counter() {
 }
 
 # The client has the replies and closes; what it acknowledges is lost.
-flushed_replies() {
-	target_port
+flushed_replies() { # ATTRIBUTE...
+	target_port "$@"
 	lose "u8 $RC_ACKNOWLEDGE 0xff at 28"
 	has "$(probe send)" status=ok alive=1
 	expect_counters replies=2 send_flushed=2 send_errors=0 conns_closed=1
@@ -135,6 +135,7 @@ tcase connection-line --tier fast,wire "the file connections has peer, device, q
 tcase statistic "rdma statistic and sysfs show the same counters" statistic
 tcase counters "all counters are there and a new port's are zero" every_counter
 tcase send-flushed "replies that are not acknowledged when their connection closes are counted, not failures" flushed_replies
+tcase send-flushed-srq --serve "with an SRQ, replies that are not acknowledged are counted, not failures" flushed_replies srq=1
 tcase log "the kernel log has when a port listens and stops, and a peer cannot flood it" log_lines
 
 tmain "$@"

@@ -154,7 +154,8 @@ no_rtu() {
 
 lie() { # FILE:KEY NUMBER-TO-ADD
 	cp "$WORK/${1%:*}" "$WORK/truth.${1%:*}"
-	jq --arg key "${1#*:}" "(.. | objects | select(has(\$key)) | .[\$key]) += $2" "$WORK/truth.${1%:*}" >"$WORK/${1%:*}"
+	jq --arg key "${1#*:}" --argjson by "$2" '(.. | objects | select(has($key)) | .[$key]) += $by' \
+		"$WORK/truth.${1%:*}" >"$WORK/${1%:*}"
 }
 
 take_back() { # FILE:KEY

@@ -7,9 +7,10 @@
  * recorded is left out, and said.
  *
  * The capture is one of the target's end of the wire: what is lost on the way to it was
- * sent by the client and is not in it, which is why only there a difference is allowed,
- * and only where the client's device had to send again, or what is missing are messages of
- * the connection manager.
+ * sent by the client and is not in it.  So the client's device may have sent more, but only
+ * where it had to send again, or where what is missing are messages of the connection manager.
+ * The target's device may have counted fewer SENDs, by the replies that the target knows to have
+ * been flushed.  No other difference of the devices is allowed.
  */
 #include <inttypes.h>
 #include <stdio.h>
