@@ -12,7 +12,7 @@
 #include "probe.h"
 
 #define ECHO_TAG	4711
-#define ECHO_ID		3
+#define ECHO_ID		3	/* of the first; the next has the next */
 #define ECHOES		2
 
 static int post(struct link *l, uint64_t id, size_t at, size_t len, struct rtgt_err *err)
@@ -37,7 +37,7 @@ static int post_all(struct link *l, const struct option *o, struct rtgt_err *err
 	for (uint32_t i = 0; i < ECHOES && !ret; i++) {
 		msg = (void *)(l->buf.buf + end - (i + 1) * sizeof(*msg));
 		rtgt_encode_msg(msg, RTGT_MSG_ECHO, ECHO_TAG + i, 0);
-		ret = post(l, ECHO_ID, end - (i + 1) * sizeof(*msg), sizeof(*msg), err);
+		ret = post(l, ECHO_ID + i, end - (i + 1) * sizeof(*msg), sizeof(*msg), err);
 	}
 	return ret;
 }
@@ -46,7 +46,7 @@ static int cmd_unheard(const struct option *o)
 {
 	struct rtgt_reply reply;
 	struct rtgt_err err = {};
-	struct ibv_wc first;
+	struct ibv_wc first, last;
 	struct link l;
 	int ret;
 
@@ -55,6 +55,9 @@ static int cmd_unheard(const struct option *o)
 		ret = post_all(&l, o, &err);
 	if (!ret)
 		ret = wait_for(&l, SEND_ID, &first, &err);
+	/* What waits in the queue when it is destroyed is never sent */
+	if (!ret)
+		ret = wait_for(&l, ECHO_ID + ECHOES - 1, &last, &err);
 	if (!ret)
 		ret = take_reply(&l, &reply, &err);
 	if (ret)
