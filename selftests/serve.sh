@@ -201,7 +201,7 @@ refused_words() {
 		port 0|1 to 65535
 		port 65536|1 to 65535
 		addr 198.51.100|an IPv4 or IPv6 address
-		service rping|rping and sink are the kernel target's
+		service rping|the other services are the kernel target's
 		transport xrc|rc, uc or ud
 		--once transport ud|transport ud has none
 		--windows scope private transport uc|needs transport rc

@@ -106,6 +106,29 @@ unreachable() { # PINGS ANSWERED PROBE-ARGUMENT...
 	hostile "malformed=0 send_errors=1" "$@"
 }
 
+# The target invalidates each rkey that it was told: probe compares what the completions of the
+# answers say, and announces an invalidated rkey last.
+inv() { # ANSWERED PROBE-ARGUMENT...
+	local text answered="replies=$((40 + $1)) send_errors=1"
+	# over iWARP the WRITE may complete, and the target go on, before the client's device refuses it
+	(($1 == 0)) || ! is_iwarp || answered=
+	service_port rping-inv
+	tolerate_log "non-flush error status"
+	text=$(probe rping inv=1 count=20 "${@:2}")
+	[[ $text == "pings=20 end="@(disconnected|flush) ]] || fail "$text"
+	# shellcheck disable=SC2086 # several words
+	expect_counters conns_established=1 conns_closed=1 "recv_msgs=$((40 + $1 + 1))" $answered malformed=0
+}
+
+# The rkey of plain memory, which rxe does not invalidate for a peer.
+inv_plain() {
+	! is_iwarp || skip "siw invalidates the rkey of any memory"
+	service_port rping-inv
+	tolerate_log "non-flush error status"
+	fails_with "a right message is" probe rping count=1
+	expect_counters conns_closed=1 recv_msgs=1 replies=1 malformed=0
+}
+
 # --- sink -------------------------------------------------------------------------
 
 # The target's RDMA objects, while its port listens.
@@ -258,6 +281,9 @@ tcase rping-long --more "a message of 17 bytes ends its rping's connection only"
 tcase rping-empty --more "an empty message ends its rping's connection only" malformed 1 2 cut=0
 tcase rping-65537 --more "a buffer of 64 KiB and one byte ends its rping's connection only" malformed 1 2 len=65537
 tcase rping-4G --more "a buffer of 4 GiB ends its rping's connection only" malformed 1 2 len=0xffffffff
+tcase rping-inv --tier wire,fast "SEND_WITH_INV: a client of rping-inv gets each rkey invalidated, and the target READs with none of them again" inv 0
+tcase rping-inv-sink --tier wire,fast "SEND_WITH_INV: the target WRITEs with no rkey again that it has invalidated" inv 1 sink=1
+tcase rping-inv-plain --more "rping-inv ends the connection of a client whose rkey cannot be invalidated" inv_plain
 tcase rping-narrow --more "a sink that is smaller than the source ends its rping's connection only" malformed 1 3 sink=1 len=63
 tcase rping-no-reads --more "a client that accepts no READs is not served by rping" malformed 0 0 holds=0
 tcase rping-rkey "a READ with a wrong key ends its rping's connection only" unreachable 1 2 rkey_xor=0x1000

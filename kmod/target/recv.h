@@ -70,6 +70,7 @@ enum rtgt_recv_state {
  * @extent: EXTENTS and REVOKE on iWARP: the next extent to register
  * @rw: likewise: the rw context that registers it, or NULL
  * @reply_len: bytes of the reply
+ * @reply_inv: the reply invalidates the client's rkey in @rq
  * @withhold_ms: milliseconds for which it is withheld at the end of the request, or 0
  * @due: RTGT_RECV_WITHHELD: jiffies at which it is posted again
  * @wc: UD: completion of the receive
@@ -92,6 +93,7 @@ struct rtgt_recv_ctx {
 	u32 extent;
 	struct rtgt_rw_ctx *rw;
 	u32 reply_len;
+	bool reply_inv;
 	u32 withhold_ms;
 	unsigned long due;
 	struct ib_wc wc;

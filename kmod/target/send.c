@@ -138,6 +138,10 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 		.remote_qkey = RDMA_UDP_QKEY,
 	};
 
+	if (recv->reply_inv) {
+		wr.wr.opcode = IB_WR_SEND_WITH_INV;
+		wr.wr.ex.invalidate_rkey = recv->rq.rkey;
+	}
 	if (send_signaled(conn, send, recv))
 		wr.wr.send_flags = IB_SEND_SIGNALED;
 	swap(send->buf, recv->buf);
@@ -155,6 +159,18 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 		send_put(conn, send);
 }
 
+static void send_as(struct rtgt_recv_ctx *recv, u32 len, bool inv)
+{
+	struct rtgt_conn *conn = recv->conn;
+	struct rtgt_send_ctx *send;
+
+	recv->reply_len = len;
+	recv->reply_inv = inv;
+	send = send_get(conn, recv);
+	if (likely(send))
+		send_post(conn, send, recv);
+}
+
 /**
  * rtgt_send() - send the first bytes of a receive context's buffer, and post its receive again
  * @recv: owned by the caller, a completion or a worker
@@ -164,13 +180,20 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
  */
 void rtgt_send(struct rtgt_recv_ctx *recv, u32 len)
 {
-	struct rtgt_conn *conn = recv->conn;
-	struct rtgt_send_ctx *send;
+	send_as(recv, len, false);
+}
 
-	recv->reply_len = len;
-	send = send_get(conn, recv);
-	if (likely(send))
-		send_post(conn, send, recv);
+/**
+ * rtgt_send_inv() - like rtgt_send(), but invalidate an rkey of the client
+ * @recv: as for rtgt_send(); its request has the rkey; not on a UD port
+ * @len: as for rtgt_send()
+ *
+ * If the client's device refuses that (the rkey is not valid, or of memory that cannot be
+ * invalidated), the SEND fails and the connection closes.  Any context.
+ */
+void rtgt_send_inv(struct rtgt_recv_ctx *recv, u32 len)
+{
+	send_as(recv, len, true);
 }
 
 /**

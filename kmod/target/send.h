@@ -50,6 +50,7 @@ int rtgt_sends_create(struct rtgt_conn *conn);
 void rtgt_sends_destroy(struct rtgt_conn *conn);
 bool rtgt_sends_idle(struct rtgt_conn *conn);
 void rtgt_send(struct rtgt_recv_ctx *recv, u32 len);
+void rtgt_send_inv(struct rtgt_recv_ctx *recv, u32 len);
 void rtgt_reply(struct rtgt_recv_ctx *recv, u32 status, u32 len);
 bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc);
 

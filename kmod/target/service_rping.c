@@ -15,6 +15,10 @@
  * the target's messages but not their contents, so the target sends the client's message back.
  * The READ and the WRITE alternate, so a connection needs one buffer and one rw context.
  *
+ * The service "rping-inv" is the same, but its SENDs invalidate the rkey that the client's last
+ * message announced (SEND_WITH_INV), so that the client need not.  krping, the kernel's rping,
+ * expects that of its server when it was told server_inv.
+ *
  * A message of another length, a buffer larger than RPING_MAX, or a client that does not allow
  * READs is counted as malformed and closes the connection, because rping has no message for an
  * error.
@@ -66,6 +70,14 @@ static void rping_moved(struct rtgt_recv_ctx *recv)
 	rtgt_send(recv, sizeof(struct rping_info));
 }
 
+static void rping_inv_moved(struct rtgt_recv_ctx *recv)
+{
+	struct rping *rping = recv->conn->service_priv;
+
+	rping->have = !rping->have;
+	rtgt_send_inv(recv, sizeof(struct rping_info));
+}
+
 /* Completions of a connection run one at a time, so nothing else changes @rping. */
 static void rping_message(struct rtgt_recv_ctx *recv)
 {
@@ -92,7 +104,7 @@ static void rping_message(struct rtgt_recv_ctx *recv)
 	if (len)
 		rtgt_recv_defer(recv);
 	else
-		rping_moved(recv);
+		recv->conn->port->cfg.service->moved(recv);
 }
 
 static void rping_work(struct rtgt_recv_ctx *recv)
@@ -147,17 +159,21 @@ static size_t rping_reply(const struct rtgt_conn *conn, void *priv, size_t size)
 	return 0;
 }
 
-const struct rtgt_service rtgt_service_rping = {
-	.name = "rping",
-	.transports = BIT(RTGT_RC),
-	.conn_bytes = RPING_MAX,
-	.rws = 1,
-	.request = rtgt_service_accept_any,
-	.reply = rping_reply,
-	.setup = rping_setup,
-	.teardown = rping_teardown,
-	.message = rping_message,
-	.imm = rping_imm,
-	.work = rping_work,
-	.moved = rping_moved,
-};
+#define RPING_SERVICE(_name, _moved)			\
+{							\
+	.name = _name,					\
+	.transports = BIT(RTGT_RC),			\
+	.conn_bytes = RPING_MAX,			\
+	.rws = 1,					\
+	.request = rtgt_service_accept_any,		\
+	.reply = rping_reply,				\
+	.setup = rping_setup,				\
+	.teardown = rping_teardown,			\
+	.message = rping_message,			\
+	.imm = rping_imm,				\
+	.work = rping_work,				\
+	.moved = _moved,				\
+}
+
+const struct rtgt_service rtgt_service_rping = RPING_SERVICE("rping", rping_moved);
+const struct rtgt_service rtgt_service_rping_inv = RPING_SERVICE("rping-inv", rping_inv_moved);

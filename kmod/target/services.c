@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of services, and functions that several services use.  Each service is a file,
- * service_NAME.c.
+ * The table of services, and functions that several services use.  A service, or one with
+ * variants, is a file, service_NAME.c.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -18,6 +18,7 @@
 static const struct rtgt_service *const services[] = {
 	&rtgt_service_rtgt,
 	&rtgt_service_rping,
+	&rtgt_service_rping_inv,
 	&rtgt_service_sink,
 };
 

@@ -14,8 +14,9 @@ size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t si
 const struct rtgt_service *rtgt_service_find(const char *name);
 const struct rtgt_service *rtgt_service_nth(unsigned int n);
 
-/* One for each file service_NAME.c; services.c has the table */
+/* Of the files service_NAME.c; services.c has the table */
 extern const struct rtgt_service rtgt_service_rping;
+extern const struct rtgt_service rtgt_service_rping_inv;
 extern const struct rtgt_service rtgt_service_rtgt;
 extern const struct rtgt_service rtgt_service_sink;
 

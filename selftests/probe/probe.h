@@ -32,7 +32,7 @@ struct option {
 	long long threads, timeout, show;
 	long long compare, swap, reads, holds, rnr_retry, withhold, revoke;
 	long long neighbour, other, wait, bytes, depth;
-	long long transport, blind, qkey_xor, sink, ms, arg;
+	long long transport, blind, qkey_xor, sink, inv, ms, arg;
 	/* how work requests are made */
 	long long sges, inline_data, fence, to, step, rotate;
 	/* the client's own memory, for the target to reach */

@@ -215,7 +215,7 @@ static int region_value(struct serve_spec *spec, const char *key, const char *te
 
 /* What is different from the kernel's target */
 static const struct attr serve_attrs[] = {
-	{ "service", false, "it speaks rtgt only; rping and sink are the kernel target's" },
+	{ "service", false, "it speaks rtgt only; the other services are the kernel target's" },
 	{ }
 };
 
