@@ -170,6 +170,21 @@ revoked() {
 	expect_no_connections
 }
 
+# Of a shared port a client may replace an rkey that is not valid: here the administrator has
+# revoked it, and nobody has registered the memory since.
+revoke_after_revoke() {
+	local old
+	target_port region mem size=4096
+	learn
+	old=$RKEY
+	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
+	has "$(probe send blind=1 msg_op=6 body=24)" wc=success status=ok len=24
+	has "$(probe send blind=1 msg_op=6 body=24)" wc=success status=shared
+	learn
+	((RKEY != old)) || fail "the rkey is still $old"
+	has "$(probe access len=64)" wc=success
+}
+
 # The Terminate says why; the client's WRITE had left its queue by then.  An rkey that is none
 # ends the connection without a word from siw to the target.
 forged() {
@@ -530,6 +545,7 @@ tcase large --more "a region of three extents is written, read, pulled and pushe
 tcase shared --more "clients of a shared port see one memory, registered once" on_siw shared
 tcase private-key --more "a private connection's key is refused to any other" on_siw private
 tcase revoke-first --more "the first request of a private connection is REVOKE, and registers" on_siw never_registered
+tcase revoke-after-revoke "of a shared port a client may replace an rkey that was revoked" on_siw revoke_after_revoke
 tcase revoked "a revocation without a client invalidates the rkey, and the next client gets another" on_siw revoked
 tcase forged --tier wire,fast "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
 tcase refused --more "a WRITE beyond the region is answered with a Terminate, and the log has the reason" on_siw refused
@@ -545,6 +561,7 @@ tcase listener --long "a TCP connection that is closed before siw accepts it doe
 tcase plain "a plain client is rejected with the reason ASK" on_siw plain
 tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem
+tcase no-sink "a port with service sink and a region, whose capability nobody could get, is refused" on_siw lacking "remove the regions" service=sink region mem
 tcase no-atomics --more "a region with access atomic is refused" on_siw lacking "no atomics" region mem access=read,atomic
 tcase unread "a client that does not read delays no other" on_siw unread
 tcase no-kernel-address --more "no address of the kernel is in a READ request" on_siw no_kernel_address

@@ -43,13 +43,22 @@ static void port_close_conns(struct rtgt_port *port)
 	wait_event(port->idle, rtgt_port_idle(port));
 }
 
-/* iWARP has neither UC nor UD, which no attribute of a device tells. */
+/*
+ * iWARP has neither UC nor UD, which no attribute of a device tells; and its REP has no
+ * capabilities (registration/renewal.c).
+ */
 static int port_check_device(struct rtgt_port *port, struct ib_device *ibdev)
 {
-	if (port->cfg.transport != RTGT_RC &&
-	    rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev))) {
+	bool iwarp = rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev));
+
+	if (iwarp && port->cfg.transport != RTGT_RC) {
 		pr_warn_ratelimited("%s: %s is an iWARP device, which has reliable connections only: set transport to rc\n",
 				    port->name, dev_name(&ibdev->dev));
+		return -EOPNOTSUPP;
+	}
+	if (iwarp && port->cfg.service->rep_only && port->nr_regions) {
+		pr_warn_ratelimited("%s: %s is an iWARP device, on which service %s cannot tell clients where a region is: remove the regions, or set service to rtgt\n",
+				    port->name, dev_name(&ibdev->dev), port->cfg.service->name);
 		return -EOPNOTSUPP;
 	}
 	return rtgt_dev_check(ibdev);

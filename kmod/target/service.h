@@ -27,6 +27,8 @@ enum rtgt_transport {
  * @conn_bytes: bytes that @setup allocates
  * @rws: number of rw contexts of a connection, 0 if the service transfers nothing
  * @needs_region: a port without a region cannot be enabled
+ * @rep_only: clients get the capabilities of the regions in the REP and cannot request them, so
+ *	      that a port with regions cannot serve iWARP devices
  * @request: validate the private data of a REQ and set the flags of @conn; returns 0, or an
  *	     rtgt_rej_reason with @arg set.  CM handler
  * @reply: write the private data of the REP, at most @size bytes; returns its length.
@@ -51,6 +53,7 @@ struct rtgt_service {
 	u32 conn_bytes;
 	u32 rws;
 	bool needs_region;
+	bool rep_only;
 	int (*request)(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
 	size_t (*reply)(const struct rtgt_conn *conn, void *priv, size_t size);
 	int (*setup)(struct rtgt_conn *conn);
