@@ -171,7 +171,7 @@ static bool renew_extents(struct rtgt_recv_ctx *recv, u32 end, bool only_invalid
 		/* another connection may have been faster */
 		if (ret >= 0) {
 			recv->extent++;
-			recv->done += ret;
+			recv->done++;
 			rtgt_count(recv->conn->port->stats, RTGT_ROTATIONS, ret);
 		}
 	}
