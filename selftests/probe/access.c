@@ -138,9 +138,9 @@ static int post(struct link *l, const struct rtgt_wr *wr, struct rtgt_err *err)
 	return -ibv_wr_complete(ex);
 }
 
-/* What a success brought */
+/* What a success brought; @dead when it was none in the end */
 static int print_success(struct link *l, const struct option *o, const struct op *op,
-			 struct rtgt_err *err)
+			 bool *dead, struct rtgt_err *err)
 {
 	bool imm = op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM &&
 		   rtgt_imm_op((uint32_t)o->imm) == RTGT_IMM_ACK;
@@ -156,9 +156,10 @@ static int print_success(struct link *l, const struct option *o, const struct op
 		return 0;
 	/* a target that took offence closes the connection instead, and so does our own device */
 	l->watched = true;
-	if (take_reply(l, &reply, err))
-		return err->code == ECONNRESET || l->answer.status != IBV_WC_SUCCESS ?
-		       puts("reply=none") < 0 : -1;
+	if (take_reply(l, &reply, err)) {
+		*dead = err->code == ECONNRESET || l->answer.status != IBV_WC_SUCCESS;
+		return *dead ? puts("reply=none") < 0 : -1;
+	}
 	if (imm)
 		printf("ack_op=%u ack_tag=%u ack_imm=%u ack_bytes=%llu\n", reply.op, reply.tag,
 		       reply.arg, (unsigned long long)reply.covered);
@@ -176,18 +177,19 @@ static int cmd_access(const struct option *o)
 	struct rtgt_wr wr;
 	struct link l;
 	struct tap tap;
+	bool dead;
 	int ret = -1;
 
 	if (!op)
 		return 1;
 	if (open_link(&l, o, &err) || neighbour_open(&next, o, &err) || prepare(&l, o, &err) ||
 	    o->region >= l.peer.nr || o->key_of >= (long long)l.peer.nr ||
-	    make_wr(&l, o->other ? &next.link.peer : &l.peer, o, op, &wr) || tap_open(&tap))
+	    make_wr(&l, o->other ? &next.link.peer : &l.peer, o, op, &wr) || tap_open(&tap, &l))
 		goto out;
 	ret = post(&l, &wr, &err);
 	if (!ret)
 		ret = wait_for(&l, SEND_ID, &wc, &err);
-	tap_close(&tap, l.qp.qp->qp_num);
+	tap_acknowledges(&tap, l.qp.qp->qp_num);
 	if (ret == -EINVAL || ret == -EOPNOTSUPP)
 		wc.status = UNPOSTED;
 	else if (ret)
@@ -198,10 +200,12 @@ static int cmd_access(const struct option *o)
 	if (wc.status == UNPOSTED && l.qp.unbuilt)
 		printf("unbuilt=1 ");
 	tap_print(&tap);
-	if (wc.status == IBV_WC_SUCCESS)
-		ret = print_success(&l, o, op, &err);
+	dead = wc.status != IBV_WC_SUCCESS;
+	if (!dead)
+		ret = print_success(&l, o, op, &dead, &err);
 	if (o->after)
-		print_own(&l, wc.status);
+		dead = !print_own(&l, wc.status);
+	tap_close(&tap, dead);
 	neighbour_print(&next);
 	leave_refused(&l, wc.status);
 out:

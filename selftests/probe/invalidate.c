@@ -38,6 +38,7 @@ static int run(struct link *l, const struct option *o, struct rtgt_err *err)
 	struct rtgt_range range;
 	struct rtgt_reply reply;
 	struct ibv_wc wc;
+	struct tap tap;
 
 	if (rtgt_qp_post(&l->qp, &wr, err) || wait_for(l, SEND_ID, &wc, err) ||
 	    take_reply(l, &reply, err))
@@ -57,10 +58,11 @@ static int run(struct link *l, const struct option *o, struct rtgt_err *err)
 	fflush(stdout);
 	if (o->wait && getchar() == EOF)
 		return rtgt_fail(err, EPIPE, "stdin ended");
+	if (tap_open(&tap, l))
+		return rtgt_fail(err, EIO, "no packet socket");
 	if (write_with(l, o, "old", old, &status, err))
 		return -1;
-	if (o->after)
-		print_own(l, status);
+	tap_close(&tap, !o->after || !print_own(l, status));
 	leave_refused(l, status);
 	return 0;
 }

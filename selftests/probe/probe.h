@@ -52,6 +52,8 @@ struct link {
 /* What came back for one queue pair, as the wire had it; see tap.c */
 struct tap {
 	int fd;
+	bool iwarp;
+	const char *term;
 	unsigned int acks, rnrs, naks;
 	uint8_t rnr_timer, nak;
 };
@@ -137,7 +139,7 @@ int exchange(struct link *l, size_t len, struct ibv_wc *wc, struct rtgt_reply *r
 int ask(struct link *l, enum rtgt_op op, const void *body, uint32_t len, struct rtgt_reply *reply,
 	struct rtgt_err *err);
 bool echo(struct link *l, uint32_t tag);
-void print_own(struct link *l, enum ibv_wc_status status);
+bool print_own(struct link *l, enum ibv_wc_status status);
 
 /* neighbour.c */
 int neighbour_open(struct neighbour *n, const struct option *o, struct rtgt_err *err);
@@ -145,8 +147,9 @@ void neighbour_print(struct neighbour *n);
 void neighbour_close(struct neighbour *n);
 
 /* tap.c */
-int tap_open(struct tap *t);
-void tap_close(struct tap *t, uint32_t qpn);
+int tap_open(struct tap *t, const struct link *l);
+void tap_acknowledges(struct tap *t, uint32_t qpn);
 void tap_print(const struct tap *t);
+void tap_close(struct tap *t, bool ended);
 
 #endif /* RTGT_PROBE_H */

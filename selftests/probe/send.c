@@ -118,15 +118,18 @@ bool echo(struct link *l, uint32_t tag)
 }
 
 /*
- * Is the connection still alive after an operation?  Over iWARP a WRITE and a SEND that the
- * target refuses may have completed here, with success.
+ * Is the connection still alive after an operation?  Prints that, and returns it.  Over iWARP
+ * a WRITE and a SEND that the target refuses may have completed here, with success.
  */
-void print_own(struct link *l, enum ibv_wc_status status)
+bool print_own(struct link *l, enum ibv_wc_status status)
 {
 	struct rtgt_err err;
+	bool alive;
 
 	l->watched = true;
-	puts(status == IBV_WC_SUCCESS && !try_echo(l, 4712, &err) ? "own=alive" : "own=dead");
+	alive = status == IBV_WC_SUCCESS && !try_echo(l, 4712, &err);
+	puts(alive ? "own=alive" : "own=dead");
+	return alive;
 }
 
 void print_reply(const struct rtgt_reply *r, const struct option *o)

@@ -142,6 +142,7 @@ static int cmd_traffic(const struct option *o)
 	struct traffic t = { .o = o };
 	struct option link = *o;
 	struct rtgt_err err = {};
+	struct tap tap;
 	int ret;
 
 	/* its message buffers are small */
@@ -150,11 +151,15 @@ static int cmd_traffic(const struct option *o)
 	if (!ret)
 		ret = rtgt_mr_create(&t.data, t.link.qp.pd, "data",
 				     (size_t)o->len * (size_t)o->depth, 0, NULL, &err);
+	if (!ret)
+		ret = tap_open(&tap, &t.link);
 	if (ret) {
 		complain("traffic", &err);
 	} else {
 		run(&t, &err);
-		printf("writes=%lu\nend=%s\n", t.acked, t.end ? t.end : "stdin");
+		printf("writes=%lu\n", t.acked);
+		tap_close(&tap, t.end);
+		printf("end=%s\n", t.end ? t.end : "stdin");
 		/* closing may take its time */
 		fflush(stdout);
 	}
