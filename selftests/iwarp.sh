@@ -130,20 +130,6 @@ shared() {
 	expect_counters conns_established=2 asks=2 registrations=1 rotations=0
 }
 
-private() {
-	local first
-	target_port scope=private
-	background holder probe hold show=1
-	said holder ready=1
-	first=$(value_of "$(<"$WORK/holder.out")" rkey0)
-	# a WRITE completes when it has been sent
-	has "$(probe access "rkey=$first" len=8)" wc=success
-	expect_counters qp_errors=1
-	tell holder echo
-	said holder alive=1
-	finish holder
-}
-
 # The REP names the regions, and neither address nor rkey of them.
 capability() {
 	target_port region mem size=8192 region other size=4096 access=read
@@ -164,10 +150,10 @@ revoked() {
 	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
 	learn
 	((RKEY != old)) || fail "the rkey is still $old"
-	probe access "rkey=$old" "addr=$ADDR" len=8 >"$WORK/said" 2>&1 || true
-	target_filled mem 0 4096 0x11
+	has "$(probe access "rkey=$old" "addr=$ADDR" len=8)" own=dead term=stag
 	expect_counters rotations=1 conns_closed=3
 	expect_no_connections
+	target_filled mem 0 4096 0x11
 }
 
 # Of a shared port a client may replace an rkey that is not valid: here the administrator has
@@ -191,10 +177,10 @@ forged() {
 	target_port region mem size=4096 fill=0x11
 	record
 	# the Terminate may overtake the completion of the WRITE
-	probe access rkey_xor=1 len=64
+	has "$(probe access rkey_xor=1 len=64)" own=dead term=stag
 	recorded Terminate
-	target_filled mem 0 4096 0x11
 	expect_no_connections
+	target_filled mem 0 4096 0x11
 }
 
 refused() {
@@ -202,7 +188,7 @@ refused() {
 	record
 	# siw may see the end of the stream first, and then looks at nothing that is left of it
 	for _ in {1..5}; do
-		probe access offset=4080 len=64
+		has "$(probe access offset=4080 len=64)" own=dead term=bounds
 		expect_no_connections
 		counters_are qp_errors=0 || break
 	done
@@ -543,7 +529,6 @@ tcase shared-5000 --tier wire,fast "every operation of 5000 bytes, and the reaso
 tcase private-4079 --more "every operation of 4079 bytes on a private port" on_siw operations private 4079
 tcase large --more "a region of three extents is written, read, pulled and pushed as one" on_siw large
 tcase shared --more "clients of a shared port see one memory, registered once" on_siw shared
-tcase private-key --more "a private connection's key is refused to any other" on_siw private
 tcase revoke-first --more "the first request of a private connection is REVOKE, and registers" on_siw never_registered
 tcase revoke-after-revoke "of a shared port a client may replace an rkey that was revoked" on_siw revoke_after_revoke
 tcase revoked "a revocation without a client invalidates the rkey, and the next client gets another" on_siw revoked

@@ -231,7 +231,13 @@ no_length() {
 	run
 	has "$RESULT" state=done ops=8 verified=0
 	run size=4097
-	[[ $RESULT == *"error=an operation ended with \"remote access error\""* ]] || fail "$RESULT"
+	if is_iwarp; then
+		# a WRITE completes before the other end refuses it: the run may be over by then
+		[[ $RESULT == *"state=done op=write"* || $RESULT == *"error=the target closed"* ||
+			$RESULT == *'error=an operation ended with "local QP operation error"'* ]] || fail "$RESULT"
+	else
+		[[ $RESULT == *"error=an operation ended with \"remote access error\""* ]] || fail "$RESULT"
+	fi
 	tolerate_log "non-flush error status"
 	rtgt ping -v -o write -S 1024 -C 3 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/ping" 2>&1 ||
 		fail "rtgt ping: $(<"$WORK/ping")"

@@ -58,6 +58,21 @@ declare -A DOES_8=(
 	[wrap]="addr=-8"
 )
 
+# Over iWARP: what the Terminate says, a word of probe's tap, where the specifications have one
+# (RFC 5040, 4.8; RFC 5041, 8.2) and siw says that.
+declare -A TERM=(
+	[rkey]=stag [rkey-low]=stag [stale]=stag [other]=pd
+	# the key's region has neither the address nor the right
+	[rkey-of]="@(bounds|stag)"
+	[before]=bounds [beyond]=bounds [long]=bounds
+	# DDP, which checks a WRITE, has no word for rights
+	[access]=stag
+	[rnr]=no-receive
+	[send-inv-rkey]=no-inv [send-inv-stale]=no-inv [send-inv-other]=no-inv
+	# siw says something else, or nothing: Documentation/findings/not-pursued.rst
+	[write-wrap]="@(wrap|ddp)" [read-wrap]="@(wrap|none)" [short]="@(too-long|no-receive)"
+)
+
 # Of the table's cases those that run in the wire tier as well: one for each NAK
 # and each kind of operation
 WIRE=" write-rkey read-rkey imm-rkey cas-rkey write-beyond read-beyond write-access read-access
@@ -141,6 +156,7 @@ row() { # OP CONDITION WC NAK COUNTER=VALUE...
 	# shellcheck disable=SC2086 # several words
 	[[ ! $defect ]] || set -- ${DEFECTS["$op $condition"]}
 	is_row "$text" "$@" || fail "wanted $WANTED in: $text"
+	! device_can iwarp || terminated "$op" "$condition" "$text" "$2"
 	expect_counters conns_accepted=2 conns_closed=2 "${COUNTED[@]}"
 	expect_no_connections
 	if [[ $SCOPE != private ]]; then
@@ -148,6 +164,13 @@ row() { # OP CONDITION WC NAK COUNTER=VALUE...
 		[[ $condition == only ]] || target_filled left 0 4096 0x77
 	fi
 	[[ ! $defect ]] || skip "device $RTGT_TARGET_DEV has the defect that the table describes: $WANTED"
+}
+
+# The target's device says why it ends the connection, and says nothing where it does not.
+terminated() { # OP CONDITION TEXT NAK
+	local want=${TERM[$1-$2]:-${TERM[$2]:-}} text=" ${3//$'\n'/ } "
+	[[ $4 != none || $1-$2 == send-inv-* ]] || want=none
+	[[ $text == *\ term=$want\ * ]] || fail "wanted term=$want in:$text"
 }
 
 # Many bad ones at a time: each goes, the good one stays.
