@@ -339,11 +339,15 @@ lacking() { # TEXT WORD...
 
 # What the target READs goes to a registered address; none of the kernel's is on the wire.
 no_kernel_address() {
-	local sinks
 	target_port region mem size=64K
 	record
 	ping_all pull 5000
 	initiated read
+	no_kernel_sinks
+}
+
+no_kernel_sinks() {
+	local sinks
 	recorded "READ Response"
 	# a response begins where the sink is
 	sinks=$(awk '/READ Response/ && !seen[$4]++ { print $5 }' <<<"$TEXT" | cut -d = -f 2)
@@ -405,17 +409,22 @@ rping_client() {
 	# shellcheck source=rping_fixtures.sh
 	. "$HERE/rping_fixtures.sh"
 	service_port rping
+	record
 	rping_ok 1000 5
 	expect_pings 1 5
+	no_kernel_sinks
 }
 
 served() {
 	# shellcheck source=serve_fixtures.sh
 	. "$HERE/serve_fixtures.sh"
-	target_port region mem size=64K
+	local crc
+	target_port region mem size=64K fill=0x33
+	crc=$(value_of "$(probe access plain=20 op=write offset=17 len=333 seed=9)" crc)
+	target_holds mem 17 333 "$crc" 0x33
+	has "$(probe access plain=20 op=read offset=17 len=333)" wc=success "crc=$crc"
 	ping_all write,read,send,pull,push 4000
-	has "$(probe connect plain=1)" result=established
-	expect_counters conns_established=2 qp_errors=0
+	expect_counters conns_established=3 qp_errors=0
 	ignores_sigpipe "$(<"/proc/${SERVERS[$PORT]}/status")"
 }
 
