@@ -356,11 +356,11 @@ no_kernel_sinks() {
 }
 
 # A client that has no RDMA device, but sockets and Documentation/protocol.rst.
-sockets() {
+sockets() { # [-c]
 	need_command python3
 	need_command rtgt-example-iwarp
 	target_port region mem size=4096 fill=0x11
-	TEXT=$(rtgt-example-iwarp "$RTGT_TARGET_ADDR" "$CM_PORT" 2>&1) || fail "$TEXT"
+	TEXT=$(rtgt-example-iwarp "$@" "$RTGT_TARGET_ADDR" "$CM_PORT" 2>&1) || fail "$TEXT"
 	[[ $TEXT == *"written 0102030405060708, read 0102030405060708"* ]] || fail "$TEXT"
 	target_filled mem 8 4088 0x11
 	expect_counters conns_established=1 qp_errors=0
@@ -560,6 +560,7 @@ tcase no-atomics --more "a region with access atomic is refused" on_siw lacking 
 tcase unread "a client that does not read delays no other" on_siw unread
 tcase no-kernel-address --more "no address of the kernel is in a READ request" on_siw no_kernel_address
 tcase sockets --tier wire,fast "a client over plain TCP sockets: WRITE, READ, CHECKSUM" on_siw sockets
+tcase sockets-crc --tier wire,fast "the same with the CRCs of MPA, which both ends check" on_siw sockets -c
 tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""iwarp.py HOST [PORT]: an RDMA client without an RDMA device.
+"""iwarp.py [-c] HOST [PORT]: an RDMA client without an RDMA device.
 
 iWARP is RDMA over TCP, so a socket is enough: this program WRITEs eight bytes into the memory of
 an rtgt target on siw, READs them back, and has the target compute their CRC-32.  It builds each
 frame itself and was written from Documentation/protocol.rst and Documentation/iwarp.rst.
+With -c it requests the CRCs of MPA.
 """
 import socket
 import struct
@@ -18,14 +19,24 @@ CHECKSUM, DISCONNECT, EXTENTS, REPLY = 2, 8, 9, 0x80
 SINK = 0x1234, 0x8000  # STag and offset that the READ response is to go to: both are ours to choose
 
 
+def crc32c(data):
+    """The CRC of MPA, its lowest byte first.  zlib's has another polynomial."""
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return struct.pack("<I", crc ^ 0xffffffff)
+
+
 class Connection:
     """MPA over a TCP connection (RFC 5044): frames with a length, padding and a CRC field."""
 
-    def __init__(self, host, port):
+    def __init__(self, host, port, crc):
         self.tcp = socket.create_connection((host, port))
         self.tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.msn = {SEND: 0, READ: 0}
-        self.heard = False
+        self.crc = crc
 
     def take(self, length):
         """That many bytes of the stream."""
@@ -45,22 +56,26 @@ class Connection:
     def start(self, private):
         """Exchange MPA Request and Reply; the Reply's private data.
 
-        No markers, no CRCs; revision 2 with the flag S, since READs are agreed on in front of the
-        private data: one towards us (IRD), one towards the target (ORD) (RFC 6581, 9.1).
+        No markers; CRCs are in use if one end requests them (flag C).  Revision 2 with the flag S,
+        since READs are agreed on in front of the private data: one towards us (IRD), one towards
+        the target (ORD) (RFC 6581, 9.1).
         """
         private = struct.pack("!HH", 1, 1) + private
-        self.tcp.sendall(struct.pack("!16sBBH", b"MPA ID Req Frame", 0x10, 2, len(private)) + private)
+        flags = 0x50 if self.crc else 0x10
+        self.tcp.sendall(struct.pack("!16sBBH", b"MPA ID Req Frame", flags, 2, len(private)) + private)
         key, flags, _, length = struct.unpack("!16sBBH", self.take(20))
         private = self.take(length)[4:]
-        if key != b"MPA ID Rep Frame" or flags & 0xf0 != 0x10:
+        self.crc |= bool(flags & 0x40)
+        if key != b"MPA ID Rep Frame" or flags & 0xb0 != 0x10:
             sys.exit(f"not accepted: flags {flags:#x}, private data {private.hex()}")
         self.tcp.settimeout(0.1)
         return private
 
     def frame(self, ddp):
-        """One FPDU.  Its length does not count itself, the padding and the CRC, which is 0."""
+        """One FPDU.  Its length does not count itself, the padding and the CRC, which may be unused."""
         fpdu = struct.pack("!H", len(ddp)) + ddp
-        self.tcp.sendall(fpdu + bytes(-len(fpdu) % 4) + bytes(4))
+        fpdu += bytes(-len(fpdu) % 4)
+        self.tcp.sendall(fpdu + (crc32c(fpdu) if self.crc else bytes(4)))
 
     def untagged(self, opcode, payload):
         """A whole message in one segment: DDP flags (last), RDMAP version and opcode (RFC 5041, 4.3)."""
@@ -75,8 +90,12 @@ class Connection:
         """The payload of the next message; its segments come in order."""
         data = b""
         while True:
-            length, flags, opcode = struct.unpack("!HBB", self.take(4))
-            rest = self.take(length - 2 + -(length + 2) % 4 + 4)[:length - 2]
+            head = self.take(4)
+            length, flags, opcode = struct.unpack("!HBB", head)
+            rest = self.take(length - 2 + -(length + 2) % 4 + 4)
+            if self.crc and crc32c(head + rest[:-4]) != rest[-4:]:
+                sys.exit("the CRC of an FPDU is wrong")
+            rest = rest[:length - 2]
             if opcode & 0xf == TERMINATE:
                 sys.exit(f"the target's device refused: Terminate {rest[16:].hex()}")
             if opcode & 0xf != wanted:
@@ -105,9 +124,11 @@ class Connection:
 
 def main():
     """WRITE, READ, CHECKSUM."""
-    if len(sys.argv) not in (2, 3):
+    crc = sys.argv[1:2] == ["-c"]
+    where = sys.argv[2 if crc else 1:]
+    if len(where) not in (1, 2):
         sys.exit(__doc__.splitlines()[0])
-    target = Connection(sys.argv[1], int(sys.argv[2]) if len(sys.argv) == 3 else 7471)
+    target = Connection(where[0], int(where[1]) if len(where) == 2 else 7471, crc)
     rep = target.start(struct.pack("!IHHII", 0x52544754, 1, 16, 0, 0))
     if rep[20:24] != bytes.fromhex("52544754"):
         sys.exit("that is no rtgt target")
@@ -129,4 +150,4 @@ def main():
 try:
     main()
 except OSError as error:
-    sys.exit(f"{sys.argv[1]}: {error}")
+    sys.exit(f"{sys.argv[0]}: {error}")
