@@ -7,6 +7,7 @@
  *	set=N:FIELD=VALUE	a field of packet N; FIELD as in "rtgt explain --list-fields"
  *	grow=N:BYTES		BYTES more at the end of its payload; the padding stays as it is
  *	flip=N			a bit of its last byte in front of the ICRC is another
+ *	late=N:M		packet N comes behind packet M
  *	from=N			the capture begins with packet N
  *	until=N			and ends before packet N
  *	only=N			the packets of this IP protocol only: 6 is TCP, 17 is UDP
@@ -36,19 +37,27 @@ struct record {
 	uint32_t sec, frac, caplen, len;
 };
 
-enum verb { DROP, DUP, SET, GROW, FLIP, FROM, UNTIL, ONLY, VERBS };
+enum verb { DROP, DUP, SET, GROW, FLIP, LATE, FROM, UNTIL, ONLY, VERBS };
 
 static const char *const verbs[] = {
 	[DROP] = "drop", [DUP] = "dup", [SET] = "set", [GROW] = "grow", [FLIP] = "flip",
-	[FROM] = "from", [UNTIL] = "until", [ONLY] = "only",
+	[LATE] = "late", [FROM] = "from", [UNTIL] = "until", [ONLY] = "only",
 };
 
+/* @value: SET: of the field, GROW: bytes, LATE: the other packet */
 struct action {
 	enum verb verb;
 	unsigned long packet;
 	char field[64];
 	unsigned long long value;
 	int done;
+};
+
+/* A packet that is written later */
+struct held {
+	struct record r;
+	uint8_t *data;
+	unsigned long long behind;
 };
 
 static int die(const char *what, const char *why)
@@ -68,7 +77,7 @@ static int parse(struct action *a, const char *word)
 	while (strcmp(verb, verbs[a->verb]))
 		if (++a->verb == VERBS)
 			return -1;
-	if (a->verb != SET && a->verb != GROW)
+	if (a->verb != SET && a->verb != GROW && a->verb != LATE)
 		return rest[0] ? -1 : 0;
 	if (rest[0] != ':')
 		return -1;
@@ -261,11 +270,36 @@ static int bend(struct action *all, int nr, unsigned long number, uint8_t *data,
 	return times;
 }
 
+static void put_packet(FILE *out, const struct record *r, const uint8_t *data)
+{
+	fwrite(r, sizeof(*r), 1, out);
+	fwrite(data, 1, r->caplen, out);
+}
+
+/* Keeps a packet if it is to come late; its time stays, which a file may have out of order */
+static bool hold(struct held *held, const struct action *all, int nr, unsigned long number,
+		 const struct record *r, const uint8_t *data)
+{
+	for (const struct action *a = all; a < all + nr; a++) {
+		if (a->verb != LATE || a->packet != number || a->value <= number)
+			continue;
+		held->data = malloc(r->caplen);
+		if (!held->data)
+			return false;
+		memcpy(held->data, data, r->caplen);
+		held->r = *r;
+		held->behind = a->value;
+		return true;
+	}
+	return false;
+}
+
 static int copy(FILE *in, FILE *out, struct action *all, int nr)
 {
 	static uint8_t data[2 * SIZE_MAX_FRAME];
 	struct iwarp *streams = iwarp_new();
 	struct file_header head;
+	struct held held = {};
 	struct record r;
 
 	if (fread(&head, sizeof(head), 1, in) != 1 ||
@@ -281,10 +315,19 @@ static int copy(FILE *in, FILE *out, struct action *all, int nr)
 		times = bend(all, nr, number, data, &r, streams);
 		if (times < 0)
 			return 1;
-		while (times--) {
-			fwrite(&r, sizeof(r), 1, out);
-			fwrite(data, 1, r.caplen, out);
+		if (times && hold(&held, all, nr, number, &r, data))
+			continue;
+		while (times--)
+			put_packet(out, &r, data);
+		if (held.data && held.behind == number) {
+			put_packet(out, &held.r, held.data);
+			free(held.data);
+			held.data = NULL;
 		}
+	}
+	if (held.data) {
+		free(held.data);
+		return die("late", "there is no packet to come behind");
 	}
 	iwarp_free(streams);
 	for (int i = 0; i < nr; i++)

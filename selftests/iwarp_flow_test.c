@@ -497,6 +497,122 @@ TEST_F(flow, read_not_granted)
 	EXPECT_EQ(self->number - 1, self->packet);
 }
 
+/* Both ends are gone; what comes is another connection */
+static void hang_up(struct _test_data_flow *self)
+{
+	for (int from = 0; from < 2; from++)
+		segment(self, from, self->dir[from].len, 0x04);
+	self->rule[0] = 0;
+}
+
+/* MPA's Request or Reply, with @len bytes of private data */
+static void mpa(struct _test_data_flow *self, int from, uint8_t flags, uint8_t revision,
+		unsigned int len, uint32_t depths)
+{
+	struct stream_bytes *s = &self->dir[from];
+
+	stream_begin(s, from ? "MPA ID Rep Frame" : "MPA ID Req Frame", 0, false);
+	memset(s->b + 20, 0, 20);
+	s->b[16] = flags;
+	s->b[17] = revision;
+	put(s->b, 18, 2, len);
+	put(s->b, 20, 4, depths);
+	s->len = 20 + len;
+	s->start = s->len;
+	segment(self, from, 0, 0x10);
+}
+
+/* mpa-frame, mpa-revision, mpa-depths; @depths: IRD and ORD */
+TEST_F(flow, mpa)
+{
+	static const struct {
+		struct { uint8_t flags, revision; uint16_t len; uint32_t depths; } end[2];
+		const char *rule;
+	} all[] = {
+		{ { { 0x10, 2, 20, 0x00040004 }, { 0x10, 2, 20, 0x00040004 } }, "" },
+		{ { { 0xd0, 2, 4, 0x80048004 }, { 0x50, 2, 4, 0x80048004 } }, "" },
+		{ { { 0, 1, 512, 0 }, { 0, 1, 0, 0 } }, "" },
+		{ { { 0, 2, 0, 0 }, { 0, 2, 0, 0 } }, "" },
+		{ { { 0x10, 2, 4, 0 }, { 0, 1, 0, 0 } }, "" },
+		{ { { 0x10, 2, 4, 0 }, { 0x20, 2, 0, 0 } }, "" },
+		{ { { 0x12, 2, 4, 0 }, { 0x10, 2, 4, 0 } }, "mpa-frame " },
+		{ { { 0x10, 2, 4, 0 }, { 0x18, 2, 4, 0 } }, "mpa-frame " },
+		{ { { 0x30, 2, 4, 0 }, { 0x10, 2, 4, 0 } }, "mpa-frame " },
+		{ { { 0x10, 1, 4, 0 }, { 0, 1, 0, 0 } }, "mpa-frame " },
+		{ { { 0x10, 2, 2, 0 }, { 0x10, 2, 4, 0 } }, "mpa-frame " },
+		{ { { 0, 1, 513, 0 }, { 0, 1, 0, 0 } }, "mpa-frame " },
+		{ { { 0, 1, 0, 0 }, { 0, 2, 0, 0 } }, "mpa-revision " },
+		{ { { 0x10, 2, 4, 0 }, { 0, 2, 0, 0 } }, "mpa-revision " },
+		{ { { 0, 2, 0, 0 }, { 0x10, 2, 4, 0 } }, "mpa-revision " },
+		/* ORD of the Reply and IRD of the Request; 0x3fff: none is told */
+		{ { { 0x10, 2, 4, 0x00040000 }, { 0x10, 2, 4, 0x00000005 } }, "mpa-depths " },
+		{ { { 0x10, 2, 4, 0x3fff0000 }, { 0x10, 2, 4, 0x00000005 } }, "" },
+		{ { { 0x10, 2, 4, 0x00040000 }, { 0x10, 2, 4, 0x00003fff } }, "" },
+		{ { { 0x10, 2, 4, 0x00040000 }, { 0x30, 2, 4, 0x00000005 } }, "" },
+		{ { { 0x10, 2, 4, 0x00040009 }, { 0x10, 2, 4, 0x00050004 } }, "" },
+		/* without the flag these are private data */
+		{ { { 0, 2, 4, 0x00040000 }, { 0, 2, 4, 0x00000005 } }, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		hang_up(self);
+		for (int from = 0; from < 2; from++)
+			mpa(self, from, all[i].end[from].flags, all[i].end[from].revision,
+			    all[i].end[from].len, all[i].end[from].depths);
+		EXPECT_STREQ(all[i].rule, self->rule) {
+			TH_LOG("row %zu", i);
+		}
+	}
+}
+
+/* mpa-marker: a marker points elsewhere */
+TEST_F(flow, marker)
+{
+	for (int wrong = 0; wrong < 2; wrong++) {
+		struct stream_bytes *s = &self->dir[SERVER];
+
+		hang_up(self);
+		mpa(self, CLIENT, 0x80, 1, 0, 0);
+		mpa(self, SERVER, 0, 1, 0, 0);
+		untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 1, 0, 8);
+		/* the server's first FPDU begins with one */
+		s->b[s->len++] = 0;
+		s->b[s->len++] = 0;
+		s->b[s->len++] = 0;
+		s->b[s->len++] = wrong * 8;
+		segment(self, SERVER, s->len - 4, 0x10);
+		untagged(self, SERVER, LAST, PKT_RDMAP_SEND, 0, 1, 0, 8);
+		if (!wrong)
+			EXPECT_STREQ("", self->rule);
+	}
+	EXPECT_BROKEN("mpa-marker");
+}
+
+/* mpa-order: the client does not wait for the Reply */
+TEST_F(flow, before_reply)
+{
+	hang_up(self);
+	mpa(self, CLIENT, 0x50, 2, 4, 0);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 1, 0, 8);
+	EXPECT_STREQ("", self->rule);
+	mpa(self, SERVER, 0x50, 2, 4, 0);
+	EXPECT_STREQ("mpa-order ", self->rule);
+	EXPECT_EQ(self->number - 1, self->packet);
+}
+
+/* mpa-reject: the Reply says no, and the client sends */
+TEST_F(flow, rejected)
+{
+	hang_up(self);
+	mpa(self, CLIENT, 0x50, 2, 4, 0);
+	mpa(self, SERVER, 0x70, 2, 4, 0);
+	EXPECT_STREQ("", self->rule);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 1, 0, 8);
+	EXPECT_BROKEN("mpa-reject");
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 2, 0, 8);
+	EXPECT_STREQ("mpa-reject ", self->rule);
+}
+
 /* A connection that is made anew with the same ports is another one, counted from 1 */
 TEST_F(flow, again)
 {

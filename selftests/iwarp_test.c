@@ -16,7 +16,7 @@ FIXTURE(iwarp)
 	void *block;			/* what exact() allocated last */
 	struct frame f;
 	uint64_t number;
-	unsigned int frames, fpdus, good, bad;
+	unsigned int frames, fpdus, good, bad, markers;
 	size_t payload;
 };
 
@@ -52,6 +52,7 @@ static void feed(struct _test_data_iwarp *self, bool back, uint8_t flags, size_t
 		self->frames += u[i].at[PKT_MPA].variant != PKT_MPA_FPDU;
 		self->fpdus += u[i].at[PKT_MPA].variant == PKT_MPA_FPDU;
 		self->good += u[i].icrc == PKT_ICRC_OK;
+		self->markers += u[i].bad_marker;
 		self->bad += u[i].icrc == PKT_ICRC_BAD || u[i].fault;
 		if (!back)
 			self->payload += u[i].at[PKT_PAYLOAD].len;
@@ -66,6 +67,7 @@ static void open_stream(struct _test_data_iwarp *self)
 	self->fpdus = 0;
 	self->good = 0;
 	self->bad = 0;
+	self->markers = 0;
 	self->payload = 0;
 	/* a SYN counts one, so the first byte has the number behind */
 	feed(self, false, 0x04, 0, 0);
@@ -99,6 +101,7 @@ TEST_F(iwarp, segments)
 				TH_LOG("kind %u, segments of %zu", kind, size);
 			}
 			ASSERT_EQ(0, self->bad);
+			ASSERT_EQ(0, self->markers);
 			ASSERT_EQ(kind & 2 ? 2 * STREAM_FPDUS : 0, self->good);
 			ASSERT_EQ(expected(), self->payload);
 		}
@@ -139,6 +142,24 @@ TEST_F(iwarp, crc)
 		     self->dir[0].len);
 	EXPECT_EQ(STREAM_FPDUS - 1, self->good);
 	EXPECT_EQ(1, self->bad);
+}
+
+/* A marker that points elsewhere, or has a reserved bit, is wrong, but can be removed */
+TEST_F(iwarp, marker)
+{
+	static const uint8_t flip[] = { 0x80, 1, 2, 0x10 };
+
+	for (unsigned int i = 0; i < sizeof(flip); i++) {
+		/* the second one of the client's, since its FPDUs begin with one */
+		stream_make(self->dir, 1);
+		self->dir[0].b[40 + 512 + i] ^= flip[i];
+		open_stream(self);
+		for (size_t at = 40; at < self->dir[0].len; at += 400)
+			feed(self, false, 0x10, at, at + 400 < self->dir[0].len ? at + 400 :
+			     self->dir[0].len);
+		EXPECT_EQ(STREAM_FPDUS, self->fpdus);
+		EXPECT_EQ(1, self->markers);
+	}
 }
 
 /* What is missing ends it, and memory with it; what does not begin as MPA is not looked at */

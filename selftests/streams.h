@@ -54,16 +54,16 @@ static inline uint32_t stream_crc(const uint8_t *b, size_t len)
 	return ~crc;
 }
 
-/* MPA's first frame; @flags: 0x80 wants markers, 0x40 wants CRCs */
+/* MPA's first frame, with IRD and ORD; @flags: 0x80 wants markers, 0x40 wants CRCs */
 static inline void stream_begin(struct stream_bytes *s, const char *key, uint8_t flags,
 				bool markers)
 {
 	memset(s, 0, sizeof(*s));
 	memcpy(s->b, key, 16);
-	s->b[16] = flags;
+	s->b[16] = flags | 0x10;
 	s->b[17] = 2;
 	s->b[19] = 20;
-	memcpy(s->b + 20, "\0\2\0\3RTGT\0\1\0\20", 12);
+	memcpy(s->b + 20, "\0\3\0\3RTGT\0\1\0\20", 12);
 	s->len = 40;
 	s->start = 40;
 	s->markers = markers;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "flow_priv.h"
+#include "iwarp.h"
 #include "parse.h"
 
 #define TCP_FIN		0x01
@@ -37,6 +38,23 @@ static struct flow_conn *find(struct flow *f, const struct pkt *p, uint8_t *from
 			return c;
 	}
 	return NULL;
+}
+
+/* What the Request or the Reply of end @from says, which the rules see */
+static void mpa(struct flow *f, struct flow_conn *c, const struct pkt *p, uint8_t from)
+{
+	const uint8_t *h = pkt_bytes(p, PKT_MPA), *depths = pkt_bytes(p, PKT_MPA_DEPTHS);
+	const struct flow_seen seen = { .conn = c, .from = from };
+	const struct rule_case rule = { .p = p, .conn = c, .seen = &seen, .want = -1 };
+	struct flow_mpa *m = &c->iwarp->mpa[from];
+
+	*m = (struct flow_mpa){ .seen = true, .flags = h[16], .revision = h[17],
+				.private_len = be16(h + 18), .has_depths = depths };
+	if (depths) {
+		m->ird = be16(depths) & MPA_DEPTH_MASK;
+		m->ord = be16(depths + 2) & MPA_DEPTH_MASK;
+	}
+	rules_judge(f, AT_MPA, &rule);
 }
 
 static struct flow_conn *mpa_request(struct flow *f, const struct pkt *p)
@@ -63,12 +81,14 @@ static struct flow_conn *mpa_request(struct flow *f, const struct pkt *p)
 	c->hello = p->at[PKT_RTGT_REQ].len > 0;
 	c->end[1].qpn = FLOW_PORT(p->dport);
 	flow_bind(f, c, 0, FLOW_PORT(p->sport));
+	mpa(f, c, p, 0);
 	return c;
 }
 
 static void mpa_reply(struct flow *f, struct flow_conn *c, const struct pkt *p)
 {
-	if (pkt_bytes(p, PKT_MPA)[16] & 0x20) {
+	mpa(f, c, p, 1);
+	if (c->iwarp->mpa[1].flags & MPA_REJECT) {
 		c->rej = true;
 		c->ended = true;
 	} else {
@@ -277,6 +297,8 @@ static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		rule.msg = read;
 	}
 	rules_judge(f, AT_FPDU, &rule);
+	if (!dir->began)
+		dir->first_packet = p->number;
 	dir->began = true;
 	if (!whole)
 		return;

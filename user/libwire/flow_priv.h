@@ -69,6 +69,7 @@ struct flow_fpdu {
  * @msn: of the last message that was begun, by queue
  * @open: the last message lacks its last segment; @current is its latest one
  * @next: what the next segment's place is, in @open
+ * @first_packet: of its first FPDU
  * @terminated: packet of the Terminate it sent
  * @bad: the first access that was not inside what was advertised; 0: there is none
  */
@@ -76,11 +77,21 @@ struct flow_dir {
 	bool began, open;
 	uint32_t msn[3];
 	struct flow_fpdu current;
-	uint64_t next, packet, terminated, bad;
+	uint64_t next, packet, first_packet, terminated, bad;
+};
+
+/* What a Request or a Reply of MPA says: RFC 5044, 7.1.1 and RFC 6581 */
+struct flow_mpa {
+	bool seen;
+	uint8_t flags, revision;
+	uint16_t private_len;
+	bool has_depths;
+	uint16_t ird, ord;
 };
 
 struct flow_iwarp {
 	struct flow_dir dir[2];
+	struct flow_mpa mpa[2];
 };
 
 /* flow.c: the tables */

@@ -21,7 +21,6 @@
 #define EARLY_BYTES	(256u << 10)
 #define MPA_FRAME	20
 #define KEY_LEN		16
-#define PRIVATE_MAX	512
 #define MARKER_EVERY	512
 #define MARKER_LEN	4
 #define TCP_FIN		0x01
@@ -264,14 +263,16 @@ static bool begin(struct iwarp *w, const struct pkt *segment, struct stream *s)
 	if (have < MPA_FRAME)
 		return false;
 	len = be16(b + 18);
-	if (len > PRIVATE_MAX) {
-		stream_clear(s, STREAM_FOREIGN);
+	/* The frame alone, which a rule names; what follows it is not looked at */
+	if (len > MPA_PRIVATE_MAX) {
+		s->state = STREAM_FOREIGN;
+		add_unit(w, segment, b, MPA_FRAME, what);
 		return false;
 	}
 	if (have < MPA_FRAME + len)
 		return false;
-	s->markers = b[16] & 0x80;
-	s->crc = b[16] & 0x40;
+	s->markers = b[16] & MPA_MARKERS;
+	s->crc = b[16] & MPA_CRC;
 	s->state = STREAM_FPDU;
 	s->used = MPA_FRAME + len;
 	s->at = 0;
@@ -279,8 +280,23 @@ static bool begin(struct iwarp *w, const struct pkt *segment, struct stream *s)
 	return true;
 }
 
-/* Bytes of a stream without markers: @want of them into w->plain; 0: there are not so many */
-static size_t unmark(struct iwarp *w, const struct stream *s, size_t want)
+/*
+ * A marker, @at bytes behind the beginning of its FPDU: how many these are, counted from the
+ * FPDU's length, which is behind the marker that the FPDU begins with (RFC 5044, 4.3).  Some may
+ * count that marker as well.
+ */
+static bool marker_ok(const uint8_t *marker, size_t at, bool begins)
+{
+	const size_t back = be16(marker + 2);
+
+	return !be16(marker) && (back == at || (begins && back + MARKER_LEN == at));
+}
+
+/*
+ * Bytes of a stream without markers: @want of them into w->plain; 0: there are not so many.
+ * @ok: cleared if a marker is wrong
+ */
+static size_t unmark(struct iwarp *w, const struct stream *s, size_t want, bool *ok)
 {
 	const uint8_t *b = s->bytes.b + s->used;
 	const size_t have = s->bytes.len - s->used;
@@ -290,6 +306,9 @@ static size_t unmark(struct iwarp *w, const struct stream *s, size_t want)
 		size_t next = MARKER_EVERY - (s->at + i) % MARKER_EVERY;
 
 		if (next == MARKER_EVERY) {
+			if (i + MARKER_LEN > have)
+				return 0;
+			*ok = *ok && marker_ok(b + i, i, s->at % MARKER_EVERY == 0);
 			i += MARKER_LEN;
 			next -= MARKER_LEN;
 		}
@@ -309,11 +328,12 @@ static bool next_fpdu(struct iwarp *w, const struct pkt *segment, struct stream 
 {
 	const uint8_t *b = s->bytes.b + s->used, *head = b;
 	const size_t have = s->bytes.len - s->used, start = w->plain.len;
+	bool marked = true;
 	size_t len, raw;
 	struct pkt *p;
 
 	if (markers) {
-		if (!unmark(w, s, 2))
+		if (!unmark(w, s, 2, &marked))
 			return false;
 		head = w->plain.b + start;
 	} else if (have < 2) {
@@ -324,7 +344,7 @@ static bool next_fpdu(struct iwarp *w, const struct pkt *segment, struct stream 
 	raw = len;
 	if (markers) {
 		w->plain.len = start;
-		raw = unmark(w, s, len);
+		raw = unmark(w, s, len, &marked);
 		if (!raw) {
 			w->plain.len = start;
 			return false;
@@ -334,6 +354,8 @@ static bool next_fpdu(struct iwarp *w, const struct pkt *segment, struct stream 
 		return false;
 	}
 	p = add_unit(w, segment, head, len, PKT_MPA_FPDU);
+	if (p)
+		p->bad_marker = !marked;
 	if (p && crc) {
 		p->at[PKT_CRC].variant = 1;
 		p->icrc = mpa_crc_ok(b, raw) ? PKT_ICRC_OK : PKT_ICRC_BAD;

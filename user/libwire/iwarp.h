@@ -7,6 +7,14 @@
 
 #include "packet.h"
 
+/* Flags of MPA's two frames (RFC 5044, 7.1.1); the depths of READs come first (RFC 6581) */
+#define MPA_MARKERS	0x80
+#define MPA_CRC		0x40
+#define MPA_REJECT	0x20
+#define MPA_ENHANCED	0x10
+#define MPA_PRIVATE_MAX	512
+#define MPA_DEPTH_MASK	0x3fff	/* IRD and ORD; all ones: nothing is agreed on */
+
 struct iwarp;
 
 struct iwarp *iwarp_new(void);

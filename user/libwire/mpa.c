@@ -54,8 +54,8 @@ static void parse_frame(struct parse *s, enum pkt_mpa what)
 		return;
 	p->at[PKT_MPA].variant = (uint8_t)what;
 	s->at = MPA_FRAME;
-	/* From revision 2 on the depths of READs come first */
-	if (h[17] > 1 && !parse_take(s, PKT_MPA_DEPTHS, DEPTHS))
+	/* With the bit S of revision 2 the depths of READs come first */
+	if (h[17] > 1 && h[16] & MPA_ENHANCED && !parse_take(s, PKT_MPA_DEPTHS, DEPTHS))
 		return;
 	if (s->end == s->at)
 		return;
@@ -64,7 +64,7 @@ static void parse_frame(struct parse *s, enum pkt_mpa what)
 	if (what == PKT_MPA_REQUEST)
 		pkt_private_kind(p, PKT_CM_REQ);
 	else
-		pkt_private_kind(p, h[16] & 0x20 ? PKT_CM_REJ : PKT_CM_REP);
+		pkt_private_kind(p, h[16] & MPA_REJECT ? PKT_CM_REJ : PKT_CM_REP);
 }
 
 /* Of RDMAP's header one byte is within DDP's; what it says of the rest is behind */

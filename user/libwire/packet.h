@@ -110,6 +110,7 @@ enum pkt_syndrome { PKT_AETH_ACK, PKT_AETH_RNR, PKT_AETH_RESERVED, PKT_AETH_NAK 
  * @icrc_want: what the ICRC ought to be, where it could be computed
  * @at: where each header is; len 0: there is none.  @variant tells layouts of the
  *	same header apart
+ * @bad_marker: a marker of MPA in it is wrong
  * @src: IPv4 in the first four bytes
  */
 struct pkt {
@@ -130,6 +131,7 @@ struct pkt {
 	uint8_t src[16], dst[16];
 	uint16_t sport, dport;
 	bool fragment;			/* a part of a datagram */
+	bool bad_marker;
 
 	/* BTH */
 	uint8_t opcode;			/* enum pkt_transport | enum pkt_op */

@@ -20,6 +20,7 @@ enum rule_at {
 	AT_DONE,	/* a message has ended */
 	AT_CM,		/* a message of the CM, before it is counted */
 	AT_END,		/* a connection has ended */
+	AT_MPA,		/* iWARP: a Request or a Reply of MPA */
 	AT_FPDU,	/* iWARP: an FPDU, before its message takes it */
 };
 
@@ -77,6 +78,12 @@ uint64_t rule_say(uint64_t packet, char *words, size_t size, const char *fmt, ..
 	__attribute__((format(printf, 4, 5)));
 
 /* rules_iwarp.c */
+uint64_t rule_mpa_frame(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_mpa_revision(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_mpa_depths(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_mpa_order(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_mpa_reject(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_mpa_marker(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_mpa_crc(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_mpa_first(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_iwarp_header(const struct rule_case *c, char *words, size_t size);

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "flow_priv.h"
+#include "iwarp.h"
 
 /* The queue of an untagged operation; -1: it is a tagged one */
 static int queue_of(uint8_t op)
@@ -36,6 +37,90 @@ static bool goes_on(const struct rule_case *c)
 
 	return c->dir->open && d->op == open->op && d->tagged == open->tagged &&
 	       (d->tagged || (d->qn == open->qn && d->msn == open->msn));
+}
+
+uint64_t rule_mpa_frame(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_mpa *m = &c->conn->iwarp->mpa[c->seen->from];
+	const char *name = c->seen->from ? "Reply" : "Request";
+	uint8_t reserved = m->revision > 1 ? 0x0f : 0x1f;
+
+	if (!c->seen->from)
+		reserved |= MPA_REJECT;
+	if (m->flags & reserved)
+		return rule_say(c->p->number, words, size,
+				"a %s of revision %u has the flags 0x%02x, of which 0x%02x have to be 0",
+				name, m->revision, m->flags, m->flags & reserved);
+	if (m->private_len > MPA_PRIVATE_MAX)
+		return rule_say(c->p->number, words, size,
+				"a %s with %u bytes of private data: %u are allowed", name,
+				m->private_len, MPA_PRIVATE_MAX);
+	if (m->revision > 1 && m->flags & MPA_ENHANCED && !m->has_depths)
+		return rule_say(c->p->number, words, size,
+				"a %s says that IRD and ORD come first, but has only %u bytes of private data",
+				name, m->private_len);
+	return 0;
+}
+
+uint64_t rule_mpa_revision(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_mpa *request = &c->conn->iwarp->mpa[0], *reply = request + 1;
+
+	if (!c->seen->from)
+		return 0;
+	if (reply->revision > request->revision)
+		return rule_say(c->p->number, words, size,
+				"a Reply of revision %u, but the Request has revision %u",
+				reply->revision, request->revision);
+	if (reply->revision < 2 || !((reply->flags ^ request->flags) & MPA_ENHANCED) ||
+	    reply->flags & MPA_REJECT)
+		return 0;
+	return rule_say(c->p->number, words, size, "a Reply %s IRD and ORD, but the Request %s",
+			reply->flags & MPA_ENHANCED ? "with" : "without",
+			request->flags & MPA_ENHANCED ? "has them" : "has none");
+}
+
+uint64_t rule_mpa_depths(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_mpa *request = &c->conn->iwarp->mpa[0], *reply = request + 1;
+
+	if (!c->seen->from || !request->has_depths || !reply->has_depths ||
+	    reply->flags & MPA_REJECT || reply->ord == MPA_DEPTH_MASK ||
+	    reply->ord <= request->ird)
+		return 0;
+	return rule_say(c->p->number, words, size,
+			"the Reply says that its sender has up to %u READs outstanding (ORD), but the sender of the Request answers %u at a time (IRD)",
+			reply->ord, request->ird);
+}
+
+/* By the Reply that comes late, since a capture may lack it */
+uint64_t rule_mpa_order(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_dir *client = &c->conn->iwarp->dir[0];
+
+	if (!c->seen->from || !client->began)
+		return 0;
+	return rule_say(client->first_packet, words, size,
+			"the client sends an FPDU before the Reply, which is packet %" PRIu64,
+			c->p->number);
+}
+
+uint64_t rule_mpa_reject(const struct rule_case *c, char *words, size_t size)
+{
+	if (!c->conn->rej || c->dir->began)
+		return 0;
+	return rule_say(c->p->number, words, size,
+			"the %s sends an FPDU, but the Reply has rejected the connection",
+			c->seen->from ? "server" : "client");
+}
+
+uint64_t rule_mpa_marker(const struct rule_case *c, char *words, size_t size)
+{
+	if (!c->p->bad_marker)
+		return 0;
+	return rule_say(c->p->number, words, size,
+			"the %s requested markers, but the bytes at the place of one are none",
+			c->seen->from ? "client" : "server");
 }
 
 uint64_t rule_mpa_crc(const struct rule_case *c, char *words, size_t size)

@@ -9,6 +9,7 @@
 	F("iwarp_mpa.crc_flag", "wants CRCs", 129, 1, BOOL), \
 	F("iwarp_mpa.rej_flag", "rejected", 130, 1, BOOL), \
 	F("iwarp_mpa.res", "reserved", 131, 5, HEX), \
+	F("rtgt.mpa.enhanced", "IRD and ORD come first (revision 2)", 131, 1, BOOL), \
 	F("iwarp_mpa.rev", "revision", 136, 8, DEC), \
 	F("iwarp_mpa.pdlength", "bytes of private data", 144, 16, DEC), \
 	F("iwarp_mpa.privatedata", "private data", 160, 0, REST)
