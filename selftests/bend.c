@@ -7,6 +7,8 @@
  *	set=N:FIELD=VALUE	a field of packet N; FIELD as in "rtgt explain --list-fields"
  *	grow=N:BYTES		BYTES more at the end of its payload; the padding stays as it is
  *	flip=N			a bit of its last byte in front of the ICRC is another
+ *	terminate=N:M		the FPDU of packet N becomes a Terminate that quotes the one of
+ *				packet M, which is before it; a "set" behind it tells the error
  *	late=N:M		packet N comes behind packet M
  *	from=N			the capture begins with packet N
  *	until=N			and ends before packet N
@@ -27,6 +29,8 @@
 
 #define SIZE_MAX_FRAME	65536
 #define ACTIONS_MAX	32
+#define QUOTE_MAX	46	/* DDP's and RDMAP's headers of a READ request */
+#define TERMINATE_AT	20	/* in an FPDU, behind its length and DDP's header */
 
 /* A capture's header and a packet's, as they are in the file */
 struct file_header {
@@ -37,19 +41,24 @@ struct record {
 	uint32_t sec, frac, caplen, len;
 };
 
-enum verb { DROP, DUP, SET, GROW, FLIP, LATE, FROM, UNTIL, ONLY, VERBS };
+enum verb { DROP, DUP, SET, GROW, FLIP, TERMINATE, LATE, FROM, UNTIL, ONLY, VERBS };
 
 static const char *const verbs[] = {
 	[DROP] = "drop", [DUP] = "dup", [SET] = "set", [GROW] = "grow", [FLIP] = "flip",
-	[LATE] = "late", [FROM] = "from", [UNTIL] = "until", [ONLY] = "only",
+	[TERMINATE] = "terminate", [LATE] = "late", [FROM] = "from", [UNTIL] = "until", [ONLY] = "only",
 };
 
-/* @value: SET: of the field, GROW: bytes, LATE: the other packet */
+/*
+ * @value: SET: of the field, GROW: bytes, TERMINATE and LATE: the other packet
+ * @quote: TERMINATE: headers of that one's FPDU
+ */
 struct action {
 	enum verb verb;
 	unsigned long packet;
 	char field[64];
 	unsigned long long value;
+	uint8_t quote[QUOTE_MAX];
+	size_t quote_len;
 	int done;
 };
 
@@ -68,16 +77,16 @@ static int die(const char *what, const char *why)
 
 static int parse(struct action *a, const char *word)
 {
-	char verb[8], rest[160] = "";
+	char verb[12], rest[160] = "";
 	const char *equals;
 
 	memset(a, 0, sizeof(*a));
-	if (sscanf(word, "%7[a-z]=%lu%159s", verb, &a->packet, rest) < 2)
+	if (sscanf(word, "%11[a-z]=%lu%159s", verb, &a->packet, rest) < 2)
 		return -1;
 	while (strcmp(verb, verbs[a->verb]))
 		if (++a->verb == VERBS)
 			return -1;
-	if (a->verb != SET && a->verb != GROW && a->verb != LATE)
+	if (a->verb != SET && a->verb != GROW && a->verb != TERMINATE && a->verb != LATE)
 		return rest[0] ? -1 : 0;
 	if (rest[0] != ':')
 		return -1;
@@ -138,6 +147,51 @@ static void mend_fpdu(const struct pkt *u, uint8_t *fpdu)
 
 	for (int i = 0; u->at[PKT_CRC].variant && i < 4; i++)
 		fpdu[off + (uint32_t)i] = (uint8_t)(crc >> 8 * i);
+}
+
+/* An FPDU after a change of its headers */
+static void again(struct pkt *u, const uint8_t *fpdu)
+{
+	const uint8_t crc = u->at[PKT_CRC].variant;
+
+	if (u->at[PKT_MPA].variant != PKT_MPA_FPDU)
+		return;
+	memset(u->at, 0, sizeof(u->at));
+	u->data = fpdu;
+	u->fault = PKT_WHOLE;
+	mpa_parse(u, PKT_MPA_FPDU);
+	u->at[PKT_CRC].variant = crc;
+}
+
+/* The headers of an FPDU, for a Terminate that comes later */
+static void take_quote(struct action *a, const struct pkt *u, const uint8_t *fpdu)
+{
+	const bool read = u->at[PKT_RDMAP].variant == PKT_RDMAP_READ_REQUEST;
+
+	a->quote_len = read ? QUOTE_MAX : u->at[PKT_DDP].len;
+	memcpy(a->quote, fpdu + u->at[PKT_DDP].off, a->quote_len);
+}
+
+static int make_terminate(const struct action *a, struct pkt *u, uint8_t *fpdu)
+{
+	const size_t len = (size_t)(fpdu[0] << 8 | fpdu[1]) + 2;
+	uint8_t *t = fpdu + TERMINATE_AT;
+
+	if (!a->quote_len)
+		return die("terminate", "the packet to quote has no FPDU, or is not before");
+	if (len < TERMINATE_AT + 6 + a->quote_len)
+		return die("terminate", "the FPDU is too short");
+	memset(fpdu + 2, 0, len - 2);
+	fpdu[2] = 0x41;		/* the last segment, to a queue */
+	fpdu[3] = 0x40 | PKT_RDMAP_TERMINATE;
+	fpdu[11] = 2;		/* the queue */
+	fpdu[15] = 1;		/* MSN */
+	/* With the length and the header of DDP, and RDMAP's if it is there */
+	t[2] = a->quote_len == QUOTE_MAX ? 0xe0 : 0xc0;
+	t[5] = (uint8_t)a->quote_len;
+	memcpy(t + 6, a->quote, a->quote_len);
+	again(u, fpdu);
+	return 0;
 }
 
 static int set(const struct action *a, const struct pkt *p, uint8_t *data)
@@ -242,6 +296,8 @@ static int bend(struct action *all, int nr, unsigned long number, uint8_t *data,
 			if (protocol(&segment, data) != a->packet)
 				return 0;
 		}
+		if (a->verb == TERMINATE && a->value == number && fpdu && u.at[PKT_DDP].len)
+			take_quote(a, &u, fpdu);
 		if (a->verb == ONLY || a->packet != number)
 			continue;
 		take_apart(&p, data, r);
@@ -250,6 +306,8 @@ static int bend(struct action *all, int nr, unsigned long number, uint8_t *data,
 			return 0;
 		if (a->verb == DUP)
 			times = 2;
+		else if (a->verb == TERMINATE)
+			ret = fpdu ? make_terminate(a, &u, fpdu) : die("terminate", "no FPDU");
 		else if (a->verb == SET && fpdu)
 			ret = set(a, &u, fpdu);
 		else if (a->verb == SET)
@@ -262,7 +320,9 @@ static int bend(struct action *all, int nr, unsigned long number, uint8_t *data,
 			data[p.at[PKT_ICRC].off - 1] ^= 1;
 		if (ret)
 			return -1;
-		if (a->verb == SET && fpdu && u.at[PKT_CRC].len)
+		if (a->verb == SET && fpdu)
+			again(&u, fpdu);
+		if ((a->verb == SET || a->verb == TERMINATE) && fpdu && u.at[PKT_CRC].len)
 			mend_fpdu(&u, fpdu);
 		else if ((a->verb == SET && !fpdu) || a->verb == GROW)
 			mend(data, r);

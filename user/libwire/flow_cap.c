@@ -374,6 +374,27 @@ enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct
 	return grant;
 }
 
+static void note(struct flow *f, const uint8_t *addr, enum flow_op op, uint32_t rkey,
+		 uint64_t packet)
+{
+	struct flow_refused *r = &f->refused[f->refuseds++ % FLOW_KILLED];
+
+	*r = (struct flow_refused) { .op = op, .packet = packet, .rkey = rkey };
+	memcpy(r->addr, addr, 16);
+}
+
+/**
+ * flow_cap_refuse_key() - a Terminate calls a key invalid that was advertised
+ * @addr: of the end that advertised it
+ * @packet: the Terminate
+ *
+ * A success of any operation with it belies that.
+ */
+void flow_cap_refuse_key(struct flow *f, const uint8_t *addr, uint32_t rkey, uint64_t packet)
+{
+	note(f, addr, FLOW_OPS, rkey, packet);
+}
+
 /*
  * A refusal of what was advertised is no mistake by itself: the target may have taken
  * the key away without telling anybody.  But then the key is dead.  Notes refusals, and
@@ -387,14 +408,11 @@ void flow_cap_refused(struct flow *f, const struct flow_conn *c, struct flow_msg
 	if (m->grant != FLOW_GRANT_INSIDE)
 		return;
 	if (m->status == FLOW_NAK) {
-		r = &f->refused[f->refuseds++ % FLOW_KILLED];
-		*r = (struct flow_refused) { .op = m->op, .va = m->va, .bytes = m->bytes,
-					     .packet = m->end_packet, .rkey = m->rkey };
-		memcpy(r->addr, addr, 16);
+		note(f, addr, m->op, m->rkey, m->end_packet);
 		return;
 	}
 	for (r = f->refused; m->status == FLOW_OK && r < f->refused + FLOW_KILLED; r++) {
-		if (r->packet && r->op == m->op && r->rkey == m->rkey &&
+		if (r->packet && (r->op == m->op || r->op == FLOW_OPS) && r->rkey == m->rkey &&
 		    r->packet < m->first_packet &&
 		    flow_same_addr(r->addr, addr)) {
 			m->refused_packet = r->packet;

@@ -243,17 +243,64 @@ static bool quotes(const struct flow_msg *m, const struct pkt_terminate *t)
 	return m->first_psn == be32(ddp + 10) && read == (be32(ddp + 6) == READ_QUEUE);
 }
 
+/* Is this the message of which a segment is quoted?  Of a READ as in quotes() */
+static bool was_sent(const struct flow_sent *s, const struct pkt_terminate *t)
+{
+	const struct flow_fpdu *d = &s->first;
+	const uint8_t *ddp = t->ddp;
+	uint64_t at;
+
+	if (d->tagged != !!(ddp[0] & 0x80) || d->op != (ddp[1] & 0xf))
+		return false;
+	if (d->tagged) {
+		at = be64(ddp + 6) - s->to;
+		return d->stag == be32(ddp + 2) && (at < s->bytes || !at);
+	}
+	if (d->op == PKT_RDMAP_READ_REQUEST && t->len >= READ_HEADERS)
+		return d->sink_stag == be32(ddp + 18) && d->sink_to == be64(ddp + 22);
+	return d->qn == be32(ddp + 6) && d->msn == be32(ddp + 10);
+}
+
+/*
+ * The latest message that a Terminate may quote.  A receiver may refuse an FPDU of which the
+ * capture has the beginning only as yet; then none of those before is it.
+ */
+static const struct flow_sent *refused_one(const struct flow_dir *dir,
+					   const struct pkt_terminate *t)
+{
+	if (!t->ddp || dir->partial)
+		return NULL;
+	for (unsigned int i = 1; i <= dir->nr_sent && i <= FLOW_SENT_KEPT; i++) {
+		const struct flow_sent *s = &dir->sent[(dir->nr_sent - i) % FLOW_SENT_KEPT];
+
+		if (was_sent(s, t))
+			return s;
+	}
+	return NULL;
+}
+
 /* Which message a Terminate is about: its headers are quoted */
 static void terminate(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	struct flow_conn *c = seen->conn;
 	struct flow_half *h = &c->half[!seen->from];
+	struct rule_case rule = { .p = p, .conn = c, .seen = seen, .want = -1 };
+	const struct flow_fpdu *d;
 	struct pkt_terminate t;
 
 	seen->answer = true;
 	c->terminate = p->number;
 	c->iwarp->dir[seen->from].terminated = p->number;
 	pkt_terminate(p, &t);
+	rule.said = &t;
+	rule.refused = refused_one(&c->iwarp->dir[!seen->from], &t);
+	rules_judge(f, AT_TERMINATE, &rule);
+	if (rule.refused && t.cause == PKT_CAUSE_STAG &&
+	    rule.refused->grant == FLOW_GRANT_INSIDE) {
+		d = &rule.refused->first;
+		flow_cap_refuse_key(f, c->end[seen->from].addr, d->tagged ? d->stag : d->src_stag,
+				    p->number);
+	}
 	if (!t.ddp)
 		return;
 	for (uint32_t i = 0; i < h->nr; i++) {
@@ -269,8 +316,47 @@ static void terminate(struct flow *f, const struct pkt *p, struct flow_seen *see
 		return;
 	}
 	/* A WRITE that was all sent is over for us */
-	if (t.ddp[0] & 0x80)
+	if (rule.refused)
+		c->terminated = rule.refused->packet;
+	else if (t.ddp[0] & 0x80)
 		c->terminated = c->iwarp->dir[!seen->from].bad;
+}
+
+/* What of an FPDU a Terminate may call wrong; asked before its message takes it */
+static uint8_t wrongs(const struct rule_case *c)
+{
+	uint8_t wrong = 0;
+	char words[256];
+
+	if (rule_ddp_queue(c, words, sizeof(words)))
+		wrong |= FLOW_WRONG_QUEUE;
+	if (rule_ddp_msn(c, words, sizeof(words)))
+		wrong |= FLOW_WRONG_MSN;
+	if (rule_ddp_offset(c, words, sizeof(words)))
+		wrong |= FLOW_WRONG_OFFSET;
+	/* The receiver may take it for the next segment of the message before it */
+	if (rule_ddp_last(c, words, sizeof(words)))
+		wrong |= FLOW_WRONG_QUEUE | FLOW_WRONG_MSN | FLOW_WRONG_OFFSET;
+	return wrong;
+}
+
+/* What a Terminate may quote; @m: the access, NULL: it is none */
+static void remember(struct flow_dir *dir, const struct pkt *p, const struct flow_fpdu *d,
+		     bool first, const struct flow_msg *m, uint8_t wrong)
+{
+	const bool read = d->op == PKT_RDMAP_READ_REQUEST;
+	struct flow_sent *s;
+
+	if (first || !dir->nr_sent)
+		dir->sent[dir->nr_sent++ % FLOW_SENT_KEPT] = (struct flow_sent) {
+			.packet = p->number, .to = read ? d->src_to : d->to, .first = *d,
+			.grant = FLOW_GRANT_UNKNOWN,
+		};
+	s = &dir->sent[(dir->nr_sent - 1) % FLOW_SENT_KEPT];
+	s->bytes += read ? d->size : d->len;
+	s->wrong |= wrong;
+	if (m)
+		s->grant = m->grant;
 }
 
 static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
@@ -282,7 +368,9 @@ static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	struct flow_msg *read = NULL;
 	struct flow_fpdu d;
 	bool whole = decode(&d, p), first;
+	uint8_t wrong;
 
+	dir->partial = p->behind;
 	seen->payload = d.len;
 	if (p->icrc == PKT_ICRC_BAD) {
 		f->totals.corrupt++;
@@ -302,6 +390,7 @@ static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	dir->began = true;
 	if (!whole)
 		return;
+	wrong = wrongs(&rule);
 	first = !dir->open || d.op != dir->current.op ||
 		(!d.tagged && d.msn != dir->current.msn);
 	dir->open = !d.last;
@@ -318,6 +407,7 @@ static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	} else {
 		request(f, p, &d, seen, first);
 	}
+	remember(dir, p, &d, first, seen->answer ? NULL : seen->msg, wrong);
 	flow_msgs_shrink(&c->half[0]);
 	flow_msgs_shrink(&c->half[1]);
 }
@@ -347,6 +437,9 @@ void flow_iwarp(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		flow_touch(f, c, p);
 		if (tcp && tcp[13] & (TCP_FIN | TCP_RST))
 			c->ended = true;
+		/* The units that it completes tell */
+		if (p->at[PKT_PAYLOAD].len)
+			c->iwarp->dir[seen->from].partial = true;
 		return;
 	}
 	if (p->at[PKT_MPA].variant == PKT_MPA_REQUEST) {

@@ -11,6 +11,7 @@ enum { PKT_NAK_SEQUENCE, PKT_NAK_INVALID, PKT_NAK_ACCESS, PKT_NAK_OPERATION };
 
 #define FLOW_BUCKETS	4096
 #define FLOW_SHARED	256	/* capabilities that a port's connections share */
+#define FLOW_SENT_KEPT	32	/* messages of an end that a Terminate may quote */
 #define FLOW_KILLED	64	/* keys that died lately, of whatever connection */
 #define FLOW_LINGER_NS	2000000000ull	/* so long late packets find their ended connection */
 
@@ -26,11 +27,14 @@ struct flow_killed {
 	uint64_t ns;
 };
 
-/* Access that was refused though it was inside what had been advertised */
+/*
+ * Access that was refused though it was inside what had been advertised.
+ * @op: FLOW_OPS: the key was called invalid, whatever the operation
+ */
 struct flow_refused {
 	uint8_t addr[16];
 	enum flow_op op;
-	uint64_t va, bytes, packet;
+	uint64_t packet;
 	uint32_t rkey;
 };
 
@@ -64,20 +68,41 @@ struct flow_fpdu {
 	uint64_t sink_to, src_to;
 };
 
+/* What an FPDU of a message had wrong, so that a Terminate may refuse it; bits */
+enum flow_wrong { FLOW_WRONG_QUEUE = 1, FLOW_WRONG_MSN = 2, FLOW_WRONG_OFFSET = 4 };
+
+/*
+ * A message that one end sent, for a Terminate that quotes it.
+ * @packet: of its first segment
+ * @to, @bytes: of its memory, or of the READ's source
+ * @first: its first segment; of a READ request it has all
+ * @wrong: enum flow_wrong, of all its segments
+ */
+struct flow_sent {
+	uint64_t packet, to, bytes;
+	struct flow_fpdu first;
+	enum flow_grant grant;
+	uint8_t wrong;
+};
+
 /*
  * What one end has sent of FPDUs.
+ * @partial: the capture has the beginning of a next FPDU, or may have it
  * @msn: of the last message that was begun, by queue
  * @open: the last message lacks its last segment; @current is its latest one
  * @next: what the next segment's place is, in @open
  * @first_packet: of its first FPDU
  * @terminated: packet of the Terminate it sent
  * @bad: the first access that was not inside what was advertised; 0: there is none
+ * @sent: the latest messages, a ring; @nr_sent: all there were
  */
 struct flow_dir {
-	bool began, open;
+	bool began, partial, open;
 	uint32_t msn[3];
 	struct flow_fpdu current;
 	uint64_t next, packet, first_packet, terminated, bad;
+	struct flow_sent sent[FLOW_SENT_KEPT];
+	unsigned int nr_sent;
 };
 
 /* What a Request or a Reply of MPA says: RFC 5044, 7.1.1 and RFC 6581 */
@@ -133,6 +158,7 @@ enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct
 			       const struct pkt *p);
 
 void flow_cap_refused(struct flow *f, const struct flow_conn *c, struct flow_msg *m);
+void flow_cap_refuse_key(struct flow *f, const uint8_t *addr, uint32_t rkey, uint64_t packet);
 
 static inline bool flow_same_addr(const uint8_t *a, const uint8_t *b)
 {

@@ -380,6 +380,8 @@ static void extract(struct iwarp *w, const struct pkt *segment, const struct con
 		return;
 	while (next_fpdu(w, segment, s, other->markers, s->crc || other->crc))
 		;
+	if (w->nr)
+		w->unit[w->nr - 1].behind = (uint32_t)(s->bytes.len - s->used + s->early_bytes);
 }
 
 /**

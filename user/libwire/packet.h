@@ -110,6 +110,7 @@ enum pkt_syndrome { PKT_AETH_ACK, PKT_AETH_RNR, PKT_AETH_RESERVED, PKT_AETH_NAK 
  * @icrc_want: what the ICRC ought to be, where it could be computed
  * @at: where each header is; len 0: there is none.  @variant tells layouts of the
  *	same header apart
+ * @behind: iWARP: bytes of the stream after this unit that are no whole unit yet
  * @bad_marker: a marker of MPA in it is wrong
  * @src: IPv4 in the first four bytes
  */
@@ -131,6 +132,7 @@ struct pkt {
 	uint8_t src[16], dst[16];
 	uint16_t sport, dport;
 	bool fragment;			/* a part of a datagram */
+	uint32_t behind;
 	bool bad_marker;
 
 	/* BTH */
@@ -189,9 +191,18 @@ const char *pkt_fault_name(enum pkt_fault fault);	/* "cut short by the capture" 
 /* "RC RDMA WRITE First"; "unknown opcode" */
 const char *pkt_opcode_name(uint8_t opcode);
 const char *pkt_rdmap_name(unsigned int opcode);	/* "SEND"; NULL if there is none */
+/* The error that a Terminate names, whichever layer found it */
+enum pkt_cause {
+	PKT_CAUSE_OTHER, PKT_CAUSE_STAG, PKT_CAUSE_BOUNDS, PKT_CAUSE_ACCESS, PKT_CAUSE_STREAM,
+	PKT_CAUSE_WRAP, PKT_CAUSE_VERSION, PKT_CAUSE_QUEUE, PKT_CAUSE_MSN, PKT_CAUSE_OFFSET,
+	PKT_CAUSE_OPERATION, PKT_CAUSE_CRC
+};
+
 /**
  * struct pkt_terminate - what a Terminate says
  * @name: why: "invalid STag"; NULL if there is no such code
+ * @cause: the same for programs
+ * @buffer: the error is one of a tagged (1) or an untagged (2) buffer of DDP; 0: it is neither
  * @ddp: the DDP header of the message that it refuses; NULL if there is none
  * @len: bytes from there on
  * @siw: layer and type are in each other's place, and the header bits in the lowest three,
@@ -199,6 +210,8 @@ const char *pkt_rdmap_name(unsigned int opcode);	/* "SEND"; NULL if there is non
  */
 struct pkt_terminate {
 	const char *name;
+	enum pkt_cause cause;
+	unsigned int buffer;
 	const uint8_t *ddp;
 	uint32_t len;
 	bool siw;

@@ -192,8 +192,8 @@ static uint64_t nak_reason(const struct rule_case *c, char *words, size_t size)
 	if (!m->refused_packet)
 		return 0;
 	return rule_say(m->refused_packet, words, size,
-		   "%s with rkey 0x%x is refused, which was advertised and is good: packet %" PRIu64
-		   " is the same and is served later", flow_op_name(m), m->rkey, m->first_packet);
+		   "an access with rkey 0x%x is refused, which was advertised and is good: the %s of packet %"
+		   PRIu64 " is served with it later", m->rkey, flow_op_name(m), m->first_packet);
 }
 
 static uint64_t nak_invalid(const struct rule_case *c, char *words, size_t size)
@@ -344,6 +344,10 @@ static const struct rule rules[] = {
 	  rule_read_response },
 	{ "terminate", "after a Terminate, its sender sends nothing", "RFC 5040, 4.8 and 5.2.2",
 	  AT_FPDU, rule_terminate },
+	{ "terminate-reason",
+	  "a Terminate names an error that the refused FPDU has",
+	  "RFC 5040, 4.8 and 7.1; RFC 5041, 7. For an STag that is called invalid: nak-reason",
+	  AT_TERMINATE, rule_terminate_reason },
 	{ "stag",
 	  "an access outside of all advertised capabilities is refused: no later READ gets a response",
 	  "RFC 5040, 7.1. A WRITE has no response", AT_DONE, rule_stag },

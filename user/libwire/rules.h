@@ -22,6 +22,7 @@ enum rule_at {
 	AT_END,		/* a connection has ended */
 	AT_MPA,		/* iWARP: a Request or a Reply of MPA */
 	AT_FPDU,	/* iWARP: an FPDU, before its message takes it */
+	AT_TERMINATE,	/* iWARP: a Terminate */
 };
 
 /**
@@ -37,6 +38,7 @@ enum rule_at {
  * @first, @last: AT_REQUEST, AT_DATA: of its message by the length; @first_op, @last_op by
  *	its opcode
  * @fpdu: AT_FPDU: what it says; @dir: what its sender had sent before
+ * @said: AT_TERMINATE: what it says; @refused: what it refuses, NULL if that is not known
  */
 struct rule_case {
 	const struct pkt *p;
@@ -50,6 +52,8 @@ struct rule_case {
 	uint32_t missing;
 	const struct flow_fpdu *fpdu;
 	const struct flow_dir *dir;
+	const struct pkt_terminate *said;
+	const struct flow_sent *refused;
 };
 
 struct flow;
@@ -93,6 +97,7 @@ uint64_t rule_ddp_offset(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_ddp_last(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_read_response(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_terminate(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_terminate_reason(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_stag(const struct rule_case *c, char *words, size_t size);
 
 const struct rule *rules_list(void);		/* ends with an entry without a name */

@@ -258,6 +258,61 @@ uint64_t rule_terminate(const struct rule_case *c, char *words, size_t size)
 			"an FPDU behind the Terminate of packet %" PRIu64, c->dir->terminated);
 }
 
+/* Why the error is not one of what is refused; NULL: it is, or nobody can tell from outside */
+static const char *unfounded(const struct rule_case *c)
+{
+	const struct pkt_terminate *t = c->said;
+	const struct flow_mpa *mpa = c->conn->iwarp->mpa;
+	const struct flow_sent *s = c->refused;
+
+	if (t->cause == PKT_CAUSE_CRC)
+		return mpa[0].seen && mpa[1].seen && !((mpa[0].flags | mpa[1].flags) & MPA_CRC) ?
+		       "neither end has requested CRCs" : NULL;
+	if (!s)
+		return NULL;
+	if (t->buffer && t->buffer != (s->first.tagged ? 1 : 2))
+		return s->first.tagged ? "it has an STag and goes to no queue" :
+		       "it goes to a queue and has no STag";
+	switch (t->cause) {
+	/* Not "invalid STag": it may be invalidated without a packet; see nak-reason */
+	case PKT_CAUSE_BOUNDS:
+	case PKT_CAUSE_ACCESS:
+	case PKT_CAUSE_STREAM:
+		return s->grant == FLOW_GRANT_INSIDE ? "it is inside what was advertised" : NULL;
+	case PKT_CAUSE_WRAP:
+		return s->to + s->bytes >= s->to ? "its last offset is above its first" : NULL;
+	case PKT_CAUSE_VERSION:
+		return (t->ddp[0] & 3) == 1 && t->ddp[1] >> 6 == 1 ? "its version is 1" : NULL;
+	case PKT_CAUSE_QUEUE:
+		return s->wrong & FLOW_WRONG_QUEUE ? NULL : "its queue is that of its operation";
+	case PKT_CAUSE_MSN:
+		return s->wrong & FLOW_WRONG_MSN ? NULL : "its MSN follows the one before it";
+	case PKT_CAUSE_OFFSET:
+		return s->wrong & FLOW_WRONG_OFFSET ? NULL :
+		       "its offset is where the segment before it ends";
+	case PKT_CAUSE_OPERATION:
+		return s->first.op == PKT_RDMAP_WRITE || !queue_of(s->first.op) ?
+		       "a WRITE or a SEND may come at any time" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+uint64_t rule_terminate_reason(const struct rule_case *c, char *words, size_t size)
+{
+	const char *why = unfounded(c);
+
+	if (!why)
+		return 0;
+	if (!c->refused)
+		return rule_say(c->p->number, words, size, "a Terminate says \"%s\", but %s",
+				c->said->name, why);
+	return rule_say(c->p->number, words, size,
+			"a Terminate says \"%s\" of the %s of packet %" PRIu64 ", but %s",
+			c->said->name, pkt_rdmap_name(c->refused->first.op), c->refused->packet,
+			why);
+}
+
 uint64_t rule_stag(const struct rule_case *c, char *words, size_t size)
 {
 	const struct flow_msg *m = c->msg;

@@ -355,51 +355,57 @@ const char *words_rdmap(uint64_t value)
 	return pkt_rdmap_name((unsigned int)value);
 }
 
+#define LAYER_DDP	1
+
+struct terminate_error {
+	uint8_t layer, type, code;
+	enum pkt_cause cause;
+	const char *name;
+};
+
 /* RFC 5040, 4.8 (RDMAP); RFC 5041, 8.2 (DDP); RFC 5044, 8 and RFC 6581, 9 (MPA) */
-static const char *terminate_name(unsigned int layer, unsigned int type, unsigned int code)
+static const struct terminate_error *terminate_error(unsigned int layer, unsigned int type,
+						     unsigned int code)
 {
-	static const struct {
-		uint8_t layer, type, code;
-		const char *name;
-	} all[] = {
-		{ 0, 0, 0x00, "error of the sender's own" },
-		{ 0, 1, 0x00, "invalid STag" },
-		{ 0, 1, 0x01, "base or bounds violation" },
-		{ 0, 1, 0x02, "access rights violation" },
-		{ 0, 1, 0x03, "STag is not associated with this stream" },
-		{ 0, 1, 0x04, "tagged offset wraps" },
-		{ 0, 1, 0x09, "STag cannot be invalidated" },
-		{ 0, 1, 0xff, "remote protection error, unspecified" },
-		{ 0, 2, 0x05, "invalid version of RDMAP" },
-		{ 0, 2, 0x06, "unexpected operation" },
-		{ 0, 2, 0x07, "catastrophic error of this stream" },
-		{ 0, 2, 0x08, "catastrophic error of the whole device" },
-		{ 0, 2, 0x09, "STag cannot be invalidated" },
-		{ 0, 2, 0xff, "remote operation error, unspecified" },
-		{ 1, 0, 0x00, "error of the sender's own" },
-		{ 1, 1, 0x00, "invalid STag" },
-		{ 1, 1, 0x01, "base or bounds violation" },
-		{ 1, 1, 0x02, "STag is not associated with this stream" },
-		{ 1, 1, 0x03, "tagged offset wraps" },
-		{ 1, 1, 0x04, "invalid version of DDP" },
-		{ 1, 2, 0x01, "invalid queue number" },
-		{ 1, 2, 0x02, "no receive is posted for this MSN" },
-		{ 1, 2, 0x03, "MSN is out of range" },
-		{ 1, 2, 0x04, "invalid message offset" },
-		{ 1, 2, 0x05, "message is too long for the receive" },
-		{ 1, 2, 0x06, "invalid version of DDP" },
-		{ 2, 0, 0x01, "TCP connection is lost" },
-		{ 2, 0, 0x02, "CRC is wrong" },
-		{ 2, 0, 0x03, "marker and length do not match" },
-		{ 2, 0, 0x04, "invalid MPA request or reply" },
-		{ 2, 0, 0x05, "error of the sender's own" },
-		{ 2, 0, 0x06, "not enough READs at a time (IRD)" },
-		{ 2, 0, 0x07, "no common ready-to-receive message" },
+	static const struct terminate_error all[] = {
+		{ 0, 0, 0x00, PKT_CAUSE_OTHER, "error of the sender's own" },
+		{ 0, 1, 0x00, PKT_CAUSE_STAG, "invalid STag" },
+		{ 0, 1, 0x01, PKT_CAUSE_BOUNDS, "base or bounds violation" },
+		{ 0, 1, 0x02, PKT_CAUSE_ACCESS, "access rights violation" },
+		{ 0, 1, 0x03, PKT_CAUSE_STREAM, "STag is not associated with this stream" },
+		{ 0, 1, 0x04, PKT_CAUSE_WRAP, "tagged offset wraps" },
+		{ 0, 1, 0x09, PKT_CAUSE_OTHER, "STag cannot be invalidated" },
+		{ 0, 1, 0xff, PKT_CAUSE_OTHER, "remote protection error, unspecified" },
+		{ 0, 2, 0x05, PKT_CAUSE_VERSION, "invalid version of RDMAP" },
+		{ 0, 2, 0x06, PKT_CAUSE_OPERATION, "unexpected operation" },
+		{ 0, 2, 0x07, PKT_CAUSE_OTHER, "catastrophic error of this stream" },
+		{ 0, 2, 0x08, PKT_CAUSE_OTHER, "catastrophic error of the whole device" },
+		{ 0, 2, 0x09, PKT_CAUSE_OTHER, "STag cannot be invalidated" },
+		{ 0, 2, 0xff, PKT_CAUSE_OTHER, "remote operation error, unspecified" },
+		{ 1, 0, 0x00, PKT_CAUSE_OTHER, "error of the sender's own" },
+		{ 1, 1, 0x00, PKT_CAUSE_STAG, "invalid STag" },
+		{ 1, 1, 0x01, PKT_CAUSE_BOUNDS, "base or bounds violation" },
+		{ 1, 1, 0x02, PKT_CAUSE_STREAM, "STag is not associated with this stream" },
+		{ 1, 1, 0x03, PKT_CAUSE_WRAP, "tagged offset wraps" },
+		{ 1, 1, 0x04, PKT_CAUSE_VERSION, "invalid version of DDP" },
+		{ 1, 2, 0x01, PKT_CAUSE_QUEUE, "invalid queue number" },
+		{ 1, 2, 0x02, PKT_CAUSE_OTHER, "no receive is posted for this MSN" },
+		{ 1, 2, 0x03, PKT_CAUSE_MSN, "MSN is out of range" },
+		{ 1, 2, 0x04, PKT_CAUSE_OFFSET, "invalid message offset" },
+		{ 1, 2, 0x05, PKT_CAUSE_OTHER, "message is too long for the receive" },
+		{ 1, 2, 0x06, PKT_CAUSE_VERSION, "invalid version of DDP" },
+		{ 2, 0, 0x01, PKT_CAUSE_OTHER, "TCP connection is lost" },
+		{ 2, 0, 0x02, PKT_CAUSE_CRC, "CRC is wrong" },
+		{ 2, 0, 0x03, PKT_CAUSE_OTHER, "marker and length do not match" },
+		{ 2, 0, 0x04, PKT_CAUSE_OTHER, "invalid MPA request or reply" },
+		{ 2, 0, 0x05, PKT_CAUSE_OTHER, "error of the sender's own" },
+		{ 2, 0, 0x06, PKT_CAUSE_OTHER, "not enough READs at a time (IRD)" },
+		{ 2, 0, 0x07, PKT_CAUSE_OTHER, "no common ready-to-receive message" },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i].layer == layer && all[i].type == type && all[i].code == code)
-			return all[i].name;
+			return &all[i];
 	return NULL;
 }
 
@@ -414,6 +420,7 @@ void pkt_terminate(const struct pkt *p, struct pkt_terminate *t)
 {
 	const uint8_t *rdmap = pkt_bytes(p, PKT_RDMAP), *quoted = pkt_bytes(p, PKT_PAYLOAD);
 	uint32_t len = p->at[PKT_PAYLOAD].len;
+	const struct terminate_error *error;
 	unsigned int layer, type;
 	bool has_length, has_ddp;
 
@@ -429,8 +436,18 @@ void pkt_terminate(const struct pkt *p, struct pkt_terminate *t)
 		has_length = rdmap[19] & 0x01;
 		has_ddp = rdmap[19] & 0x02;
 	}
-	t->name = t->siw ? terminate_name(type, layer, rdmap[18]) :
-			   terminate_name(layer, type, rdmap[18]);
+	error = t->siw ? terminate_error(type, layer, rdmap[18]) :
+			 terminate_error(layer, type, rdmap[18]);
+	/* Without headers nothing tells the order, but often only one of the two is defined */
+	if (!error && !(rdmap[19] & 0xe7)) {
+		error = terminate_error(type, layer, rdmap[18]);
+		t->siw = error;
+	}
+	if (error) {
+		t->name = error->name;
+		t->cause = error->cause;
+		t->buffer = error->layer == LAYER_DDP ? error->type : 0;
+	}
 	if (!has_ddp || !quoted)
 		return;
 	if (has_length && len > 2) {
