@@ -512,6 +512,51 @@ static void hang_up(struct _test_data_flow *self)
 	self->rule[0] = 0;
 }
 
+/* A request of the client, and the reply to one */
+static void ask(struct _test_data_flow *self, uint32_t msn)
+{
+	const struct rtgt_msg request = { .version = RTGT_VERSION, .op = RTGT_MSG_ECHO };
+	uint8_t head[16 + sizeof(request)] = {};
+
+	put(head, 8, 4, msn);
+	memcpy(head + 16, &request, sizeof(request));
+	fpdu(self, CLIENT, LAST, PKT_RDMAP_SEND, head, sizeof(head), 0);
+}
+
+static void answer(struct _test_data_flow *self, uint32_t msn)
+{
+	const struct rtgt_msg reply = { .version = RTGT_VERSION,
+					.op = RTGT_MSG_ECHO | RTGT_MSG_REPLY };
+	uint8_t head[16 + sizeof(reply)] = {};
+
+	put(head, 8, 4, msn);
+	memcpy(head + 16, &reply, sizeof(reply));
+	fpdu(self, SERVER, LAST, PKT_RDMAP_SEND, head, sizeof(head), 0);
+}
+
+/* stag: a request that was sent behind a WRITE with no STag is answered; it is told once */
+TEST_F(flow, write_before_request)
+{
+	uint64_t packet;
+
+	target(self, RTGT_ACCESS_READ | RTGT_ACCESS_WRITE);
+	ask(self, 2);
+	tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, 0x999, PLACE, 8);
+	packet = self->number;
+	ask(self, 3);
+	answer(self, 2);
+	/* the answer may be the one to what was sent before */
+	EXPECT_STREQ("", self->rule);
+	answer(self, 3);
+	EXPECT_STREQ("stag ", self->rule);
+	EXPECT_EQ(packet, self->packet);
+	ask(self, 4);
+	answer(self, 4);
+	read_request(self, CLIENT, 2, 100);
+	read_response(self, LAST, 0x40, 100);
+	EXPECT_STREQ("stag ", self->rule);
+}
+
 /* What a Terminate quotes */
 static const uint8_t *quote_write(uint8_t *q, uint32_t stag, uint64_t to)
 {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rtgt/proto.h>
 #include "flow_priv.h"
 #include "iwarp.h"
 #include "parse.h"
@@ -176,6 +177,34 @@ static struct flow_msg *begin(struct flow *f, const struct pkt *p, const struct 
 	return m;
 }
 
+/*
+ * The server has got as many of the client's SENDs as it has replied to.  DDP delivers in order: if
+ * one of these was sent after an access that ought to have been refused, that one was not.
+ */
+static void replied(struct flow_conn *c, struct flow_msg *m)
+{
+	const struct flow_dir *client = &c->iwarp->dir[0];
+
+	if (++c->iwarp->replies > client->bad_sends && !client->bad_told)
+		m->unrefused = client->bad;
+}
+
+/* A message has ended; what @m->unrefused names is told once */
+static void done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum flow_status status,
+		 const struct pkt *p)
+{
+	struct flow_dir *client = &c->iwarp->dir[0], *dir = &c->iwarp->dir[m->from];
+
+	if (m->op == FLOW_READ && dir->bad_told)
+		m->unrefused = 0;
+	flow_msg_done(f, c, m, status, p);
+	if (m->unrefused)
+		(m->op == FLOW_READ ? dir : client)->bad_told = true;
+	/* An answered READ that ought to have been refused is told as such: capability */
+	if (status == FLOW_OK && m->grant >= FLOW_GRANT_KEY && dir->bad == m->first_packet)
+		dir->bad_told = true;
+}
+
 /* A segment of a WRITE, a SEND or a READ request */
 static void request(struct flow *f, const struct pkt *p, const struct flow_fpdu *d,
 		    struct flow_seen *seen, bool first)
@@ -205,15 +234,19 @@ static void request(struct flow *f, const struct pkt *p, const struct flow_fpdu 
 		m->grant = flow_cap_grant(f, c, m, p);
 	if (m->op == FLOW_SEND)
 		flow_cap_payload(f, c, m, p, first);
-	if (m->grant >= FLOW_GRANT_KEY && !dir->bad)
+	if (first && m->from && m->rtgt_op & RTGT_MSG_REPLY)
+		replied(c, m);
+	if (m->grant >= FLOW_GRANT_KEY && !dir->bad) {
 		dir->bad = m->first_packet;
+		dir->bad_sends = dir->msn[0];
+	}
 	if (!d->last)
 		return;
 	m->whole = true;
 	if (m->has_inv)
 		flow_cap_inv(f, c, m, true);
 	if (m->op != FLOW_READ)
-		flow_msg_done(f, c, m, FLOW_SENT, p);
+		done(f, c, m, FLOW_SENT, p);
 }
 
 static void response(struct flow *f, const struct pkt *p, const struct flow_fpdu *d,
@@ -227,7 +260,7 @@ static void response(struct flow *f, const struct pkt *p, const struct flow_fpdu
 	m->needed++;
 	m->answer_psn += d->len;
 	if (d->last)
-		flow_msg_done(f, seen->conn, m, FLOW_OK, p);
+		done(f, seen->conn, m, FLOW_OK, p);
 }
 
 /* Are these the headers of @m?  siw quotes a READ's length in the place of its MSN */

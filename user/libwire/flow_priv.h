@@ -94,11 +94,13 @@ struct flow_sent {
  * @first_packet: of its first FPDU
  * @terminated: packet of the Terminate it sent
  * @bad: the first access that was not inside what was advertised; 0: there is none
+ * @bad_sends: SENDs that were begun before @bad
+ * @bad_told: a rule was broken by @bad: once is enough
  * @sent: the latest messages, a ring; @nr_sent: all there were
  */
 struct flow_dir {
-	bool began, partial, open;
-	uint32_t msn[3];
+	bool began, partial, open, bad_told;
+	uint32_t msn[3], bad_sends;
 	struct flow_fpdu current;
 	uint64_t next, packet, first_packet, terminated, bad;
 	struct flow_sent sent[FLOW_SENT_KEPT];
@@ -114,9 +116,11 @@ struct flow_mpa {
 	uint16_t ird, ord;
 };
 
+/* @replies: messages of the server's that answer one of the client's */
 struct flow_iwarp {
 	struct flow_dir dir[2];
 	struct flow_mpa mpa[2];
+	uint64_t replies;
 };
 
 /* flow.c: the tables */

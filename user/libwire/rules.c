@@ -349,7 +349,7 @@ static const struct rule rules[] = {
 	  "RFC 5040, 4.8 and 7.1; RFC 5041, 7. For an STag that is called invalid: nak-reason",
 	  AT_TERMINATE, rule_terminate_reason },
 	{ "stag",
-	  "an access outside of all advertised capabilities is refused: no later READ gets a response",
+	  "an access outside of all advertised capabilities is refused: no later READ or request of rtgt gets a response",
 	  "RFC 5040, 7.1. A WRITE has no response", AT_DONE, rule_stag },
 	{ }
 };

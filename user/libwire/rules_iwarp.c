@@ -317,9 +317,10 @@ uint64_t rule_stag(const struct rule_case *c, char *words, size_t size)
 {
 	const struct flow_msg *m = c->msg;
 
-	if (m->status != FLOW_OK || !m->unrefused)
+	if ((m->status != FLOW_OK && m->status != FLOW_SENT) || !m->unrefused)
 		return 0;
 	return rule_say(m->unrefused, words, size,
 			"an access that is not inside what was advertised was not refused: packet %"
-			PRIu64 " answers a READ that was sent after it", m->end_packet);
+			PRIu64 " answers a %s that was sent after it", m->end_packet,
+			m->op == FLOW_READ ? "READ" : "request");
 }
