@@ -280,18 +280,30 @@ removals() { # CONNECTIONS
 	done
 }
 
-# Frames that the two interfaces sent and switches of the processor, for each MiB of 4
-frames() { # NAME OPTION...
+# Frames that the two interfaces sent and switches of the processor, for each of 4 messages of
+# 1 MiB with all outstanding, or of 1000 operations of 64 bytes, one at a time
+frames() { # SIZE NAME OPTION...
+	local size=$1 tool=bw n=4
+	shift
+	((size > 64)) || tool=lat n=1000
+	count_frames "$@"
+}
+
+count_frames() { # NAME OPTION...
 	local before after
 	local -a was is
 	before=$(frame_counts)
-	rtgt -j bw -p "$PORT" -I "$CLIENT" -S 1M -C 4 -W 0 "${@:2}" "$TARGET" >/dev/null
+	rtgt -j "$tool" -p "$PORT" -I "$CLIENT" -S "$size" -C "$n" -W 0 "${@:2}" "$TARGET" >/dev/null
 	after=$(frame_counts)
 	read -ra was <<<"$before"
 	read -ra is <<<"$after"
-	awk -v name="$1" -v frames=$((is[0] - was[0])) -v switches=$((is[1] - was[1])) 'BEGIN {
-		printf "%s-frames.1048576\t%.2f\t%.2f\t%.2f\n", name, frames / 4, frames / 4, frames / 4
-		printf "%s-switches.1048576\t%.2f\t%.2f\t%.2f\n", name, switches / 4, switches / 4, switches / 4
+	awk -v name="$1" -v size="$size" -v n="$n" -v frames=$((is[0] - was[0])) -v switches=$((is[1] - was[1])) '
+	function row(what, x) {
+		printf "%s-%s.%d\t%.2f\t%.2f\t%.2f\n", name, what, size, x / n, x / n, x / n
+	}
+	BEGIN {
+		row("frames", frames)
+		row("switches", switches)
 	}'
 }
 
@@ -394,19 +406,24 @@ larger() { # OVER
 }
 
 part_larger() {
+	local op
 	port_add bench "addr=$TARGET" "port=$PORT" recv_size=2M recv_depth=4 region mem size=1M
 	larger rdma,tcp
 	bw 4096 --over rdma,tcp -o write,read
-	frames user.write -o write
-	frames user.read -o read
-	frames tcp.write --over tcp -o write
-	frames tcp.read --over tcp -o read
+	for op in write read; do
+		frames 1048576 user.$op -o $op
+		frames 1048576 tcp.$op --over tcp -o $op
+	done
+	for op in write read send; do
+		frames 64 user.$op -o $op
+		frames 64 tcp.$op --over tcp -o $op
+	done
 	port_del bench
 }
 
 # The same over siw, whose devices take the places of rxe's
 part_siw() {
-	local size
+	local size op
 	modprobe -q siw || {
 		complain "there is no siw (CONFIG_RDMA_SIW): not measured" || return 0
 	}
@@ -422,8 +439,12 @@ part_siw() {
 	for size in 4096 65536 1048576; do
 		bw "$size" --from user,kernel -o write,read
 	done
-	frames siw-user.write -o write
-	frames siw-user.read -o read
+	for op in write read; do
+		frames 1048576 siw-user.$op -o $op
+	done
+	for op in write read send; do
+		frames 64 siw-user.$op -o $op
+	done
 	port_del bench
 	DEVICE=
 }
