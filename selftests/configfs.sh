@@ -311,7 +311,7 @@ long_name() {
 features() {
 	local word
 	for word in op-write op-read op-write-imm op-send msg-echo msg-checksum scope-shared scope-private service-rtgt \
-		service-rping service-sink; do
+		service-rping service-rping-inv service-sink; do
 		grep -qx "$word" "$CONFIGFS/features" || fail "features has no line $word"
 	done
 	fails_with "Permission denied" attr_set "$CONFIGFS/features" x
