@@ -174,13 +174,17 @@ is_iwarp() {
 	[[ $'\n'$TEXT$'\n' == *$'\n'"$RTGT_TARGET_DEV:iwarp"$'\n'* ]]
 }
 
+# Do the devices have this operation of "rtgt ping"?
+has_op() { # OP
+	[[ $1 != *-imm && $1 != cas && $1 != faa ]] || ! is_iwarp
+}
+
 # Of these operations of "rtgt ping" those that the devices have: OPS.
 device_ops() { # OP,OP...
 	local op
 	OPS=
 	for op in ${1//,/ }; do
-		! is_iwarp || [[ $op != *-imm && $op != cas && $op != faa ]] || continue
-		OPS+=,$op
+		! has_op "$op" || OPS+=,$op
 	done
 	OPS=${OPS#,}
 }
