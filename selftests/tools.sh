@@ -134,6 +134,7 @@ smoke() {
 	target test ! -e "$CONFIGFS"
 	target module_load
 	features=$(target cat "$CONFIGFS/features")
+	has_op write-imm || lacks="write-imm send-imm "
 	for word in atomic:cas atomic:faa atomic-write:atomic-write flush:flush; do
 		grep -qx "$RTGT_TARGET_DEV:${word%:*}" <<<"$features" || lacks+="${word#*:} "
 	done
