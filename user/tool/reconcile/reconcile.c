@@ -12,6 +12,7 @@
  * The target's device may have counted fewer SENDs, by the replies that the target knows to have
  * been flushed.  No other difference of the devices is allowed.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 #include "libwire/capture.h"
 #include "libwire/flow.h"
+#include "libwire/iwarp.h"
 #include "tool/cli/options.h"
 #include "tool/out/json.h"
 #include "reconcile.h"
@@ -100,14 +102,41 @@ static void count(struct wire *w, const struct pkt *p, const struct flow_seen *s
 	w->corrupt[from] += seen->class == FLOW_CORRUPT;
 }
 
+static void read_packet(struct wire *w, struct flow *f, const struct pkt *p)
+{
+	struct flow_seen seen;
+
+	flow_packet(f, p, &seen);
+	count(w, p, &seen);
+}
+
+static int read_packets(struct wire *w, struct capture *c, struct flow *f, struct iwarp *iwarp,
+			struct rtgt_err *err)
+{
+	const struct pkt *inner;
+	unsigned int nr;
+	struct pkt p;
+	int ret;
+
+	while ((ret = capture_next(c, &p, err)) == 1) {
+		nr = 0;
+		inner = p.kind == PKT_TCP_SEGMENT ? iwarp_feed(iwarp, &p, &nr) : NULL;
+		read_packet(w, f, &p);
+		for (unsigned int i = 0; i < nr; i++)
+			read_packet(w, f, &inner[i]);
+	}
+	flow_end(f);
+	w->totals = *flow_totals(f);
+	return ret;
+}
+
 static int read_wire(struct wire *w, const char *path)
 {
 	static const struct flow_ops ops = { .message = on_message, .connection = on_connection };
 	struct rtgt_err err = {};
-	struct flow_seen seen;
 	struct capture *c;
+	struct iwarp *iwarp;
 	struct flow *f;
-	struct pkt p;
 	int ret;
 
 	if (capture_open_file(&c, path, &err)) {
@@ -115,22 +144,16 @@ static int read_wire(struct wire *w, const char *path)
 		return EXIT_USAGE;
 	}
 	f = flow_new(&ops, w, 0, 0);
-	ret = f ? 1 : -1;
-	while (ret == 1) {
-		ret = capture_next(c, &p, &err);
-		if (ret != 1)
-			break;
-		flow_packet(f, &p, &seen);
-		count(w, &p, &seen);
-	}
-	if (f) {
-		flow_end(f);
-		w->totals = *flow_totals(f);
-	}
+	iwarp = iwarp_new();
+	if (f && iwarp)
+		ret = read_packets(w, c, f, iwarp, &err);
+	else
+		ret = rtgt_fail(&err, ENOMEM, "no memory");
+	iwarp_free(iwarp);
 	flow_free(f);
 	capture_close(c);
-	if (ret < 0) {
-		failed("reconcile: %s", f ? err.text : "no memory");
+	if (ret) {
+		failed("reconcile: %s", err.text);
 		return EXIT_USAGE;
 	}
 	return EXIT_OK;
