@@ -10,10 +10,10 @@
 
 # Listens to the client's device; what it sees is in $WORK/live.out.
 listen() { # ARG...
-	local dev wanted="udp port 4791"
-	! is_iwarp || wanted="tcp port $CM_PORT"
+	local dev
 	dev=$(netdev "$RTGT_CLIENT_DEV")
-	background live rtgt explain -i "$dev" -f "$wanted" "$@"
+	rdma_packets
+	background live rtgt explain -i "$dev" -f "$FILTER" "$@"
 	wait_until 10 grep -q listening "$WORK/live.err" || fail "it does not listen: $(<"$WORK/live.err")"
 }
 
@@ -64,32 +64,49 @@ live_iwarp() {
 		'{"wrong":[],"mpa":["Request","Reply"],"bytes":3000,"counted":true}'
 }
 
+# With a DREP, or with a FIN from both ends of TCP
 disconnected() {
-	rtgt explain "$WORK/pcap" 2>/dev/null | grep "CM DREP" >"$WORK/drep"
+	if is_iwarp; then
+		rtgt explain -f 'tcp[13] & 1 != 0' -T fields -e tcp.srcport "$WORK/pcap" 2>/dev/null | sort -u >"$WORK/fins"
+		(($(wc -l <"$WORK/fins") == 2))
+	else
+		rtgt explain "$WORK/pcap" 2>/dev/null | grep "CM DREP" >"$WORK/drep"
+	fi
 }
 
 # What one program says of a file, another says of the same bytes that come through a pipe.
 captured() {
-	local dev size
+	local dev
 	target_port
 	dev=$(netdev "$RTGT_CLIENT_DEV")
-	background dump tcpdump -U --immediate-mode -i "$dev" -w "$WORK/pcap" udp port 4791
+	rdma_packets
+	background dump tcpdump -U --immediate-mode -i "$dev" -w "$WORK/pcap" "$FILTER"
 	wait_until 10 grep -q listening "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
 	has "$(probe access op=write len=64)" wc=success
-	wait_until 10 disconnected || fail "no DREP in $(rtgt explain "$WORK/pcap")"
+	wait_until 10 disconnected || fail "no end of the connection in $(rtgt explain "$WORK/pcap")"
 	kill -INT "${BG_PID[dump]}"
 	finish dump
 	rtgt explain "$WORK/pcap" >"$WORK/lines"
-	grep -q "RC RDMA WRITE Only qp=.* dmalen=64 payload=64 ackreq" "$WORK/lines" || fail "$(<"$WORK/lines")"
+	if is_iwarp; then
+		grep -q " RDMA WRITE stag=0x.* payload=64 last" "$WORK/lines" || fail "$(<"$WORK/lines")"
+		same "filtered" "$(rtgt explain -f 'tcp[13] = 2' -T fields -e tcp.flags "$WORK/pcap")" 0x0002
+	else
+		grep -q "RC RDMA WRITE Only qp=.* dmalen=64 payload=64 ackreq" "$WORK/lines" || fail "$(<"$WORK/lines")"
+		same "filtered" "$(rtgt explain -f 'udp[8] = 10' -T fields -e infiniband.bth.opcode "$WORK/pcap")" 10
+	fi
 	rtgt explain - <"$WORK/pcap" | cmp - "$WORK/lines" || fail "through a pipe it is another"
-	same "filtered" "$(rtgt explain -f 'udp[8] = 10' -T fields -e infiniband.bth.opcode "$WORK/pcap")" 10
 	# the last packet is cut: all before it, a line, and the status
 	head -c -7 "$WORK/pcap" >"$WORK/short"
 	fails_with "what was before it is explained" rtgt explain "$WORK/short"
 	! rtgt explain "$WORK/short" >"$WORK/some" 2>"$WORK/err" || fail "status 0"
 	cmp "$WORK/some" <(head -n -1 "$WORK/lines") || fail "packets before the end are missing"
 	same "lines on stderr" "$(wc -l <"$WORK/err")" 1
-	# one bit is wrong
+	is_iwarp || wrong_icrc
+}
+
+# One bit is wrong.  siw requests no CRCs.
+wrong_icrc() {
+	local size
 	size=$(stat -c %s "$WORK/pcap")
 	printf '\x5a' | dd of="$WORK/pcap" bs=1 seek=$((size - 12)) conv=notrunc status=none
 	same "ICRCs that are wrong" "$(rtgt explain "$WORK/pcap" | grep -c "ICRC WRONG")" 1

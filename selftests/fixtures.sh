@@ -170,6 +170,7 @@ leave_target() {
 
 # Has the target's device no immediates, no atomics and no RNR NAKs?
 is_iwarp() {
+	local TEXT
 	target_contents "$CONFIGFS/features"
 	[[ $'\n'$TEXT$'\n' == *$'\n'"$RTGT_TARGET_DEV:iwarp"$'\n'* ]]
 }
@@ -251,6 +252,14 @@ disables() { # PORT
 	background "disable-$1" target attr_set "$CONFIGFS/ports/$1/enable" 0
 	wait_until 15 process_gone "${BG_PID[disable-$1]}" || fail "enable=0 of $1 does not end"
 	finish "disable-$1"
+}
+
+# tcpdump's filter for the packets of RDMA: FILTER.  Those of iWARP are TCP's; of PORT, if there
+# is one.
+# shellcheck disable=SC2034 # cases use it
+rdma_packets() {
+	FILTER="udp port 4791"
+	! is_iwarp || FILTER="tcp port $CM_PORT"
 }
 
 # What netem does is done to packets of IPv4 that leave a device and match.  netem tells the

@@ -62,10 +62,6 @@ iwarp_lacks() { # WORD...
 		nak=none) ;;
 		nak=* | naks=[1-9]* | acks=[1-9]*) why="iWARP has no acknowledgments of its own" ;;
 		reason=version) why="iWARP does not pad private data" ;;
-		4791)
-			why="the case records RoCE"
-			shows="in the capture|no DREP in|rdma -j statistic"
-			;;
 		half)
 			why="the REQs are forged for the CM of RoCE"
 			shows="conns_accepted"

@@ -10,17 +10,17 @@
 
 . "${0%/*}/lib.sh"
 
-# From here on all RoCE packets go to $WORK/wire.pcap.
+# From here on all packets of the device, of iWARP those of PORT, go to $WORK/wire.pcap.
 record() {
 	need_command tcpdump
-	background dump tcpdump -i "$(netdev "$RTGT_TARGET_DEV")" -B 32768 --immediate-mode -U -w "$WORK/wire.pcap" \
-		udp port 4791
+	rdma_packets
+	background dump tcpdump -i "$(netdev "$RTGT_TARGET_DEV")" -B 32768 --immediate-mode -U -w "$WORK/wire.pcap" "$FILTER"
 	wait_until 10 grep -q "listening on" "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
 }
 
 # Ends when so many connections have.
 recorded() { # CONNECTIONS
-	wait_until 20 has_ended "$1" || fail "no end of $1 connections in the capture: $(rtgt explain "$WORK/wire.pcap" | grep -v " ACK ")"
+	wait_until 20 "$(is_iwarp && echo tcp_has_ended || echo has_ended)" "$1" || fail "no end of $1 connections in the capture: $(rtgt explain "$WORK/wire.pcap" | grep -v " ACK ")"
 	kill -INT "${BG_PID[dump]}"
 	finish dump || true
 	grep -q "^0 packets dropped by kernel" "$WORK/dump.err" || fail "tcpdump lost packets: $(<"$WORK/dump.err")"
@@ -43,6 +43,16 @@ has_ended() { # CONNECTIONS
 		$1 == "0x0012" { closed[conn($2, $3)] = 2 }
 		$1 == "0x0015" { closed[conn($4, $5)]++ }
 		$1 == "0x0016" { closed[conn($6, $7)]++ }
+		END { for (c in closed) ended += closed[c] >= 2; exit ended < wanted }'
+}
+
+# Over TCP with a FIN from each end, or with a RST.  A client's connection has a port of its own.
+tcp_has_ended() { # CONNECTIONS
+	rtgt explain -T fields -e tcp.flags -e tcp.srcport -e tcp.dstport "$WORK/wire.pcap" 2>/dev/null |
+		awk -F '\t' -v wanted="$1" -v port="$CM_PORT" '
+		{ client = $2 == port ? $3 : $2 }
+		$1 ~ /[13579bdf]$/ && !fin[$2, $3]++ { closed[client]++ }
+		$1 ~ /[4-7c-f]$/ { closed[client] = 2 }
 		END { for (c in closed) ended += closed[c] >= 2; exit ended < wanted }'
 }
 
@@ -87,7 +97,11 @@ refusals() { # RULE-THAT-IS-BROKEN|""
 	has "$(probe access op=read len=64 offset=4090)" wc=rem-access nak=access
 	recorded 2
 	check "$1"
-	has "$TEXT" "2 NAK"
+	if is_iwarp; then
+		same "Terminates" "$(rtgt explain "$WORK/wire.pcap" | grep -c "Terminate ")" 2
+	else
+		has "$TEXT" "2 NAK"
+	fi
 }
 
 # The target closes without an RTU: it sends a REJ, and neither DREQ nor DREP follows.
@@ -96,29 +110,61 @@ refusals_without_rtu() {
 	refusals ": rtu: "
 }
 
+# The first packet of the first message with such an operation, and the packet that answers it
+packets_of() { # OP
+	rtgt explain --json "$WORK/wire.pcap" | jq -rn --arg op "$1" \
+		'[inputs | select(.type == "message" and .op == $op)][0] | "\(.first_packet) \(.answer_packet)"'
+}
+
+# With this change the rules find that.
+bent() { # RULE-AND-PACKET ACTION...
+	"$HERE/bend" "$WORK/wire.pcap" "$WORK/bad.pcap" "${@:2}"
+	check "$1" "$WORK/bad.pcap"
+}
+
 # A key nobody gave, made out of a good one: it is served, so a rule is broken.
 faults() {
 	local write ack
+	if is_iwarp; then
+		faults_iwarp
+		return
+	fi
 	target_port region mem size=4096
 	record
 	ping_ok write 64 2
 	recorded 1
-	read -r write ack < <(rtgt explain --json "$WORK/wire.pcap" |
-		jq -r 'select(.type == "message" and .op == "WRITE") | "\(.first_packet) \(.answer_packet)"' | head -n 1)
-	"$HERE/bend" "$WORK/wire.pcap" "$WORK/bad.pcap" "set=$write:infiniband.reth.r_key=0x12345"
-	check "packet $write: capability: " "$WORK/bad.pcap"
-	"$HERE/bend" "$WORK/wire.pcap" "$WORK/bad.pcap" "flip=$write"
-	check "packet $write: icrc: " "$WORK/bad.pcap"
-	"$HERE/bend" "$WORK/wire.pcap" "$WORK/bad.pcap" "drop=$write"
-	check "packet $((ack - 1)): psn-continuity: " "$WORK/bad.pcap"
-	"$HERE/bend" "$WORK/wire.pcap" "$WORK/bad.pcap" "set=$ack:infiniband.aeth.msn=99"
-	check "packet $ack: msn: " "$WORK/bad.pcap"
+	read -r write ack < <(packets_of WRITE)
+	bent "packet $write: capability: " "set=$write:infiniband.reth.r_key=0x12345"
+	bent "packet $write: icrc: " "flip=$write"
+	bent "packet $((ack - 1)): psn-continuity: " "drop=$write"
+	bent "packet $ack: msn: " "set=$ack:infiniband.aeth.msn=99"
+}
+
+# That a WRITE is served shows with the next READ.  Where MPA agreed on no CRC, none is right.
+faults_iwarp() {
+	local mpa write read send
+	target_port region mem size=4096
+	record
+	rtgt ping -o write,read -S 64 -C 1 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/ping"
+	recorded 1
+	mpa=$(rtgt explain --json "$WORK/wire.pcap" |
+		jq -n '[inputs | select(.iwarp[]?.line | startswith("MPA Request")) | .number][0]')
+	read -r write _ < <(packets_of WRITE)
+	read -r read _ < <(packets_of READ)
+	read -r send _ < <(packets_of SEND)
+	bent "packet $write: stag: " "set=$write:iwarp_ddp.stag=0x12345600"
+	bent "packet $read: capability: " "set=$read:iwarp_rdma.srcstag=0x12345600"
+	bent "packet $send: ddp-msn: " "set=$send:iwarp_ddp.msn=77"
+	bent ": mpa-first: " "drop=$send"
+	bent "packet $send: mpa-crc: " "set=$mpa:iwarp_mpa.crc_flag=1"
 }
 
 tell_all() { # before|after
+	on_target rtgt -j show "$PORT" >"$WORK/target-$1.json"
+	# a siw device counts nothing
+	! is_iwarp || return 0
 	rdma -j statistic show link "$RTGT_CLIENT_DEV/1" >"$WORK/client-rdma-$1.json"
 	on_target rdma -j statistic show link "$RTGT_TARGET_DEV/1" >"$WORK/server-rdma-$1.json"
-	on_target rtgt -j show "$PORT" >"$WORK/target-$1.json"
 }
 
 one_story() { # RULE-THAT-IS-BROKEN|""
@@ -130,7 +176,9 @@ one_story() { # RULE-THAT-IS-BROKEN|""
 	recorded 1
 	tell_all after
 	check "$1"
-	rtgt reconcile "$WORK" >"$WORK/story" || fail "$(<"$WORK/story")"
+	rtgt reconcile "$WORK" >"$WORK/story" 2>"$WORK/missing_files" || fail "$(<"$WORK/story")"
+	same "what is not compared" "$(grep -c "^rtgt: reconcile: no $WORK/\(client\|server\)-rdma-.*: not compared$" "$WORK/missing_files")" \
+		"$(is_iwarp && echo 4 || echo 0)"
 	tell_reader "$(tail -n 1 "$WORK/story")"
 }
 
@@ -138,7 +186,7 @@ one_story() { # RULE-THAT-IS-BROKEN|""
 # packets the same each time, with Linux 6.6 and iproute2 6.6 or later.
 one_story_disturbed() { # SEED NETEM...
 	local lost
-	disturb "u8 0 0x60 at 28" "${@:2}" seed "$1"
+	disturb "$(is_iwarp && echo "ip protocol 6 0xff" || echo "u8 0 0x60 at 28")" "${@:2}" seed "$1"
 	one_story ""
 	lost=$(tc -s qdisc show dev "$(netdev "$RTGT_CLIENT_DEV")" | sed -n '/^qdisc netem/,/dropped/s/.*(dropped \([0-9]*\),.*/\1/p')
 	((lost > 0)) || fail "with the seed $1 netem loses nothing"
@@ -162,23 +210,30 @@ take_back() { # FILE:KEY
 	mv "$WORK/truth.${1%:*}" "$WORK/${1%:*}"
 }
 
-# Each of those who tell lies in its turn, by one.
-lies() {
-	local row
-	one_story ""
-	for row in target-after.json:recv_bytes server-rdma-after.json:rcvd_pkts client-rdma-after.json:sent_pkts \
-		client-rdma-after.json:rdma_sends; do
-		lie "$row" 1
-		same "exit status with a wrong $row" "$(status_of rtgt reconcile "$WORK")" 1
-		take_back "$row"
-	done
-	# a SEND less is right of a device whose target had one flushed
+# A SEND less is right of a device whose target had one flushed.
+flushed_is_no_lie() {
 	lie server-rdma-after.json:rdma_sends -1
 	same "exit status with a SEND missing" "$(status_of rtgt reconcile "$WORK")" 1
 	lie target-after.json:send_flushed 1
 	same "exit status with a SEND flushed" "$(status_of rtgt reconcile "$WORK")" 0
 	take_back server-rdma-after.json
 	take_back target-after.json
+}
+
+# Each of those who tell lies in its turn, by one.
+lies() {
+	local row rows=(target-after.json:recv_bytes server-rdma-after.json:rcvd_pkts client-rdma-after.json:sent_pkts
+		client-rdma-after.json:rdma_sends)
+	one_story ""
+	if is_iwarp; then
+		rows=(target-after.json:{conns_established,recv_msgs,recv_bytes,replies,imms})
+	fi
+	for row in "${rows[@]}"; do
+		lie "$row" 1
+		same "exit status with a wrong $row" "$(status_of rtgt reconcile "$WORK")" 1
+		take_back "$row"
+	done
+	is_iwarp || flushed_is_no_lie
 	jq '.results[-1].iterations += 1 | .connection.posted[0].count += 1' "$WORK/ping.json" >"$WORK/truth"
 	mv "$WORK/truth" "$WORK/ping.json"
 	rtgt -j reconcile "$WORK" >"$WORK/story" && fail "a client that counts wrong is believed"
@@ -204,11 +259,13 @@ page() {
 	! grep -q "<" "$WORK/data" || fail "the data could end the element it is in"
 	document "$WORK/data"
 	same "text of a document" "$(jq -r '.docs["hostile.json"].text' "$WORK/data")" "</script><!--"
-	rtgt explain --json "$WORK/wire.pcap" | jq -cS 'select(.type == "packet") | [.number, .line, .words]' >"$WORK/want"
+	# of a TCP segment, what it completes of iWARP
+	rtgt explain --json "$WORK/wire.pcap" | jq -cS 'select(.type == "packet") | [.number] +
+		if .iwarp then [([.iwarp[].line] | join("; ")), ([.iwarp[].words] | join(". "))] else [.line, .words] end' >"$WORK/want"
 	jq -cS '.steps.list[] | [.n, .x, .w]' "$WORK/data" | cmp - "$WORK/want" || fail "the page has other packets"
 	same "packets over time" "$(jq '[.wire.io[][2]] | add' "$WORK/data")" "$(wc -l <"$WORK/want")"
 	same "bytes of conversations" "$(jq '[.wire.conversations[].bytes[]] | add' "$WORK/data")" "$(jq .wire.bytes "$WORK/data")"
-	[[ $(jq '[.steps.list[].h[] | select(.[0] == "BTH")] | length' "$WORK/data") -ge 10 ]] || fail "no headers"
+	[[ $(jq '[.steps.list[].h[] | select(.[0] | IN("BTH", "DDP"))] | length' "$WORK/data") -ge 10 ]] || fail "no headers"
 }
 
 page_of_little() {
