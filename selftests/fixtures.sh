@@ -345,6 +345,11 @@ srq_has() { # RECEIVES
 
 # --- the devices' own counters ------------------------------------------------------
 
+need_hw_counters() {
+	target test -e "/sys/class/infiniband/$RTGT_TARGET_DEV/ports/1/hw_counters" ||
+		skip "the device has no hardware counters"
+}
+
 # Both devices' hardware counters: now, and since hw_mark.
 declare -A HW_BEFORE HW_NOW
 hw_read() {

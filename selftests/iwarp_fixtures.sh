@@ -66,10 +66,6 @@ iwarp_lacks() { # WORD...
 			why="the REQs are forged for the CM of RoCE"
 			shows="conns_accepted"
 			;;
-		statistic)
-			why="the device has no hardware counters"
-			shows="rdma -j statistic"
-			;;
 		sync)
 			why="the RDMA port is a TCP port, on which nothing else can listen"
 			shows="Address already in use"
@@ -321,6 +317,6 @@ target_holds() { # REGION OFFSET LENGTH CRC BYTE
 hw_mark() { :; }
 expect_hw() { :; }
 
-disturb() { # U32-MATCH NETEM...
-	skip "the match is for a header of RoCE"
+lose_mads() { # ATTRIBUTE
+	skip "MPA sets up a connection of iWARP, without the messages of the IB CM: it has no RTU"
 }

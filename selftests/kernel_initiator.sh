@@ -316,13 +316,14 @@ device_goes() {
 	expect_no_connections
 }
 
-# The client's device is removed while no REP comes.
+# The client's device is removed while no REP comes, or no MPA Reply: the MPA Request is the first
+# TCP segment with PSH.
 device_goes_connecting() {
 	need_command tc
 	target_port
 	initiator timeout_ms=$((60000 * SLOW))
 	NETDEV=$(netdev "$RTGT_CLIENT_DEV")
-	lose "ip dport 4791 0xffff"
+	lose "$(is_iwarp && echo "ip protocol 6 0xff match u8 8 8 at 33" || echo "ip dport 4791 0xffff")"
 	attr_set "$INI/run" 1
 	wait_until 10 req_lost || fail "no REQ was sent: $(<"$INI/result")"
 	background delete rdma link del "$RTGT_CLIENT_DEV"

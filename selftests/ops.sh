@@ -104,6 +104,7 @@ send() { # BYTES
 # One packet that was sent again excuses no number of others: eight more connections show.
 surplus() {
 	local i copies=target.duplicate_request
+	need_hw_counters
 	target_port region mem
 	disturb "u8 0 0x60 at 28" duplicate 100%
 	hw_mark
