@@ -195,9 +195,19 @@ need_rnr() {
 	! is_iwarp || skip "iWARP has no RNR: a SEND without a receive ends the connection"
 }
 
-# One MR of the device must be able to cover that many bytes.
-need_mr() { # BYTES
-	! is_iwarp || (($1 <= 1 << 20)) || skip "an MR of the device has 256 pages (max_fast_reg_page_list_len)"
+# So many bytes, or as many as one MR of the target's device covers: MR_BYTES.  Only the kernel has
+# max_fast_reg_page_list_len, so this registers a region; over iWARP its first client does that.
+# shellcheck disable=SC2034 # cases use it
+fit_mr() { # BYTES
+	local PORT CM_PORT extent
+	MR_BYTES=$1
+	# those of RoCE reach far enough: 512 chunks of 2 MiB
+	is_iwarp || return 0
+	target_port region mem "size=$1"
+	has "$(probe connect)" result=established
+	extent=$(value_of "$(target first_line "$DEBUGFS/ports/$PORT/registrations")" extent_size)
+	target port_del "$PORT"
+	MR_BYTES=$(($1 < extent ? $1 : extent))
 }
 
 # A listening port under a name and a CM port nobody else uses: PORT, CM_PORT.

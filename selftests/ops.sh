@@ -122,7 +122,11 @@ op() { # FUNCTION PING-NAME SIZE-CLASS FILL
 	local n
 	path_mtu
 	n=$(bytes "$3")
-	need_mr $((OFFSET + n + MARGIN))
+	if [[ $3 == *M ]]; then
+		# probe uses one rkey
+		fit_mr $((OFFSET + n + MARGIN))
+		n=$((MR_BYTES - OFFSET - MARGIN))
+	fi
 	FILL=$4
 	target_port "recv_size=$((n + 16 < 64 ? 64 : n + 16))" recv_depth=2 \
 		region mem "size=$((OFFSET + n + MARGIN))" "fill=$FILL"
