@@ -50,9 +50,7 @@ devices_of_the_run() {
 
 on_siw() { # FUNCTION [ARG...]
 	[[ $RTGT_DEVICE == siw ]] || skip "no siw, the software iWARP device"
-	# these cases are written for iWARP: nothing that they ask for excuses a failure
-	# shellcheck disable=SC2317 # the fixtures call it
-	lack() { :; }
+	nothing_excuses
 	"$@"
 }
 

@@ -150,6 +150,7 @@ value() { # KEY of RESULT
 # Each operation has bytes of its own at both ends.
 every_one() {
 	local op
+	nothing_excuses
 	target_port recv_depth=8 recv_size=8K region mem size=32000 access=read,write,atomic fill=counter
 	initiator size=4000 depth=8 iters=8 warmup=0 verify=all
 	device_ops write,read,write-imm,send
@@ -421,6 +422,7 @@ refused_values() {
 # One command, kernel and user side by side, as JSON.
 lat() {
 	local json
+	nothing_excuses
 	target_port recv_size=8192 region mem size=64K access=read,write,atomic
 	initiator
 	rtgt -j lat -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" --from user,kernel -C 20 -W 2 -S 1,4K \

@@ -91,6 +91,7 @@ every_operation() {
 
 # What is refused is as it should be.
 refusals() { # RULE-THAT-IS-BROKEN|""
+	nothing_excuses
 	target_port region mem size=4096
 	record
 	has "$(probe access op=write len=64 rkey=0x12345)" wc=rem-access nak=access

@@ -128,6 +128,7 @@ ping_all() {
 # are done and verified, it goes again.
 smoke() {
 	local features json word lacks='' access=read,write,atomic
+	nothing_excuses
 	need_module_file
 	defer target module_load
 	target module_unload

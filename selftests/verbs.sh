@@ -189,6 +189,7 @@ inlined() {
 }
 
 pieces() {
+	nothing_excuses
 	ask_device
 	target_port region mem size=70000 "fill=$FILL"
 	chained 1 "sges=$MAX_SGE"
@@ -216,6 +217,7 @@ unsignaled() {
 # The fenced WRITE of what a READ brings is posted before the READ is done.
 fenced() {
 	local n text
+	nothing_excuses
 	target_port region mem size=140000 fill=counter
 	for n in 1 65536; do
 		text=$(probe chain op=read fence=1 "len=$n" count=$((n > 1 ? 8 : 1)) "offset=$OFFSET" to=70000)
@@ -227,6 +229,7 @@ fenced() {
 }
 
 all_at_once() {
+	nothing_excuses
 	ask_device
 	target_port scope=private recv_size=8192 region mem size=70000 access=read,write,atomic
 	if is_iwarp; then
