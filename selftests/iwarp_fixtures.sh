@@ -180,6 +180,8 @@ probe() { # COMMAND [KEY=VALUE...]
 	[[ -z $text ]] || printf '%s\n' "$text"
 	# the message that showed it
 	[[ ${WATCHED[-1]} != after=1 || $text != *own=alive* ]] || echo "$PORT" >>"$WORK/echoes"
+	# findings/siw-read-zero.rst: IBV_WC_GENERAL_ERR
+	[[ " $*" != *" op=read "*" len=0" ]] || lack "siw fails one of several READs of zero bytes" "wanted wc=success in: wc=21 "
 	return "$rc"
 }
 
