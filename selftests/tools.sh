@@ -191,15 +191,26 @@ example_library() {
 	expect_counters conns_established=1 conns_closed=1 qp_errors=0 recv_msgs=1
 }
 
+# The server's siw has not read what the client sent: Documentation/findings/siw-first-fpdu.rst.
+# Neither program of this case makes it read on.
+left_in_socket() {
+	on_target ss -Htn "sport = :$CM_PORT" >"$WORK/socket"
+	awk '$1 == "ESTAB" && $2 > 0 { unread = 1 } END { exit !unread }' "$WORK/socket"
+}
+
 examples() {
 	local rc=0
 	# shellcheck disable=SC2119 # the options are its own
 	example_server
 	ignores_sigpipe "$(on_target cat "/proc/$(on_target pidof rtgt-example-server)/status")"
-	timeout $((10 * SLOW)) rtgt-example-client "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR" >"$WORK/text" 2>&1 || rc=$?
-	# neither program wakes it: Documentation/findings/siw-first-fpdu.rst
-	! is_iwarp || ((rc != 124)) || skip "siw left the client's first message in the socket"
+	background client "$(type -P rtgt-example-client)" "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR"
+	if ! wait_until 10 process_gone "${BG_PID[client]}"; then
+		! is_iwarp || ! left_in_socket || skip "siw left the client's first message in the socket"
+		fail "the client does not end: $(cat "$WORK/client.out" "$WORK/client.err")"
+	fi
+	finish client || rc=$?
 	same "the client's exit status" "$rc" 0
+	cat "$WORK/client.out" "$WORK/client.err" >"$WORK/text"
 	grep -q "client-wrote-this" "$WORK/text" || fail "$(<"$WORK/text")"
 	said server "client-wrote-this"
 	finish server || :
