@@ -25,19 +25,19 @@ iwarp_lacks() { # WORD...
 		case $word in
 		op=imm* | op=*-imm | imm=*)
 			why="iWARP has no immediates"
-			shows="_WITH_IMM|no immediates|write-imm|$shows"
+			shows="wc=unposted|_WITH_IMM|no immediates|write-imm|$shows"
 			;;
 		op=cas | op=faa | access=*atomic*)
 			why="the device has no atomics (atomic_cap)"
-			shows="COMPARE_AND_SWAP|FETCH_AND_ADD|no atomics|\<(cas|faa)\>"
+			shows="wc=unposted|COMPARE_AND_SWAP|FETCH_AND_ADD|no atomics|\<(cas|faa)\>"
 			;;
 		op=flush* | access=*flush*)
 			why="the device has no FLUSH (device_cap_flags)"
-			shows="FLUSH|no flush"
+			shows="wc=unposted|FLUSH|no flush"
 			;;
 		op=atomic-write)
 			why="the device has no ATOMIC_WRITE (device_cap_flags)"
-			shows="ATOMIC_WRITE|no atomic-write"
+			shows="wc=unposted|ATOMIC_WRITE|no atomic-write"
 			;;
 		transport=uc | transport=ud)
 			why="iWARP has reliable connections only"
@@ -72,7 +72,7 @@ iwarp_lacks() { # WORD...
 			;;
 		fence=1 | --fence)
 			why="siw cannot fence a READ"
-			shows="posting a RDMA_READ|read is not possible"
+			shows="wc=unposted|posting a RDMA_READ|read is not possible"
 			;;
 		sges=[2-9]* | sges=1?*)
 			why="a READ of iWARP has one SGE (max_sge_rd)"

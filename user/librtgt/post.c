@@ -212,6 +212,12 @@ static bool can_inline(const struct rtgt_qp *q, const struct rtgt_wr *wr)
 		wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
+/* A library is to return the errno; that of siw returns its negative */
+static int post_errno(int ret)
+{
+	return ret < 0 ? -ret : ret;
+}
+
 /**
  * rtgt_qp_post() - post to the send queue
  * @q: connected
@@ -239,6 +245,7 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 		ret = post_bind(q, wr, flags);
 	else
 		ret = ex ? -post_ex(q, wr, flags) : post_plain(q, wr, flags, sge, nr);
+	ret = post_errno(ret);
 	if (ret)
 		return rtgt_fail(err, ret, "posting a %s of %u bytes failed: %s",
 				 rtgt_wr_opcode_str(wr->opcode), wr->len, strerror(ret));
@@ -267,7 +274,7 @@ int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, 
 	int ret;
 
 	recv.num_sge = fill_sges(&all, false, sge);
-	ret = ibv_post_recv(q->qp, &recv, &bad);
+	ret = post_errno(ibv_post_recv(q->qp, &recv, &bad));
 	rtgt_log(q->cm->param.log, "wr", "id %llu RECV of up to %u bytes", (unsigned long long)id,
 		 len);
 	if (ret)
