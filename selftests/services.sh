@@ -218,7 +218,7 @@ plain_bytes() { # BYTES
 # --- idle_ms ----------------------------------------------------------------------
 
 idle() {
-	service_port rping idle_ms=1000
+	service_port rping idle_ms=$((1000 * SLOW))
 	rping_args 64 0
 	background busy "${RPING[@]}"
 	said busy rdma-ping-2
