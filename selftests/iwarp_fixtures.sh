@@ -230,10 +230,10 @@ fail() { # MESSAGE
 	roce_fail "$@"
 }
 
-# Of what the target refused, the connection is dead and not the completion's status wrong; and
-# the target's device has said why, with a Terminate that probe has seen on the wire.
+# Of what the target refused, the connection is dead and not the completion's status wrong.  The
+# target's device says why with a Terminate, unless it is transmitting (siw_send_terminate()):
+# refuse.sh and iwarp.sh want to see it, and try again.
 was_refused() { # TEXT
-	[[ $1 != *term=none* ]] || return
 	[[ $1 == *own=dead* || $1 == *reply=none* || $1 == *wc=loc-qp-op* ||
 		$1 == *end=@(flush|loc-qp-op|unposted|disconnected)* ]]
 }
@@ -242,8 +242,7 @@ ended() { # TEXT WC NAK
 	if [[ $2 == success ]]; then
 		[[ $1 == *wc=success* ]]
 	else
-		# refuse.sh looks for the Terminate
-		was_refused "${1/term=none/}"
+		was_refused "$1"
 	fi
 }
 

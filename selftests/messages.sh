@@ -244,7 +244,8 @@ too_long() {
 	text=$(probe access op=send body=241)
 	if is_iwarp; then
 		# the Terminate comes when the SEND has completed; siw's says that there is no receive
-		[[ $text == *reply=none*term=@(too-long|no-receive)* ]] || fail "$text"
+		was_refused "$text" || fail "$text"
+		[[ $text == *term=@(too-long|no-receive|none)* ]] || fail "$text"
 	else
 		[[ $text == "wc=rem-inv-req "* || $text == "wc=rem-op "* ]] || fail "$text"
 	fi
