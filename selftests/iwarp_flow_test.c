@@ -397,6 +397,21 @@ TEST_F(flow, terminate_of_siw)
 	EXPECT_STREQ("invalid STag", self->said.name);
 }
 
+/* Of an error of its own a device may put any code into a Terminate */
+TEST_F(flow, terminate_of_its_own)
+{
+	uint8_t head[16 + 4] = {};
+
+	talk(self);
+	put(head, 4, 4, 2);
+	put(head, 8, 4, 1);
+	head[17] = 0x42;
+	fpdu(self, SERVER, LAST, PKT_RDMAP_TERMINATE, head, sizeof(head), 0);
+	EXPECT_STREQ("", self->rule);
+	ASSERT_NE(NULL, self->said.name);
+	EXPECT_STREQ("error of the sender's own", self->said.name);
+}
+
 /* An rping client tells its memory; the server writes @at bytes behind its beginning and READs */
 static void rping(struct _test_data_flow *self, uint64_t at)
 {
@@ -786,7 +801,8 @@ TEST_F(flow, mpa)
 		{ { { 0, 1, 512, 0 }, { 0, 1, 0, 0 } }, "" },
 		{ { { 0, 2, 0, 0 }, { 0, 2, 0, 0 } }, "" },
 		{ { { 0x10, 2, 4, 0 }, { 0, 1, 0, 0 } }, "" },
-		{ { { 0x10, 2, 4, 0 }, { 0x20, 2, 0, 0 } }, "" },
+		{ { { 0x10, 2, 4, 0 }, { 0x30, 2, 4, 0 } }, "" },
+		{ { { 0x10, 2, 4, 0 }, { 0x20, 2, 0, 0 } }, "mpa-revision " },
 		{ { { 0x12, 2, 4, 0 }, { 0x10, 2, 4, 0 } }, "mpa-frame " },
 		{ { { 0x10, 2, 4, 0 }, { 0x18, 2, 4, 0 } }, "mpa-frame " },
 		{ { { 0x30, 2, 4, 0 }, { 0x10, 2, 4, 0 } }, "mpa-frame " },

@@ -59,7 +59,7 @@ declare -A DOES_8=(
 )
 
 # Over iWARP: what the Terminate says, a word of probe's tap, where the specifications have one
-# (RFC 5040, 4.8; RFC 5041, 8.2) and siw says that.
+# (RFC 5040, 4.8; RFC 5041, 7.2) and siw says that.
 declare -A TERM=(
 	[rkey]=stag [rkey-low]=stag [stale]=stag [other]=pd
 	# the key's region has neither the address nor the right

@@ -107,7 +107,7 @@ struct flow_dir {
 	unsigned int nr_sent;
 };
 
-/* What a Request or a Reply of MPA says: RFC 5044, 7.1.1 and RFC 6581 */
+/* What a Request or a Reply of MPA says: RFC 5044, 7.1.1; RFC 6581, 6 and 9 */
 struct flow_mpa {
 	bool seen;
 	uint8_t flags, revision;

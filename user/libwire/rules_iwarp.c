@@ -72,8 +72,7 @@ uint64_t rule_mpa_revision(const struct rule_case *c, char *words, size_t size)
 		return rule_say(c->p->number, words, size,
 				"a Reply of revision %u, but the Request has revision %u",
 				reply->revision, request->revision);
-	if (reply->revision < 2 || !((reply->flags ^ request->flags) & MPA_ENHANCED) ||
-	    reply->flags & MPA_REJECT)
+	if (reply->revision < 2 || !((reply->flags ^ request->flags) & MPA_ENHANCED))
 		return 0;
 	return rule_say(c->p->number, words, size, "a Reply %s IRD and ORD, but the Request %s",
 			reply->flags & MPA_ENHANCED ? "with" : "without",
@@ -84,6 +83,7 @@ uint64_t rule_mpa_depths(const struct rule_case *c, char *words, size_t size)
 {
 	const struct flow_mpa *request = &c->conn->iwarp->mpa[0], *reply = request + 1;
 
+	/* One that rejects may do so to tell which ORD it needs */
 	if (!c->seen->from || !request->has_depths || !reply->has_depths ||
 	    reply->flags & MPA_REJECT || reply->ord == MPA_DEPTH_MASK ||
 	    reply->ord <= request->ird)

@@ -363,11 +363,12 @@ struct terminate_error {
 	const char *name;
 };
 
-/* RFC 5040, 4.8 (RDMAP); RFC 5041, 8.2 (DDP); RFC 5044, 8 and RFC 6581, 9 (MPA) */
+/* RFC 5040, 4.8 (RDMAP); RFC 5041, 7.2 (DDP); RFC 5044, 8 and RFC 6581, 8 (MPA) */
 static const struct terminate_error *terminate_error(unsigned int layer, unsigned int type,
 						     unsigned int code)
 {
 	static const struct terminate_error all[] = {
+		/* this type has no codes: any may be there */
 		{ 0, 0, 0x00, PKT_CAUSE_OTHER, "error of the sender's own" },
 		{ 0, 1, 0x00, PKT_CAUSE_STAG, "invalid STag" },
 		{ 0, 1, 0x01, PKT_CAUSE_BOUNDS, "base or bounds violation" },
@@ -404,7 +405,8 @@ static const struct terminate_error *terminate_error(unsigned int layer, unsigne
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i].layer == layer && all[i].type == type && all[i].code == code)
+		if (all[i].layer == layer && all[i].type == type &&
+		    (all[i].code == code || !(layer | type)))
 			return &all[i];
 	return NULL;
 }
