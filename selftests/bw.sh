@@ -234,6 +234,11 @@ write+read 32768 the target's memory has 65536 bytes for 4 connections"
 	fails_with "1 to 16M" rtgt bw --from kernel --segment 17M "$RTGT_TARGET_ADDR"
 	fails_with "no \"cas\"" rtgt bw -o cas "$RTGT_TARGET_ADDR"
 	fails_with "takes a count" rtgt bw -D 1 --verify all "$RTGT_TARGET_ADDR"
+	target_port mr_max=4K region mem size=64K
+	measure lat -o write -S 8K
+	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "region 0 has 4096 bytes in its first extent"
+	measure bw -o write -S 8K
+	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "the target's memory has 4096 bytes in its first extent for 1 connection"
 }
 
 one_connection() {

@@ -54,8 +54,10 @@ int bw_share(const struct bw *b, uint64_t size, uint64_t *share, struct rtgt_err
 		*share &= ~63ull;
 	if (b->m.at.op->opcode == IBV_WR_SEND || *share >= b->m.at.size)
 		return 0;
-	return rtgt_fail(err, ERANGE, "the target's memory has %llu bytes for %u connection%s",
-			 (unsigned long long)size, nr, nr > 1 ? "s" : "");
+	return rtgt_fail(err, ERANGE, "the target's memory has %llu bytes%s for %u connection%s",
+			 (unsigned long long)size,
+			 b->m.at.over == OVER_TCP ? "" : measure_extent_str(&b->m), nr,
+			 nr > 1 ? "s" : "");
 }
 
 /**

@@ -116,6 +116,17 @@ static void measure_close(struct measure *m)
 }
 
 /**
+ * measure_extent_str() - what of the region is measured?
+ * @m: connected
+ *
+ * Return: words behind its number of bytes; none, if that is the whole region.
+ */
+const char *measure_extent_str(const struct measure *m)
+{
+	return m->open && m->client.layout[m->region].nr > 1 ? " in its first extent" : "";
+}
+
+/**
  * measure_can() - can the present cell be?
  * @m: its cell is set
  * @c: the RDMA connection it is for
@@ -146,8 +157,8 @@ int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t r
 		return rtgt_fail(err, EACCES, "region %u does not grant it (access)", m->region);
 	/* a plain target may not say how much it has */
 	if (mem->len && m->at.size > room)
-		return rtgt_fail(err, ERANGE, "region %u has %llu bytes", m->region,
-				 (unsigned long long)mem->len);
+		return rtgt_fail(err, ERANGE, "region %u has %llu bytes%s", m->region,
+				 (unsigned long long)mem->len, measure_extent_str(m));
 	return 0;
 }
 

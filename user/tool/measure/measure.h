@@ -143,6 +143,7 @@ int measure_matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt
 		   struct rtgt_err *err);
 int measure_run(struct measure *m, const struct rtgt_client_param *param,
 		int (*cell)(struct measure *m, struct rtgt_err *err), unsigned int kernels);
+const char *measure_extent_str(const struct measure *m);
 int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t room,
 		struct rtgt_err *err);
 bool measure_cannot_be(int ret);
