@@ -139,7 +139,7 @@ live() { # HOW-MANY
 
 parallel() { # SCOPE
 	local clients=64
-	# rdma-core's library for siw makes 48 completion queues in a process
+	# a program has few queues over siw: Documentation/findings/siw-mmap-offset.rst
 	! is_iwarp || clients=40
 	target_port "scope=$1" recv_depth=4
 	background many probe hold count=$clients timeout=20

@@ -24,7 +24,7 @@ serves() { # CM_PORT
 # has the last word.
 stall() {
 	local busy quiet n=300
-	# rdma-core's library for siw makes 48 completion queues in a process
+	# a program has few queues over siw: Documentation/findings/siw-mmap-offset.rst
 	! is_iwarp || n=40
 	target_port scope=private mr_max=4K recv_depth=512 region mem size=1M
 	busy=$PORT
@@ -296,7 +296,7 @@ refused_beyond() { # CLIENTS
 # killer ends another process.
 out_of_memory() { # ATTRIBUTE...
 	local left
-	# rdma-core's library for siw makes 48 completion queues in a process
+	# a program has few queues over siw: Documentation/findings/siw-mmap-offset.rst
 	! is_iwarp || set -- "${@/size=8M/size=64M}"
 	target_port "$@"
 	background crowd probe flood count=600 depth=1 timeout=20

@@ -250,6 +250,21 @@ posted_late() { # send|recv WHAT
 	has "$text" "$1=flush"
 }
 
+# Documentation/findings/siw-mmap-offset.rst.  Each client has a completion queue, a send queue and a
+# receive queue, of at least a page.
+many_queues() {
+	target_port region mem
+	background many probe hold count=64 timeout=20
+	wait_until "$PATIENCE" grep -q ready= "$WORK/many.out" || fail "$(cat "$WORK"/many.{out,err})"
+	! grep -q "no queue pair: \|no completion queue of " "$WORK/many.err" ||
+		skip "siw gives a queue the offset that stands for none"
+	has "$(<"$WORK/many.out")" ready=64
+	tell many echo
+	said many alive=64
+	finish many
+	expect_no_connections
+}
+
 # Twenty connections to a peer that closes TCP during a WRITE; what the client prints is in TEXT.
 closed() { # [handler=1]
 	TEXT=$("$HERE/probe" "$RTGT_TARGET_ADDR" 20001 "source=$RTGT_CLIENT_ADDR" closed count=20 len=16384 "$@") ||
@@ -438,6 +453,26 @@ served() {
 	ignores_sigpipe "$(<"/proc/${SERVERS[$PORT]}/status")"
 }
 
+# The same at the server, whose clients are two programs: it refuses the connection that it has no
+# queues for, and serves on.
+serve_queues() {
+	# shellcheck source=serve_fixtures.sh
+	. "$HERE/serve_fixtures.sh"
+	local name
+	target_port recv_depth=4 region mem size=4096
+	for name in first second; do
+		background $name probe flood count=40 depth=1 timeout=30
+		wait_until "$PATIENCE" grep -q ready= "$WORK/$name.out" || fail "$(cat "$WORK/$name".{out,err})"
+	done
+	has "$(<"$WORK/first.out")" ready=40
+	grep -q "ready=40\|refused=resources arg=12" "$WORK/second.out" || fail "$(cat "$WORK"/second.{out,err})"
+	# the second has a copy of what ends the first
+	finish second
+	finish first
+	expect_no_connections
+	has "$(probe connect)" result=established
+}
+
 # A client that gets no reply to its first message sends an empty WRITE, since siw may not have
 # read the message: Documentation/findings/siw-first-fpdu.rst.
 woken() {
@@ -558,6 +593,7 @@ tcase terminate "a Terminate has layer and type of the error where RFC 5040 has 
 tcase read-sges "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
 tcase late-send "a SEND that is posted to a queue pair in error is flushed" on_siw posted_late send SEND
 tcase late-recv "a receive that is posted to a queue pair in error is flushed" on_siw posted_late recv receive
+tcase queues "a program has 64 connections, with queues of more than 144 pages" on_siw many_queues
 tcase closed "a client whose peer closes TCP during a WRITE gets an error, and no signal ends it" on_siw closed
 tcase sigpipe "siw raises no SIGPIPE when the peer closes TCP during a WRITE" on_siw sigpipe
 tcase mpa-leak "TCP connections that are closed without an MPA Request leave nothing behind" on_siw mpa_leak
@@ -574,6 +610,7 @@ tcase sockets-crc --tier wire,fast "the same with the CRCs of MPA, which both en
 tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served
+tcase serve-queues "a server that can make no further queues refuses the next connection and serves on" on_siw serve_queues
 tcase target-wakes "if a plain client sends nothing, the target makes its own siw read the socket" on_siw target_wakes
 tcase spared "the target READs nothing from a client that speaks its protocol" on_siw spared
 tcase woken "a client whose first message gets no reply sends an empty WRITE" on_siw woken

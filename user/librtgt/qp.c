@@ -115,6 +115,13 @@ static void want_ops(const struct rtgt_qp *q, struct ibv_qp_init_attr_ex *attr)
 		attr->comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 }
 
+/* The library of siw fails so when the program has all queues that it can have */
+static const char *no_queue(int code)
+{
+	return code ? strerror(code) :
+		      "the library gives no reason; a program has at most 48 connections over siw";
+}
+
 static int make_qp(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct rtgt_err *err)
 {
 	static const enum ibv_qp_type type[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
@@ -136,16 +143,13 @@ static int make_qp(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct 
 			.max_send_sge = sges, .max_recv_sge = sges, .max_inline_data = wish,
 		};
 		errno = 0;
-		ret = rdma_create_qp_ex(q->cm->id, &attr) ? errno : 0;
-		/* the library of siw may fail without a reason */
-		if (!ret && !q->cm->id->qp)
-			ret = EIO;
-		if (!ret || !wish)
+		if (!rdma_create_qp_ex(q->cm->id, &attr) && q->cm->id->qp)
 			break;
+		ret = errno;
+		if (!wish)
+			return rtgt_fail(err, ret, "no queue pair: %s", no_queue(ret));
 		wish /= 2;
 	}
-	if (ret)
-		return rtgt_fail(err, ret, "no queue pair: %s", strerror(ret));
 	q->qp = q->cm->id->qp;
 	q->recv_sges = sges;
 	q->max_inline = param->inline_data ? attr.cap.max_inline_data : 0;
@@ -170,10 +174,11 @@ static int make_queues(struct rtgt_qp *q, const struct rtgt_qp_param *param, str
 		if (!q->channel || fcntl(q->channel->fd, F_SETFL, O_NONBLOCK))
 			return rtgt_fail(err, errno, "no completion channel: %s", strerror(errno));
 	}
+	errno = 0;
 	q->cq = ibv_create_cq(verbs, depth, q, q->channel, 0);
 	if (!q->cq)
 		return rtgt_fail(err, errno, "no completion queue of %d entries: %s", depth,
-				 strerror(errno));
+				 no_queue(errno));
 	return make_qp(q, param, err);
 }
 

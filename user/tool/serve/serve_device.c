@@ -105,15 +105,17 @@ static int try_transport(struct serve_device *dev, enum ibv_qp_type type)
 			.max_recv_sge = 1,
 		},
 	};
-	struct ibv_pd *pd = ibv_alloc_pd(dev->verbs);
 	struct ibv_qp *qp = NULL;
+	struct ibv_pd *pd;
 	int ret;
 
+	errno = 0;
+	pd = ibv_alloc_pd(dev->verbs);
 	attr.send_cq = pd ? ibv_create_cq(dev->verbs, 1, NULL, NULL, 0) : NULL;
 	attr.recv_cq = attr.send_cq;
 	if (attr.send_cq)
 		qp = ibv_create_qp(pd, &attr);
-	ret = qp ? 0 : attr.send_cq ? -EOPNOTSUPP : -errno;
+	ret = qp ? 0 : attr.send_cq ? -EOPNOTSUPP : errno ? -errno : -ENOMEM;
 	if (qp)
 		ibv_destroy_qp(qp);
 	if (attr.send_cq)

@@ -116,8 +116,11 @@ static int make_srq(struct serve_pool *pool, struct ibv_pd *pd)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = pool->depth, .max_sge = 1 } };
 
+	errno = 0;
 	pool->srq = ibv_create_srq(pd, &attr);
-	return pool->srq ? serve_pool_refill(pool, NULL) : -errno;
+	if (!pool->srq)
+		return errno ? -errno : -ENOMEM;
+	return serve_pool_refill(pool, NULL);
 }
 
 /*
