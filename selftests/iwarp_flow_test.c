@@ -818,6 +818,13 @@ TEST_F(flow, mpa)
 		{ { { 0x10, 2, 4, 0x00040000 }, { 0x10, 2, 4, 0x00003fff } }, "" },
 		{ { { 0x10, 2, 4, 0x00040000 }, { 0x30, 2, 4, 0x00000005 } }, "" },
 		{ { { 0x10, 2, 4, 0x00040009 }, { 0x10, 2, 4, 0x00050004 } }, "" },
+		/* A, and B, C, D: which message says that the client is ready */
+		{ { { 0x10, 2, 4, 0xc004c004 }, { 0x10, 2, 4, 0x80044004 } }, "" },
+		{ { { 0x10, 2, 4, 0x00048004 }, { 0x10, 2, 4, 0x00040004 } }, "mpa-ready " },
+		{ { { 0x10, 2, 4, 0x40040004 }, { 0x10, 2, 4, 0x00040004 } }, "mpa-ready " },
+		{ { { 0x10, 2, 4, 0x80048004 }, { 0x10, 2, 4, 0x80040004 } }, "mpa-ready " },
+		{ { { 0x10, 2, 4, 0x80048004 }, { 0x10, 2, 4, 0x00040004 } }, "mpa-ready " },
+		{ { { 0x10, 2, 4, 0x00040004 }, { 0x10, 2, 4, 0x80048004 } }, "mpa-ready " },
 		/* without the flag these are private data */
 		{ { { 0, 2, 4, 0x00040000 }, { 0, 2, 4, 0x00000005 } }, "" },
 	};
@@ -827,6 +834,46 @@ TEST_F(flow, mpa)
 		for (int from = 0; from < 2; from++)
 			mpa(self, from, all[i].end[from].flags, all[i].end[from].revision,
 			    all[i].end[from].len, all[i].end[from].depths);
+		EXPECT_STREQ(all[i].rule, self->rule) {
+			TH_LOG("row %zu", i);
+		}
+	}
+}
+
+/* mpa-ready-first: what says that the client is ready; @depths: those of both ends */
+TEST_F(flow, ready)
+{
+	static const struct {
+		uint32_t depths;
+		enum pkt_rdmap op;
+		uint32_t size;
+		const char *rule;
+	} all[] = {
+		{ 0xc0040004, PKT_RDMAP_SEND, 0, "" },
+		{ 0xc0040004, PKT_RDMAP_SEND, 8, "mpa-ready-first " },
+		{ 0xc0040004, PKT_RDMAP_WRITE, 0, "mpa-ready-first " },
+		{ 0x80048004, PKT_RDMAP_WRITE, 0, "" },
+		{ 0x80048004, PKT_RDMAP_WRITE, 8, "mpa-ready-first " },
+		{ 0x80048004, PKT_RDMAP_READ_REQUEST, 0, "mpa-ready-first " },
+		{ 0x80044004, PKT_RDMAP_READ_REQUEST, 0, "" },
+		{ 0x80044004, PKT_RDMAP_READ_REQUEST, 8, "mpa-ready-first " },
+		{ 0x80044004, PKT_RDMAP_SEND, 0, "mpa-ready-first " },
+		{ 0xc004c004, PKT_RDMAP_SEND_INV, 0, "mpa-ready-first " },
+		{ 0x00040004, PKT_RDMAP_SEND, 8, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		hang_up(self);
+		for (int from = 0; from < 2; from++)
+			mpa(self, from, 0x10, 2, 4, all[i].depths);
+		for (uint32_t msn = 1; msn < 3; msn++) {
+			if (all[i].op == PKT_RDMAP_WRITE)
+				tagged(self, CLIENT, LAST, all[i].op, STAG, PLACE, all[i].size);
+			else if (all[i].op == PKT_RDMAP_READ_REQUEST)
+				read_request(self, CLIENT, msn, all[i].size);
+			else
+				untagged(self, CLIENT, LAST, all[i].op, 0, msn, 0, all[i].size);
+		}
 		EXPECT_STREQ(all[i].rule, self->rule) {
 			TH_LOG("row %zu", i);
 		}

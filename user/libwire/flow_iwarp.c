@@ -54,6 +54,7 @@ static void mpa(struct flow *f, struct flow_conn *c, const struct pkt *p, uint8_
 	if (depths) {
 		m->ird = be16(depths) & MPA_DEPTH_MASK;
 		m->ord = be16(depths + 2) & MPA_DEPTH_MASK;
+		m->ready = (depths[0] >> 6) << 2 | depths[2] >> 6;
 	}
 	rules_judge(f, AT_MPA, &rule);
 }

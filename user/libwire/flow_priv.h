@@ -113,6 +113,7 @@ struct flow_mpa {
 	uint8_t flags, revision;
 	uint16_t private_len;
 	bool has_depths;
+	uint8_t ready;		/* MPA_READY and which */
 	uint16_t ird, ord;
 };
 

@@ -14,6 +14,11 @@
 #define MPA_ENHANCED	0x10
 #define MPA_PRIVATE_MAX	512
 #define MPA_DEPTH_MASK	0x3fff	/* IRD and ORD; all ones: nothing is agreed on */
+/* The two bits above each (RFC 6581, 9): a message says that the client is ready, and which may */
+#define MPA_READY	0x8
+#define MPA_READY_SEND	0x4
+#define MPA_READY_WRITE	0x2
+#define MPA_READY_READ	0x1
 
 struct iwarp;
 

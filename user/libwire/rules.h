@@ -85,6 +85,8 @@ uint64_t rule_say(uint64_t packet, char *words, size_t size, const char *fmt, ..
 uint64_t rule_mpa_frame(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_mpa_revision(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_mpa_depths(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_mpa_ready(const struct rule_case *c, char *words, size_t size);
+uint64_t rule_mpa_ready_first(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_mpa_order(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_mpa_reject(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_mpa_marker(const struct rule_case *c, char *words, size_t size);

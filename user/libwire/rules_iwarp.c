@@ -93,6 +93,53 @@ uint64_t rule_mpa_depths(const struct rule_case *c, char *words, size_t size)
 			reply->ord, request->ird);
 }
 
+uint64_t rule_mpa_ready(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_mpa *request = &c->conn->iwarp->mpa[0], *reply = request + 1;
+	const struct flow_mpa *m = request + c->seen->from;
+	const char *name = c->seen->from ? "Reply" : "Request";
+
+	if (!m->has_depths)
+		return 0;
+	if (m->ready && !(m->ready & MPA_READY))
+		return rule_say(c->p->number, words, size,
+				"a %s tells by which message the client says that it is ready, but not that it does (flag A)",
+				name);
+	if (m->ready == MPA_READY)
+		return rule_say(c->p->number, words, size,
+				"a %s says that the client says when it is ready (flag A), but not by which message",
+				name);
+	if (!c->seen->from || !request->has_depths ||
+	    !((request->ready ^ reply->ready) & MPA_READY))
+		return 0;
+	return rule_say(c->p->number, words, size, "a Reply %s the flag A, but the Request %s",
+			reply->ready ? "with" : "without", reply->ready ? "has none" : "has it");
+}
+
+uint64_t rule_mpa_ready_first(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_mpa *request = &c->conn->iwarp->mpa[0], *reply = request + 1;
+	const struct flow_fpdu *d = c->fpdu;
+	bool empty;
+	uint8_t is;
+
+	if (c->seen->from || c->dir->began || !d || d->op == PKT_RDMAP_TERMINATE ||
+	    !(request->ready & reply->ready & MPA_READY) || reply->flags & MPA_REJECT)
+		return 0;
+	is = d->op == PKT_RDMAP_WRITE ? MPA_READY_WRITE :
+	     d->op == PKT_RDMAP_READ_REQUEST ? MPA_READY_READ :
+	     d->op == PKT_RDMAP_SEND ? MPA_READY_SEND : 0;
+	empty = d->op == PKT_RDMAP_READ_REQUEST ? !d->size : !d->len && d->last;
+	if (empty && reply->ready & is)
+		return 0;
+	return rule_say(c->p->number, words, size,
+			"the client's first FPDU is a %s%s, but the Reply requests an empty%s%s%s",
+			pkt_rdmap_name(d->op), empty ? " without bytes" : "",
+			reply->ready & MPA_READY_SEND ? " SEND" : "",
+			reply->ready & MPA_READY_WRITE ? " WRITE" : "",
+			reply->ready & MPA_READY_READ ? " READ" : "");
+}
+
 /* By the Reply that comes late, since a capture may lack it */
 uint64_t rule_mpa_order(const struct rule_case *c, char *words, size_t size)
 {
