@@ -98,17 +98,21 @@ is_unasked() { # TEXT
 
 # Each allocation of these threads in turn; counts in "came" what became of the clients.
 connecting_without() { # THREADS
-	local n=1 misses=0 text
+	local n=1 misses=0 others=0 text told
 	while ((misses < 3)); do
 		workers "$1"
+		told=${WORKERS[*]}
 		fail_nth "$n" "${WORKERS[@]}"
 		text=$(probe connect 2>&1) || is_unasked "$text" || fail "allocation $n: the client was not answered: $text"
-		# a thread that did not live yet when they were told has its own count
+		# a thread that did not live yet when they were told has its own count: that is no miss
 		if nth_failed "${WORKERS[@]}"; then
 			n=$((n + 1)) misses=0
 		else
-			((++misses))
 			has "$text" result=established
+			workers "$1"
+			if [[ $told == "${WORKERS[*]}" ]] || ((++others > 50)); then
+				((++misses))
+			fi
 		fi
 		if [[ $text == result=established* ]]; then
 			text=established

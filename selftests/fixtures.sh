@@ -525,11 +525,15 @@ said() { # NAME TEXT
 	fail "$1 did not say \"$2\" but: $what"$'\n'"$BECAME"
 }
 
-# Where a program in the background waits in the kernel, or how it ended: BECAME.
+# Where a program in the background waits in the kernel, or how it ended: BECAME.  A worker that is
+# at work, and not idle, may be what it waits for.
 became_of() { # NAME
-	local pid=${BG_PID[$1]-} rc=0
+	local pid=${BG_PID[$1]-} rc=0 dir
 	if [[ -r /proc/$pid/stack ]]; then
-		BECAME="it waits in: $(head -n 5 "/proc/$pid/stack" | tr '\n' ' ')"
+		BECAME=$(grep ^State: "/proc/$pid/status" || :)
+		for dir in /proc/"$pid"/task/* $(grep -ls process_one_work /proc/[0-9]*/stack | xargs -r dirname); do
+			BECAME+=$'\n'"$(cat "$dir/comm" || :) waits in: $(head -n 6 "$dir/stack" | tr '\n' ' ' || :)"
+		done
 	else
 		wait "$pid" || rc=$?
 		BECAME="it has ended with status $rc"
@@ -544,16 +548,24 @@ logged() { # REGEX
 
 # Close its stdin, wait for its end and return its status.
 finish() { # NAME
-	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]}
+	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]} what
 	exec {fd}>&-
+	if ! wait_until "$PATIENCE" process_gone "$pid"; then
+		what=$(cat "$WORK/$1.out" "$WORK/$1.err")
+		became_of "$1"
+		unset "BG_PID[$1]"
+		fail "$1 does not end: $what"$'\n'"$BECAME"
+	fi
 	unset "BG_PID[$1]"
-	wait_until "$PATIENCE" process_gone "$pid" ||
-		fail "$1 does not end: $(cat "$WORK/$1.out" "$WORK/$1.err")"
 	wait "$pid"
 }
 
+# Has it ended?  Without a process, so that bash may not notice for minutes that a child of its own
+# has: that one is a zombie.
 process_gone() { # PID
-	! kill -0 "$1" 2>/dev/null
+	local stat
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+	[[ ${stat##*) } == Z* ]]
 }
 
 abandon() { # NAME
