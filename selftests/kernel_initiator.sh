@@ -18,7 +18,7 @@ initiator() { # [ATTR=VALUE...]
 	INI=$CONFIGFS/initiators/$CASE
 	defer rmdir "$INI"
 	mkdir "$INI"
-	for word in "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "source=$RTGT_CLIENT_ADDR" "$@"; do
+	for word in "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "source=$RTGT_CLIENT_ADDR" "timeout_ms=$((10000 * SLOW))" "$@"; do
 		attr_set "$INI/${word%%=*}" "${word#*=}"
 	done
 }
