@@ -518,17 +518,20 @@ tell() { # NAME TEXT
 # Wait for a line in a background command's output.  PATIENCE is half of the case's time limit:
 # a command that takes longer hangs, most likely, and the case fails with what it printed.
 said() { # NAME TEXT
+	wait_until "$PATIENCE" grep -qF -- "$2" "$WORK/$1.out" || hung "$1" "did not say \"$2\" but" "${BG_PID[$1]-}"
+}
+
+hung() { # NAME WHAT-IT-DID PID
 	local what
-	wait_until "$PATIENCE" grep -qF -- "$2" "$WORK/$1.out" && return
 	what=$(cat "$WORK/$1.out" "$WORK/$1.err")
-	became_of "$1"
-	fail "$1 did not say \"$2\" but: $what"$'\n'"$BECAME"
+	became_of "$3"
+	fail "$1 $2: $what"$'\n'"$BECAME"
 }
 
 # Where a program in the background waits in the kernel, or how it ended: BECAME.  A worker that is
 # at work, and not idle, may be what it waits for.
-became_of() { # NAME
-	local pid=${BG_PID[$1]-} rc=0 dir
+became_of() { # PID
+	local pid=$1 rc=0 dir
 	if [[ -r /proc/$pid/stack ]]; then
 		BECAME=$(grep ^State: "/proc/$pid/status" || :)
 		for dir in /proc/"$pid"/task/* $(grep -ls process_one_work /proc/[0-9]*/stack | xargs -r dirname); do
@@ -548,20 +551,15 @@ logged() { # REGEX
 
 # Close its stdin, wait for its end and return its status.
 finish() { # NAME
-	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]} what
+	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]}
 	exec {fd}>&-
-	if ! wait_until "$PATIENCE" process_gone "$pid"; then
-		what=$(cat "$WORK/$1.out" "$WORK/$1.err")
-		became_of "$1"
-		unset "BG_PID[$1]"
-		fail "$1 does not end: $what"$'\n'"$BECAME"
-	fi
 	unset "BG_PID[$1]"
+	wait_until "$PATIENCE" process_gone "$pid" || hung "$1" "does not end" "$pid"
 	wait "$pid"
 }
 
-# Has it ended?  Without a process, so that bash may not notice for minutes that a child of its own
-# has: that one is a zombie.
+# Has it ended?  A child of this shell is a zombie until bash reaps it, and while this is polled
+# bash starts no other process and may not do so.
 process_gone() { # PID
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0

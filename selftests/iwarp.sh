@@ -466,7 +466,7 @@ serve_queues() {
 	done
 	has "$(<"$WORK/first.out")" ready=40
 	grep -q "ready=40\|refused=resources arg=12" "$WORK/second.out" || fail "$(cat "$WORK"/second.{out,err})"
-	# the second has a copy of what ends the first
+	# the second program has inherited the write end of the first one's stdin
 	finish second
 	finish first
 	expect_no_connections

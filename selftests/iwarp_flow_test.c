@@ -880,6 +880,25 @@ TEST_F(flow, ready)
 	}
 }
 
+/* A client that ends the connection is not ready; one that is rejected breaks another rule */
+TEST_F(flow, not_ready)
+{
+	uint8_t head[16 + 4] = {};
+
+	put(head, 4, 4, 2);
+	put(head, 8, 4, 1);
+	for (int rejects = 0; rejects < 2; rejects++) {
+		hang_up(self);
+		mpa(self, CLIENT, 0x10, 2, 4, 0xc0040004);
+		mpa(self, SERVER, rejects ? 0x30 : 0x10, 2, 4, 0xc0040004);
+		if (rejects)
+			untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 1, 0, 8);
+		else
+			fpdu(self, CLIENT, LAST, PKT_RDMAP_TERMINATE, head, sizeof(head), 0);
+		EXPECT_STREQ(rejects ? "mpa-reject " : "", self->rule);
+	}
+}
+
 /* mpa-marker: a marker points elsewhere */
 TEST_F(flow, marker)
 {

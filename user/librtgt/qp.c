@@ -134,7 +134,6 @@ static int make_qp(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct 
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
 	};
 	uint32_t wish = param->inline_data ? INLINE_WISH : 0;
-	int ret;
 
 	want_ops(q, &attr);
 	for (;;) {
@@ -145,9 +144,8 @@ static int make_qp(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct 
 		errno = 0;
 		if (!rdma_create_qp_ex(q->cm->id, &attr) && q->cm->id->qp)
 			break;
-		ret = errno;
 		if (!wish)
-			return rtgt_fail(err, ret, "no queue pair: %s", no_queue(ret));
+			return rtgt_fail(err, errno, "no queue pair: %s", no_queue(errno));
 		wish /= 2;
 	}
 	q->qp = q->cm->id->qp;

@@ -20,6 +20,7 @@
 #ifndef RTGT_SERVE_H
 #define RTGT_SERVE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -339,5 +340,11 @@ int serve_state_open(const struct serve_cfg *cfg);
 bool serve_state_due(struct server *s, uint64_t now);
 void serve_state_write(struct server *s);
 void serve_print_stats(const struct server *s);
+
+/* Why a library has made no object, if errno was 0 before: siw's may leave it so */
+static inline int serve_no_object(void)
+{
+	return errno ? -errno : -ENOMEM;
+}
 
 #endif /* RTGT_SERVE_H */

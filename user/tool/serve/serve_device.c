@@ -115,7 +115,7 @@ static int try_transport(struct serve_device *dev, enum ibv_qp_type type)
 	attr.recv_cq = attr.send_cq;
 	if (attr.send_cq)
 		qp = ibv_create_qp(pd, &attr);
-	ret = qp ? 0 : attr.send_cq ? -EOPNOTSUPP : errno ? -errno : -ENOMEM;
+	ret = qp ? 0 : attr.send_cq ? -EOPNOTSUPP : serve_no_object();
 	if (qp)
 		ibv_destroy_qp(qp);
 	if (attr.send_cq)

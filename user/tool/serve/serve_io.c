@@ -329,20 +329,17 @@ static int make_qp(struct serve_conn *c)
 		},
 	};
 
-	/*
-	 * A receive context is in one place at a time: if all are flushed, there is space.
-	 * The library of siw leaves errno alone when it has no further queue for a program.
-	 */
+	/* a receive context is in one place at a time: if all are flushed, there is space */
 	errno = 0;
 	c->cq = ibv_create_cq(c->dev->verbs, (int)wrs, c, c->dev->channel, 0);
 	if (!c->cq || (c->dev->channel && ibv_req_notify_cq(c->cq, 0)))
-		return errno ? -errno : -ENOMEM;
+		return serve_no_object();
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
 	errno = 0;
 	c->qp = ibv_create_qp(c->domain->pd, &attr);
 	if (!c->qp)
-		return errno ? -errno : -ENOMEM;
+		return serve_no_object();
 	return 0;
 }
 

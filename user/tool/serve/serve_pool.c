@@ -119,7 +119,7 @@ static int make_srq(struct serve_pool *pool, struct ibv_pd *pd)
 	errno = 0;
 	pool->srq = ibv_create_srq(pd, &attr);
 	if (!pool->srq)
-		return errno ? -errno : -ENOMEM;
+		return serve_no_object();
 	return serve_pool_refill(pool, NULL);
 }
 
