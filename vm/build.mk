@@ -21,7 +21,8 @@ changed = mkdir -p $(@D); $(1) >$@.new || exit; if cmp -s $@.new $@; then rm $@.
 
 guest: $(K)/payload.erofs $(K)/boot/kernel $(K)/boot/modules.erofs
 
-programs: build/agent build/agent_test build/user/.built build/bin/.built build/selftests/.built
+agent-tests := $(addprefix build/,channel_test agent_run_test agent_serve_test)
+programs: build/agent $(agent-tests) build/user/.built build/bin/.built build/selftests/.built
 
 $(K)/payload.erofs: $(K)/kmod/rtgt.ko build/agent build/user/.built build/selftests/.built vm/payload vm/guest-setup
 	vm/payload $(K)
@@ -76,8 +77,8 @@ build/agent: $(wildcard vm/agent/*.[ch]) $(programs-root)
 	gcc -O2 -Wall -Wextra -static -o $@.new vm/agent/*.c
 	mv $@.new $@
 
-# Beside the agent, which it starts.  What is wrong with its own bytes fails a test, too.
-build/agent_test: vm/agent/test/agent_test.c vm/agent/channel.c vm/agent/agent.h build/agent $(programs-root)
+# Beside the agent, which two of them start.  What is wrong with its own bytes fails a test, too.
+$(agent-tests): build/%: vm/agent/test/%.c vm/agent/test/peer.h vm/agent/channel.c vm/agent/agent.h build/agent $(programs-root)
 	gcc -std=gnu11 -O1 -g -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -Wno-clobbered \
 		-fsanitize=address,undefined -fno-sanitize-recover=all -static-libasan -static-libubsan \
 		-I$(RTGT_KSRC)/tools/testing/selftests -o $@.new $(filter %.c,$^)
