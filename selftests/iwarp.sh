@@ -3,56 +3,11 @@
 #
 # iwarp.sh: the target over iWARP: what is different there, and every operation once.
 #
-# In a run with RoCE devices these give way to siw devices on the same interfaces until the
-# program ends, on both machines.
-#
 # weight 2
 
 . "${0%/*}/lib.sh"
-
-# --- the devices --------------------------------------------------------------------
-
-RUN_DEVICE=${RTGT_DEVICE:-rxe}
-
-# On the target's machine, which may be this one.
-there() { # FUNCTION-OF-MACHINE.SH|CMD...
-	# shellcheck disable=SC2086 # a prefix of several words, or of none
-	$RTGT_PEER "$HERE/machine.sh" "$@" </dev/null
-}
-
-# The devices of the run are of the other driver from now on, on the same interfaces.
-devices() { # OLD-DRIVER NEW-DRIVER
-	RTGT_DEVICE=$2
-	there rdma link del "$RTGT_TARGET_DEV"
-	[[ ! -e /sys/class/infiniband/$RTGT_CLIENT_DEV ]] || rdma link del "$RTGT_CLIENT_DEV"
-	RTGT_TARGET_DEV=$2${RTGT_TARGET_DEV#"$1"} RTGT_CLIENT_DEV=$2${RTGT_CLIENT_DEV#"$1"}
-	there device_add "$RTGT_TARGET_DEV" "$RTGT_TARGET_NETDEV"
-	device_add "$RTGT_CLIENT_DEV" "$CLIENT_NETDEV"
-}
-
-# Without siw nothing is changed, and each case is skipped.
-LOADED_HERE='' LOADED_THERE=''
-siw_devices() {
-	[[ $RUN_DEVICE != siw ]] || return 0
-	there test -d /sys/module/siw || LOADED_THERE=1
-	[[ -d /sys/module/siw || -z $RTGT_PEER ]] || LOADED_HERE=1
-	there modprobe -q siw && modprobe -q siw || return 0
-	CLIENT_NETDEV=$(netdev "$RTGT_CLIENT_DEV")
-	devices rxe siw
-}
-
-devices_of_the_run() {
-	[[ $RUN_DEVICE != siw && $RTGT_DEVICE == siw && -n ${RTGT_READY:-} ]] || return 0
-	devices siw rxe
-	[[ -z $LOADED_THERE ]] || there modprobe -qr siw
-	[[ -z $LOADED_HERE ]] || modprobe -qr siw
-}
-
-on_siw() { # FUNCTION [ARG...]
-	[[ $RTGT_DEVICE == siw ]] || skip "no siw, the software iWARP device"
-	nothing_excuses
-	"$@"
-}
+# shellcheck source=siw_fixtures.sh
+. "${0%/*}/siw_fixtures.sh"
 
 # --- fixtures -----------------------------------------------------------------------
 
@@ -61,25 +16,6 @@ ping_all() { # OPS SIZE
 	TEXT=$(rtgt ping -o "$1" -S "$2" -C 2 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" 2>&1) ||
 		fail "rtgt ping: $TEXT"
 	[[ $TEXT == *"verified at both ends, nothing else touched"* ]] || fail "$TEXT"
-}
-
-# From here on all that goes to or from CM_PORT is in $WORK/wire.pcap.
-record() {
-	need_command tcpdump
-	background dump tcpdump -i "$RTGT_TARGET_NETDEV" --immediate-mode -U -w "$WORK/wire.pcap" tcp port "$CM_PORT"
-	wait_until 10 grep -q "listening on" "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
-}
-
-# Ends when the capture explains TEXT; all of it is in TEXT.
-recorded() { # TEXT
-	wait_until 10 explains "$1" || fail "not in the capture: $1: $TEXT"
-	kill -INT "${BG_PID[dump]}"
-	finish dump || true
-}
-
-explains() { # TEXT
-	TEXT=$(rtgt explain "$WORK/wire.pcap" 2>&1) || true
-	[[ $TEXT == *"$1"* ]]
 }
 
 # The target refuses that, and says why; siw sends no Terminate while it transmits.  REFUSED
@@ -207,144 +143,6 @@ refused() {
 	target_filled mem 0 4096 0x11
 	logged "closing: the device refused what the peer did" ||
 		fail "the log does not say that the device refused"
-}
-
-# siw before any fix: Documentation/findings/siw-read-access.rst
-read_not_granted() {
-	local text
-	target_port region mem size=4096 access=write
-	text=$(probe access op=read len=64)
-	[[ $text != *wc=success* ]] || skip "siw does not check whether a region grants READs"
-	expect_no_connections
-}
-
-# siw before any fix: Documentation/findings/siw-terminate-bits.rst
-terminate() {
-	local text
-	target_port region mem size=4096
-	record
-	probe access op=read rkey_xor=1 len=64
-	recorded Terminate
-	text=$(rtgt explain --verbose "$WORK/wire.pcap")
-	[[ $text == *"the server refuses what came to packet "*": invalid STag"* ]] || fail "$text"
-	expect_no_connections
-	[[ $text != *"in siw's order of layer and type"* ]] || skip "siw swaps the layer and the type of the error"
-}
-
-# A READ has one SGE (max_sge_rd): Documentation/findings/siw-read-sges.rst
-read_sges() {
-	local text
-	target_port region mem size=4096 fill=counter
-	text=$(probe chain op=read len=1000 sges=2)
-	[[ $text == *wc=success* ]] || return 0
-	[[ $text == *"crc=$(target look crc "$(data_of mem)" 0 1000)"* ]] || skip "siw reads into the first SGE only and reports success"
-}
-
-# Documentation/findings/siw-post-after-error.rst
-posted_late() { # send|recv WHAT
-	local text
-	target_port region mem
-	text=$(probe late timeout=2)
-	expect_no_connections
-	[[ $text != *"$1=none"* ]] || skip "siw does not flush a $2 that a program posts to a queue pair in error"
-	has "$text" "$1=flush"
-}
-
-# Documentation/findings/siw-mmap-offset.rst.  Each client has a completion queue, a send queue and a
-# receive queue, of at least a page.
-many_queues() {
-	target_port region mem
-	background many probe hold count=64 timeout=20
-	wait_until "$PATIENCE" grep -q ready= "$WORK/many.out" || fail "$(cat "$WORK"/many.{out,err})"
-	! grep -q "no queue pair: \|no completion queue of " "$WORK/many.err" ||
-		skip "siw gives a queue the offset that stands for none"
-	has "$(<"$WORK/many.out")" ready=64
-	tell many echo
-	said many alive=64
-	finish many
-	expect_no_connections
-}
-
-# Twenty connections to a peer that closes TCP during a WRITE; what the client prints is in TEXT.
-closed() { # [handler=1]
-	TEXT=$("$HERE/probe" "$RTGT_TARGET_ADDR" 20001 "source=$RTGT_CLIENT_ADDR" closed count=20 len=16384 "$@") ||
-		fail "the client ends with status $?"
-	has "$TEXT" failed=20
-}
-
-# Documentation/findings/siw-sigpipe.rst.  The peer must run when siw locks the socket for the next
-# FPDU: a kernel that is preempted anywhere else as well (7.3) does not show the defect.
-sigpipe() {
-	local file=/sys/kernel/debug/sched/preempt before
-	grep -qs voluntary $file || skip "the kernel has no voluntary preemption (CONFIG_PREEMPT_DYNAMIC)"
-	before=$(sed 's/.*(\(.*\)).*/\1/' $file)
-	defer attr_set $file "$before"
-	attr_set $file voluntary
-	closed handler=1
-	[[ $TEXT == *signals=0* ]] || skip "siw raises SIGPIPE in a program that posts to a closed connection"
-}
-
-# Objects of all kmalloc caches.
-kmalloced() {
-	awk '/^kmalloc-/ { n += $2 } END { print n }' /proc/slabinfo
-}
-
-# No TCP connection of CM_PORT waits for siw to accept it, or is left.
-accepted() {
-	ss -Htln "sport = :$CM_PORT" | awk '{ waiting += $2 } END { exit waiting }'
-}
-
-no_tcp() {
-	! ss -Htn state established state close-wait "sport = :$CM_PORT" | grep -q .
-}
-
-# TCP remembers the ports of connections that this shell closes, for a minute: rdma_cm must not
-# choose one of them for a later client.
-ports_apart() {
-	local file=/proc/sys/net/ipv4/ip_local_port_range
-	defer sysctl -qw "net.ipv4.ip_local_port_range=$(tr '\t' ' ' <$file)"
-	sysctl -qw net.ipv4.ip_local_port_range="10000 19999"
-}
-
-# N TCP connections that siw accepts, and that are closed without an MPA Request.
-connect_tcp() { # N
-	local i fd
-	local -a fds=()
-	for ((i = 0; i < $1; i++)); do
-		exec {fd}<>"/dev/tcp/$RTGT_TARGET_ADDR/$CM_PORT"
-		fds+=("$fd")
-	done
-	wait_until 10 accepted || fail "connections are not accepted: $(ss -Htln)"
-	for fd in "${fds[@]}"; do
-		exec {fd}>&-
-	done
-	wait_until 20 no_tcp || fail "connections are left: $(ss -Htn "sport = :$CM_PORT")"
-}
-
-# Documentation/findings/siw-mpa-leak.rst.  siw allocates an endpoint and four work items for each.
-mpa_leak() {
-	local i before
-	[[ ! -e /sys/kernel/debug/kmemleak ]] || skip "kmemleak would report what siw leaks"
-	target_port
-	ports_apart
-	connect_tcp 1
-	before=$(kmalloced)
-	for i in {1..5}; do
-		connect_tcp 100
-	done
-	(($(kmalloced) - before < 1000)) || skip "siw leaks the endpoint of a TCP connection without an MPA Request"
-}
-
-# Documentation/findings/siw-listener.rst: with the defect, the kernel may crash.
-listener() {
-	local i fd
-	target_port
-	ports_apart
-	for ((i = 0; i < 1000; i++)); do
-		exec {fd}<>"/dev/tcp/$RTGT_TARGET_ADDR/$CM_PORT" || fail "connection $i: siw does not listen any more"
-		exec {fd}>&-
-	done
-	has "$(probe connect)" result=established
 }
 
 plain() {
@@ -588,16 +386,6 @@ tcase revoke-after-revoke "of a shared port a client may replace an rkey that wa
 tcase revoked "a revocation without a client invalidates the rkey, and the next client gets another" on_siw revoked
 tcase forged --tier wire,fast "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
 tcase refused --more "a WRITE beyond the region is answered with a Terminate, and the log has the reason" on_siw refused
-tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
-tcase terminate "a Terminate has layer and type of the error where RFC 5040 has them" on_siw terminate
-tcase read-sges "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
-tcase late-send "a SEND that is posted to a queue pair in error is flushed" on_siw posted_late send SEND
-tcase late-recv "a receive that is posted to a queue pair in error is flushed" on_siw posted_late recv receive
-tcase queues "a program has 64 connections, with queues of more than 144 pages" on_siw many_queues
-tcase closed "a client whose peer closes TCP during a WRITE gets an error, and no signal ends it" on_siw closed
-tcase sigpipe "siw raises no SIGPIPE when the peer closes TCP during a WRITE" on_siw sigpipe
-tcase mpa-leak "TCP connections that are closed without an MPA Request leave nothing behind" on_siw mpa_leak
-tcase listener --long "a TCP connection that is closed before siw accepts it does not end the listener" on_siw listener
 tcase plain "a plain client is rejected with the reason ASK" on_siw plain
 tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem
@@ -617,21 +405,4 @@ tcase woken "a client whose first message gets no reply sends an empty WRITE" on
 tcase disable --more "a port is disabled under traffic" on_siw under_traffic disable
 tcase device-goes --more "the device is removed under traffic" on_siw device_goes
 
-# tmain exits: in a subshell, so that the devices are those of the run again.
-with_siw() { # ARG...
-	local rc=0
-	if [[ ${RTGT_READY:-} ]]; then
-		siw_devices
-	else
-		export RTGT_DEVICE=siw
-	fi
-	(tmain "$@") || rc=$?
-	devices_of_the_run || rc=$((rc ? rc : 1))
-	return "$rc"
-}
-
-if [[ ${1:-} == --list ]]; then
-	tmain "$@"
-else
-	with_siw "$@"
-fi
+main_on_siw "$@"
