@@ -251,8 +251,8 @@ served() {
 	ignores_sigpipe "$(<"/proc/${SERVERS[$PORT]}/status")"
 }
 
-# The same at the server, whose clients are two programs: it refuses the connection that it has no
-# queues for, and serves on.
+# What siw.queues tests, at a server whose clients are two programs: it refuses the connection that
+# it has no queues for, and serves on.  Documentation/findings/siw-mmap-offset.rst
 serve_queues() {
 	# shellcheck source=serve_fixtures.sh
 	. "$HERE/serve_fixtures.sh"

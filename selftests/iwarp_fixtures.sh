@@ -232,7 +232,7 @@ fail() { # MESSAGE
 
 # Of what the target refused, the connection is dead and not the completion's status wrong.  The
 # target's device says why with a Terminate, unless it is transmitting (siw_send_terminate()):
-# refuse.sh and iwarp.sh want to see it, and try again.
+# refuse.sh, iwarp.sh and siw.sh want to see it, and try again.
 was_refused() { # TEXT
 	[[ $1 == *own=dead* || $1 == *reply=none* || $1 == *wc=loc-qp-op* ||
 		$1 == *end=@(flush|loc-qp-op|unposted|disconnected)* ]]

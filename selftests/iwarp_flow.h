@@ -34,7 +34,7 @@ FIXTURE(flow)
 	bool wrong_crc;
 	/* what was told */
 	struct flow_msg message[16];
-	unsigned int messages, connections, rules;
+	unsigned int messages, connections;
 	struct flow_conn conn;
 	char rule[256];
 	uint64_t packet;
@@ -65,7 +65,6 @@ static void broken(void *arg, const char *rule, uint64_t packet, const char *wor
 
 	snprintf(self->rule + len, sizeof(self->rule) - len, "%s ", rule);
 	self->packet = packet;
-	self->rules++;
 }
 
 static const struct flow_ops ops = { message, connection, broken };

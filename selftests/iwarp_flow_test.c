@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * iwarp_flow_test: what user/libwire/flow_iwarp.c makes of FPDUs, and the rules of
- * rules_iwarp.c for DDP and RDMAP.  Each rule is broken once, by one FPDU of a conversation
- * that is right otherwise.
+ * rules_iwarp.c for FPDUs: CRCs, who sends first, DDP, RDMAP, and what a target has granted.  Each
+ * rule is broken once, by one FPDU of a conversation that is right otherwise.
  */
 #include "iwarp_flow.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * iwarp_mpa_test: the rules of user/libwire/rules_iwarp.c for MPA: what the Request and the Reply
- * may say, what has to come behind them, and markers.
+ * iwarp_mpa_test: the rules of user/libwire/rules_iwarp.c for MPA's Request and Reply, for what has
+ * to come behind them, and for markers.
  */
 #include "iwarp_flow.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * iwarp_terminate_test: what user/libwire makes of a Terminate: which message it ends, and whether
- * what it says is true of that message.
+ * iwarp_terminate_test: what user/libwire makes of a Terminate: which message it ends, that nothing
+ * follows it, and whether what it says is true of that message.
  */
 #include "iwarp_flow.h"
 

@@ -3,7 +3,7 @@
 #
 # siw_fixtures.sh: programs that are about iWARP whatever the devices of the run are.  In a run
 # with RoCE devices these give way to siw devices on the same interfaces until the program ends,
-# on both machines.
+# on both machines.  A case is declared with "on_siw FUNCTION", and may record what is on the wire.
 #
 # Sourced after lib.sh; the program ends with "main_on_siw "$@"" instead of tmain.
 

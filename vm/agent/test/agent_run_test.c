@@ -4,6 +4,8 @@
  */
 #include "peer.h"
 
+#include <sys/un.h>
+
 FIXTURE(run)
 {
 	char path[64];

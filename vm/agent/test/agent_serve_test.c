@@ -4,6 +4,9 @@
  */
 #include "peer.h"
 
+#include <pty.h>
+#include <termios.h>
+
 FIXTURE(serve)
 {
 	struct peer *p;
