@@ -144,7 +144,16 @@ static inline void untagged(struct _test_data_flow *self, int from, uint8_t last
 	fpdu(self, from, last, op, head, sizeof(head), payload);
 }
 
-/* Of @size bytes at PLACE, into the sink at 0x40 of STag 7 */
+/* A READ request behind its DDP header: @size bytes at PLACE, into the sink at 0x40 of STag 7 */
+static inline void put_read(uint8_t *at, uint32_t size)
+{
+	put(at, 0, 4, 7);
+	put(at, 4, 8, 0x40);
+	put(at, 12, 4, size);
+	put(at, 16, 4, STAG);
+	put(at, 20, 8, PLACE);
+}
+
 static inline void read_request(struct _test_data_flow *self, int from, uint32_t msn,
 				uint32_t size)
 {
@@ -152,11 +161,7 @@ static inline void read_request(struct _test_data_flow *self, int from, uint32_t
 
 	put(head, 4, 4, 1);
 	put(head, 8, 4, msn);
-	put(head, 16, 4, 7);
-	put(head, 20, 8, 0x40);
-	put(head, 28, 4, size);
-	put(head, 32, 4, STAG);
-	put(head, 36, 8, PLACE);
+	put_read(head + 16, size);
 	fpdu(self, from, LAST, PKT_RDMAP_READ_REQUEST, head, sizeof(head), 0);
 }
 
@@ -269,7 +274,7 @@ static inline void hang_up(struct _test_data_flow *self)
 	self->rule[0] = 0;
 }
 
-/* That rule and no other, by what was sent last */
+/* The packet that was sent last has broken this rule, and no other rule is broken */
 #define EXPECT_BROKEN(name) do { \
 	EXPECT_STREQ(name " ", self->rule); \
 	EXPECT_EQ(self->number, self->packet); \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * iwarp_mpa_test: the rules of user/libwire/rules_iwarp.c for MPA's Request and Reply, for what has
- * to come behind them, and for markers.
+ * iwarp_mpa_test: the rules of user/libwire/rules_iwarp.c for MPA: Request and Reply, the first
+ * message behind them, and markers.
  */
 #include "iwarp_flow.h"
 
@@ -45,7 +45,7 @@ TEST_F(flow, mpa)
 		{ { { 0, 1, 0, 0 }, { 0, 2, 0, 0 } }, "mpa-revision " },
 		{ { { 0x10, 2, 4, 0 }, { 0, 2, 0, 0 } }, "mpa-revision " },
 		{ { { 0, 2, 0, 0 }, { 0x10, 2, 4, 0 } }, "mpa-revision " },
-		/* ORD of the Reply and IRD of the Request; 0x3fff: none is told */
+		/* ORD of the Reply and IRD of the Request; with 0x3fff an end names no number */
 		{ { { 0x10, 2, 4, 0x00040000 }, { 0x10, 2, 4, 0x00000005 } }, "mpa-depths " },
 		{ { { 0x10, 2, 4, 0x3fff0000 }, { 0x10, 2, 4, 0x00000005 } }, "" },
 		{ { { 0x10, 2, 4, 0x00040000 }, { 0x10, 2, 4, 0x00003fff } }, "" },

@@ -92,11 +92,7 @@ static const uint8_t *quote_read(uint8_t *q, uint32_t msn, uint32_t size)
 	put(q, 0, 2, 0x4141);
 	put(q, 6, 4, 1);
 	put(q, 10, 4, msn);
-	put(q, 18, 4, 7);
-	put(q, 22, 8, 0x40);
-	put(q, 30, 4, size);
-	put(q, 34, 4, STAG);
-	put(q, 38, 8, PLACE);
+	put_read(q + 18, size);
 	return q;
 }
 

@@ -34,7 +34,7 @@ FIXTURE_TEARDOWN(frames)
 	close(self->end[1]);
 }
 
-/* The receiver gets @len bytes of what the sender has queued, from @at on, @step at a time */
+/* Gives the receiver @len of the bytes in the sender's queue, from byte @at, @step at a time */
 static void carry(struct channel *from, struct channel *to, struct seen *seen, int fd, size_t at,
 		  size_t len, size_t step)
 {
@@ -186,7 +186,7 @@ TEST_F(frames, other_session)
 	EXPECT_EQ(SESSION + 1, self->seen->session);
 }
 
-/* The line's end is told, and so is that there is nothing */
+/* channel_read() returns 0 if nothing has arrived, and -1 if the sender has closed the line */
 TEST_F(frames, line_end)
 {
 	EXPECT_EQ(0, channel_read(self->to, take, self->seen));
