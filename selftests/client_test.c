@@ -6,6 +6,7 @@
  * The verbs and the connection manager are functions of this file.  They count what is open; one
  * of the calls that can fail does, and each gets its turn.  No device is needed.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,9 @@ static struct ibv_device device;
 static struct rdma_cm_event event;
 /* Of an event that is bad */
 static int bad_status = -EIO;
+/* Calls of rdma_connect(), and how many more of them fail with @port_errno */
+static unsigned int connects, ports_in_use;
+static int port_errno;
 
 static bool fails(int code)
 {
@@ -152,6 +156,12 @@ int rdma_resolve_route(struct rdma_cm_id *id, int ms)
 	return answer(RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
+__be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	(void)id;
+	return htons(41000);
+}
+
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
 	static const struct rtgt_rep_info rep = {
@@ -162,6 +172,12 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 
 	(void)id;
 	(void)param;
+	connects++;
+	if (ports_in_use) {
+		ports_in_use--;
+		errno = port_errno;
+		return -1;
+	}
 	if (answer(RDMA_CM_EVENT_ESTABLISHED))
 		return -1;
 	event.param.conn.private_data = data;
@@ -476,6 +492,29 @@ TEST(client)
 	} while (ret);
 	/* channel, id, address, route, queue pair, REQ, buffers, and the events between */
 	EXPECT_GE(call, 14);
+}
+
+/* rdma_cm chose a port that TCP uses: another attempt gets another port, but not for ever */
+TEST(port_in_use)
+{
+	struct rtgt_client c;
+	struct rtgt_err err;
+
+	for (int code = EADDRINUSE; code; code = code == EADDRINUSE ? EADDRNOTAVAIL : 0) {
+		begin(0);
+		connects = 0;
+		ports_in_use = 3;
+		port_errno = code;
+		EXPECT_EQ(0, rtgt_client_open(&c, &param, &err));
+		EXPECT_EQ(4, connects);
+		rtgt_client_close(&c);
+		ports_in_use = 1000;
+		EXPECT_EQ(-EADDRINUSE, rtgt_client_open(&c, &param, &err));
+		EXPECT_NE(NULL, strstr(err.text, "local TCP port 41000 is in use"));
+		EXPECT_EQ(12, connects);
+		EXPECT_EQ(0, left_by(MANY));
+	}
+	ports_in_use = 0;
 }
 
 TEST(connection)

@@ -25,6 +25,8 @@
 /* One operation: a request, perhaps a message, and its answer */
 #define DEPTH		4
 
+#define PORT_ATTEMPTS	8
+
 static void log_peer(const struct rtgt_client *c)
 {
 	const struct rtgt_log *log = c->cm.param.log;
@@ -125,15 +127,8 @@ static int learn_layout(struct rtgt_client *c, struct rtgt_err *err)
 	return ret;
 }
 
-/**
- * rtgt_client_open() - connect to a target and read what it offers
- * @c: filled; closed already when this fails
- * @param: where to, and how
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno.
- */
-int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *param,
+/* One attempt; closed already when it fails */
+static int open_once(struct rtgt_client *c, const struct rtgt_client_param *param,
 		     struct rtgt_err *err)
 {
 	const struct rtgt_qp_param qp = {
@@ -169,6 +164,29 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 		ret = learn_layout(c, err);
 	if (ret)
 		rtgt_client_close(c);
+	return ret;
+}
+
+/**
+ * rtgt_client_open() - connect to a target and read what it offers
+ * @c: filled; closed already when this fails
+ * @param: where to, and how
+ * @err: says what is wrong
+ *
+ * If TCP uses the local port that rdma_cm chose (iWARP), this tries again with another one, at
+ * most PORT_ATTEMPTS times in all.
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *param,
+		     struct rtgt_err *err)
+{
+	unsigned int attempts = 0;
+	int ret;
+
+	do {
+		ret = open_once(c, param, err);
+	} while (ret == -EADDRINUSE && ++attempts < PORT_ATTEMPTS);
 	return ret;
 }
 

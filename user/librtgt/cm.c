@@ -12,6 +12,7 @@
  * first.  On RoCE a receiver sees the whole field, padded with zeros, which is
  * why every structure of ours carries its own size.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -159,6 +160,12 @@ static int fail_connect(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 		/* iWARP: no listener for the TCP connection */
 		cm->reject_status = -status;
 		return fail_nobody(cm, to, err);
+	case EADDRINUSE:
+	case EADDRNOTAVAIL:
+		/* iWARP: rdma_cm chose a port that TCP still uses, perhaps in TIME_WAIT */
+		return rtgt_fail(err, EADDRINUSE,
+				 "connecting to %s: local TCP port %u is in use: try again (ss -tan shows its owner)",
+				 to, ntohs(rdma_get_src_port(cm->id)));
 	case ETIMEDOUT:
 		return rtgt_fail(err, ETIMEDOUT,
 				 "connecting to %s timed out: the host is there but no RDMA device answered. There: rdma link (state ACTIVE?), UDP port 4791 open?",
@@ -463,7 +470,8 @@ static uint8_t depth(int wanted, uint8_t max)
  * error.
  *
  * Return: 0, or a negative errno; ECONNREFUSED with @cm->reject_status and
- * @cm->refusal when refused, ETIMEDOUT when nobody answered.
+ * @cm->refusal when refused, ETIMEDOUT when nobody answered, EADDRINUSE when TCP uses the local
+ * port that rdma_cm chose (iWARP): another identifier gets another port.
  */
 int rtgt_cm_connect(struct rtgt_cm *cm, const void *req, uint8_t req_len, struct rtgt_err *err)
 {
