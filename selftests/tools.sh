@@ -205,7 +205,7 @@ examples() {
 	ignores_sigpipe "$(on_target cat "/proc/$(on_target pidof rtgt-example-server)/status")"
 	background client "$(type -P rtgt-example-client)" "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR"
 	if ! wait_until 10 process_gone "${BG_PID[client]}"; then
-		! is_iwarp || ! left_in_socket || skip "siw left the client's first message in the socket"
+		! is_iwarp || ! left_in_socket || xfail siw-first-fpdu "siw left the client's first message in the socket"
 		fail "the client does not end: $(cat "$WORK/client.out" "$WORK/client.err")"
 	fi
 	finish client || rc=$?
