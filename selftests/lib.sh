@@ -175,6 +175,7 @@ tmain() {
 	# shellcheck source=/dev/null
 	. "$HERE/../kselftest/ktap_helpers.sh"
 	# as that of kernels from 6.14 on, which counts these apart
+	# shellcheck disable=SC2317 # run_case calls it
 	declare -F ktap_test_xfail >/dev/null || ktap_test_xfail() {
 		__ktap_test ok "$1" XFAIL
 		KTAP_CNT_PASS=$((KTAP_CNT_PASS + 1))
@@ -224,10 +225,11 @@ end() {
 		wait_until 5 group_gone "$BOUNDED" || kill -KILL -- "-$BOUNDED"
 	fi
 	tear_down >&2 || rc=$((rc ? rc : 1))
-	target rm -f "$BOOKS" || :
 	rm -f "$BOOKS"
+	[[ -z ${RTGT_PEER:-} ]] || target rm -f "$BOOKS" || :
 	# who has set up (run.sh) judges what is logged from now on
-	if [[ -n $COMPLETE && -z ${RTGT_READY:-} ]] && ! machines log_clean_since "$RTGT_OUTSIDE" >"$WORK/outside" 2>&1; then
+	if [[ -n $COMPLETE && -z ${RTGT_READY:-} ]] &&
+		! machines log_clean_since "$RTGT_OUTSIDE" >"$WORK/outside" 2>&1; then
 		indent <"$WORK/outside"
 		rc=$((rc ? rc : 1))
 	fi

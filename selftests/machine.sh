@@ -161,10 +161,24 @@ attr_set() { # FILE VALUE
 	{ printf '%s\n' "$2" >"$1"; } 2>&1 || complain "$1: \"$2\" was refused"
 }
 
+# Of a port without connections: what the counters of all must add up to.  A count that goes on
+# after a case has seen the value that it wanted is found here.
+counters_add_up() { # NAME
+	local TEXT name value
+	local -A n=()
+	contents "$DEBUGFS/ports/$1/counters" || return 0
+	while read -r name value; do
+		[[ -z $name ]] || n[$name]=$value
+	done <<<"$TEXT"
+	((n[conns_accepted] == n[conns_closed] && n[conns_established] <= n[conns_accepted] &&
+		n[replies] <= n[recv_msgs] + n[imms] && n[send_flushed] <= n[replies])) ||
+		complain "the counters of $1 contradict each other: ${TEXT//$'\n'/, }"
+}
+
 # One that was slow to stop is removed, too, and the case fails: nothing that a port
 # waits for may take seconds.
 port_del() { # NAME
-	local dir=$CONFIGFS/ports/$1 region began=$EPOCHREALTIME took
+	local dir=$CONFIGFS/ports/$1 region began=$EPOCHREALTIME took rc=0
 	local -a dirs=()
 	[[ -d $dir ]] || return 0
 	echo 0 >"$dir/enable" || return 1
@@ -172,7 +186,9 @@ port_del() { # NAME
 	for region in "$dir"/regions/*/; do
 		[[ ! -d $region ]] || dirs+=("$region")
 	done
+	counters_add_up "$1" || rc=1
 	rmdir "${dirs[@]}" "$dir" || return
+	((rc == 0)) || return "$rc"
 	((took < DISABLE_MS * SLOW)) || complain "enable=0 of $1 took $took ms"
 }
 

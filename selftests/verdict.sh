@@ -52,6 +52,15 @@ counters_of() { # LINE...
 	expect_counters "$1"
 }
 
+# A connection that was never closed, by its counters.
+port_out_of_balance() {
+	target_port
+	# shellcheck disable=SC2317 # port_del calls it
+	contents() {
+		TEXT=$'conns_accepted 2\nconns_established 2\nconns_closed 1\nreplies 0\nrecv_msgs 0\nimms 0\nsend_flushed 0\n'
+	}
+}
+
 slow_port() {
 	target_port
 	# shellcheck disable=SC2034 # machine.sh: port_del
@@ -107,6 +116,7 @@ inner_cases() {
 	inner counters-more "not ok" "wanted a=1, got a 10" counters_of a=1 "a 10"
 	inner counters-less "not ok" "wanted a=10, got a 1" counters_of a=10 "a 1"
 	inner counters-none "not ok" "wanted a=1, got xa 1" counters_of a=1 "xa 1"
+	inner balance "not ok" "the counters of balance-1 contradict each other" port_out_of_balance
 	inner slow-port "not ok" "enable=0 of slow-port-1 took" slow_port
 	inner byte "not ok" "is 0x5a and not 0x5b" holds_other_byte
 	inner connection "not ok" "connections of connection-1:" has_connection
@@ -229,7 +239,12 @@ overwritten() {
 	logs BUG:
 	"$HERE/look" log "verdict-test begin" "verdict-test end" "$HERE/kernel-log"
 	tolerate_log verdict-test
-	# a marker is a line and not a part of one
+	# a marker is a line and not the beginning of one
+	log_mark "verdict-test from"
+	log_mark "verdict-test to2"
+	logs BUG:
+	log_mark "verdict-test to"
+	fails_with "BUG: verdict-test" "$HERE/look" log "verdict-test from" "verdict-test to" "$HERE/kernel-log"
 	log_mark "verdict-test end2"
 	fails_with "BUG: verdict-test" "$HERE/look" log "verdict-test end" "verdict-test end2" "$HERE/kernel-log"
 }
