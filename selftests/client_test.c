@@ -453,6 +453,7 @@ static void begin(unsigned int call)
 	bad_call = call;
 }
 
+/* Whichever call fails, an rtgt_client_open() that fails leaves nothing behind */
 TEST(client)
 {
 	unsigned int call = 0;
@@ -478,6 +479,7 @@ TEST(client)
 	EXPECT_GE(call, 14);
 }
 
+/* Whichever call fails, an rtgt_cm_resolve() that fails leaves nothing behind */
 TEST(connection)
 {
 	unsigned int call = 0;
@@ -519,6 +521,7 @@ TEST(attempts)
 	EXPECT_EQ(0, left_by(MANY));
 }
 
+/* Whichever call fails, an rtgt_qp_create() that fails leaves nothing behind */
 TEST(queue_pair)
 {
 	const struct rtgt_qp_param qp = { .send_depth = 1, .recv_depth = 1 };
@@ -545,6 +548,7 @@ TEST(queue_pair)
 	EXPECT_EQ(0, left_by(MANY));
 }
 
+/* Memory and windows that cannot be made leave nothing behind; both are destroyed twice */
 TEST(memory)
 {
 	struct ibv_pd pd = { .context = &verbs };

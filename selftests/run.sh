@@ -70,6 +70,7 @@ list_all() {
 			awk -v program="$program" '
 				/^\/\* .* \*\/$/ { text = substr($0, 4, length($0) - 6) }
 				/^TEST_F(_TIMEOUT)?\(/ { split($0, part, /[(,) ]+/); print "fast", program "." part[2] "." part[3], text }
+				/^TEST\(/ { split($0, part, /[(,) ]+/); print "fast", program ".global." part[2], text }
 				' "$HERE/$program.c"
 			;;
 		esac
