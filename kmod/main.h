@@ -39,12 +39,16 @@ struct rtgt_budget {
  * @conns: number of struct rtgt_conn
  * @domains: number of struct rtgt_domain
  * @mems: number of struct rtgt_mem
+ * @peers: number of struct rtgt_peer
+ * @initiators: number of struct rtgt_initiator
  */
 struct rtgt_live {
 	atomic_t ports;
 	atomic_t conns;
 	atomic_t domains;
 	atomic_t mems;
+	atomic_t peers;
+	atomic_t initiators;
 };
 
 extern struct ib_client rtgt_client;

@@ -469,6 +469,7 @@ static void begin(unsigned int call)
 	bad_call = call;
 }
 
+/* Whichever call fails, an rtgt_client_open() that fails leaves nothing behind */
 TEST(client)
 {
 	unsigned int call = 0;
@@ -517,6 +518,7 @@ TEST(port_in_use)
 	ports_in_use = 0;
 }
 
+/* Whichever call fails, an rtgt_cm_resolve() that fails leaves nothing behind */
 TEST(connection)
 {
 	unsigned int call = 0;
@@ -558,6 +560,7 @@ TEST(attempts)
 	EXPECT_EQ(0, left_by(MANY));
 }
 
+/* Whichever call fails, an rtgt_qp_create() that fails leaves nothing behind */
 TEST(queue_pair)
 {
 	const struct rtgt_qp_param qp = { .send_depth = 1, .recv_depth = 1 };
@@ -584,6 +587,7 @@ TEST(queue_pair)
 	EXPECT_EQ(0, left_by(MANY));
 }
 
+/* Memory and windows that cannot be made leave nothing behind; both are destroyed twice */
 TEST(memory)
 {
 	struct ibv_pd pd = { .context = &verbs };

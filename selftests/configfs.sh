@@ -309,11 +309,12 @@ long_name() {
 }
 
 features() {
-	local word
-	for word in op-write op-read op-write-imm op-send msg-echo msg-checksum scope-shared scope-private service-rtgt \
-		service-rping service-rping-inv service-sink; do
-		grep -qx "$word" "$CONFIGFS/features" || fail "features has no line $word"
-	done
+	local words=(op-write op-read op-write-imm op-send op-send-imm op-send-inv op-atomic
+		scope-shared scope-private transport-rc transport-uc transport-ud srq
+		msg-echo msg-checksum msg-pull msg-push msg-revoke msg-withhold msg-disconnect msg-extents
+		service-rtgt service-rping service-rping-inv service-sink)
+	# all but those of the devices
+	same "features" "$(grep -v : "$CONFIGFS/features" | sort)" "$(printf '%s\n' "${words[@]}" | sort)"
 	fails_with "Permission denied" attr_set "$CONFIGFS/features" x
 }
 

@@ -18,6 +18,13 @@ skip() { # REASON
 	exit "$KSFT_SKIP"
 }
 
+# The device or the kernel has a defect, with a page in Documentation/findings/, and this case has
+# shown it: it fails, as is expected.  Where the defect is not there the case must pass.
+xfail() { # PAGE WHAT
+	printf '%s: %s' "$1" "$2" >"$WORK/xfail"
+	exit "$KSFT_XFAIL"
+}
+
 need_command() { # COMMAND...
 	local cmd
 	for cmd; do
@@ -136,7 +143,9 @@ ask_target() { # FUNCTION [ARG...]
 	while IFS= read -r -t $((120 * SLOW)) -d $'\1' -u "$FROM_TARGET" ANSWER; do
 		IFS= read -r -u "$FROM_TARGET" said || break
 		# or else the answer to somebody who was not there any more to take it
-		[[ $said != "$token "* ]] || return "${said##* }"
+		[[ $said == "$token "* ]] || continue
+		[[ $ANSWER != *": $NO_SUCH"* ]] || printf '%s\n' "$ANSWER" >>"$WORK/unknown"
+		return "${said##* }"
 	done
 	ANSWER=
 	complain "the target's machine answers no more"

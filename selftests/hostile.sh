@@ -17,6 +17,13 @@ serves() { # CM_PORT
 	has "$(probe send msg_op=2 body=24 timeout=5)" wc=success status=ok alive=1
 }
 
+# Of that many requests some are outstanding: what the case tests is still going on.
+outstanding() { # PORT REQUESTS
+	local PORT=$1 replies
+	replies=$(counter replies)
+	((replies < $2)) || fail "the target has replied to all $2 requests"
+}
+
 # Of 300 connections each one's DISCONNECT arrives before its CHECKSUM, and all of them
 # while the REVOKEs of another port are run one after the other.  With one work queue
 # for all of that, each of its workers runs a teardown that waits for a CHECKSUM, for
@@ -41,6 +48,7 @@ stall() {
 	said crowd "posted=$n op=8"
 	tell crowd "2 1"
 	said crowd "posted=$n op=2"
+	outstanding "$busy" 400
 	# neither says goodbye
 	kill -KILL "${BG_PID[crowd]}" "${BG_PID[revoker]}"
 	disables "$quiet"
@@ -100,6 +108,26 @@ half_of_backlog() {
 	has "$(probe half count=6)" sent=6
 	expect_counters conns_accepted=4 rejects_full=2
 	has "$(probe connect)" result=refused reason=full arg=4
+}
+
+counters_have() { # NAME LEAST
+	target_contents "$DEBUGFS/ports/$PORT/counters"
+	COUNTERS=${TEXT%$'\n'}
+	(($(sed -n "s/^$1 //p" <<<"$COUNTERS") >= $2))
+}
+
+# Connections of one address, whose port number differs.
+peer_share() { # IP-VERSION
+	if [[ $1 == 6 ]]; then
+		RTGT_TARGET_ADDR=$RTGT_TARGET_ADDR6 RTGT_CLIENT_ADDR=$RTGT_CLIENT_ADDR6
+	fi
+	target_port peer_conns_max=2
+	background two probe hold count=2
+	said two ready=2
+	has "$(probe connect)" result=refused reason=full arg=2
+	finish two
+	expect_counters conns_accepted=2 conns_closed=2 rejects_full=1
+	has "$(probe connect)" result=established
 }
 
 served() {
@@ -171,8 +199,9 @@ reused_key_shared() {
 
 # REVOKEs of one peer, half a minute of them, delay no other one's requests and teardown.
 revokes() {
-	local quiet
+	local busy quiet
 	target_port scope=private mr_max=4K recv_depth=512 region mem size=4M
+	busy=$PORT
 	background peer probe flood depth=400
 	said peer ready=1
 	target_port
@@ -181,21 +210,26 @@ revokes() {
 	said peer posted=1
 	serves "$CM_PORT"
 	disables "$quiet"
+	outstanding "$busy" 400
 	kill -KILL "${BG_PID[peer]}"
 }
 
 # Datagrams whose senders do not exist: for each, the target waits a second for a neighbour
 # that does not answer.  Requests to other ports do not wait for that.
 lost_datagrams() {
-	local lost
+	local lost lost_port
 	target_port transport=ud recv_depth=2048 recv_size=256
 	lost=$CM_PORT
+	lost_port=$PORT
 	target_port
 	background crowd "$HERE/probe" "$RTGT_TARGET_ADDR" "$lost" "source=${RTGT_CLIENT_ADDR%.*}.100" \
 		lost file="$RTGT_CLIENT_ADDR" count=2000
 	said crowd sent=2000
 	serves "$CM_PORT"
 	finish crowd
+	# the device has delivered what probe forged: its ICRC is right
+	PORT=$lost_port
+	wait_until 10 counters_have recv_msgs 1000 || fail "the datagrams did not arrive: $COUNTERS"
 }
 
 # The same on the client's own port: the datagrams wait in front of the client's.  Few of their
@@ -210,7 +244,7 @@ unresolved_sources() {
 
 # Each datagram that was received was replied to, or dropped and counted.
 none_waits() {
-	counters_are replies=2 && (($(counted recv_msgs) == $(counted send_errors) + 2))
+	counters_are replies=2 && (($(counted recv_msgs) == $(counted send_errors) + 2 && $(counted send_errors) >= 500))
 }
 
 counted() { # NAME
@@ -240,7 +274,7 @@ rping_transport() { # uc|ud
 # What a client may not READ it is not told a checksum of, which of four bytes is as good.
 checksum_access() {
 	target_port region mem access=write fill=0x5a
-	has "$(probe send msg_op=2 body=24 count=4)" wc=success status=access alive=1
+	has "$(probe send msg_op=2 body=24 count=4)" wc=success status=access len=0 alive=1
 	expect_counters malformed=1
 }
 
@@ -319,6 +353,8 @@ tcase half-open-private --limit 60 --more "half-open connections of a private po
 tcase established --limit 60 --more "an established connection that sends nothing outlives handshake_ms" established
 tcase backlog --limit 60 "half-open connections of one address take half of the backlog" half_of_backlog
 tcase peer-limit --limit 60 "half-open connections of one peer leave the others their share" peer_limit
+tcase peer-share "connections of one IPv4 address are bounded by peer_conns_max" peer_share 4
+tcase peer-share-6 "connections of one IPv6 address are bounded by peer_conns_max" peer_share 6
 tcase storm --limit 60 --more "closing connections with an SRQ and outstanding requests causes no use after free" storm 2500
 tcase reused-key --limit 60 "an rkey can be revoked if its number was invalidated remotely before" reused_key
 tcase reused-key-shared --limit 60 --more "clients are served if the number of an invalidated rkey is used again" reused_key_shared

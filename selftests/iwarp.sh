@@ -56,6 +56,13 @@ operations() { # SCOPE SIZE
 	expect_no_connections
 }
 
+# The port does not know the device before the REQ: no region can be advertised over iWARP.
+rejected_device() {
+	target_port addr=0.0.0.0 service=sink region mem
+	has "$(probe connect)" result=refused reason=device
+	expect_counters rejects_device=1 conns_accepted=0
+}
+
 # 3 MiB are three extents: siw registers 256 pages.
 large() {
 	target_port region mem size=3M
@@ -389,6 +396,7 @@ tcase refused --more "a WRITE beyond the region is answered with a Terminate, an
 tcase plain "a plain client is rejected with the reason ASK" on_siw plain
 tcase no-uc --more "a port with transport uc is refused" on_siw lacking "reliable connections only" transport=uc region mem
 tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable connections only" transport=ud region mem
+tcase rejected-device "a port on all addresses rejects a client whose device cannot serve it" on_siw rejected_device
 tcase no-sink "a port with service sink and a region, whose capability nobody could get, is refused" on_siw lacking "remove the regions" service=sink region mem
 tcase no-atomics --more "a region with access atomic is refused" on_siw lacking "no atomics" region mem access=read,atomic
 tcase unread "a client that does not read delays no other" on_siw unread

@@ -177,6 +177,9 @@ device_deleted_registering() {
 	background client probe connect timeout=30
 	wait_until 10 more_mrs_than 50 || fail "nothing is registered"
 	kill -KILL "${BG_PID[client]}"
+	# region one has 4096
+	mrs
+	((MRS < 4096)) || fail "the registrations ended before the device was deleted"
 	delete_device
 	target port_del "$PORT"
 	bring_back

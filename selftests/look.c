@@ -2,8 +2,9 @@
 /*
  * look: what the tests look at after every case, in one small static program.
  *
- *	look log MARKER RULES [TOLERATED]	what the kernel logged at or after
- *						MARKER and must not have
+ *	look log OLD NEW RULES [TOLERATED]	what the kernel logged between the
+ *						markers OLD and NEW, or up to now if
+ *						NEW is empty, and must not have
  *	look since MARKER			all it logged after it
  *	look leaks FILE RULES			reports of kmemleak's, but those RULES
  *						say are not ours
@@ -22,7 +23,7 @@
  * A pipeline of standard tools would do as well, but starting a dozen processes
  * a case is most of what a suite costs in an emulated guest.  So is starting this
  * one: what serves forks for a request and executes nothing, and has compiled the
- * rules and passed over the log up to the last request.
+ * rules and passed over the log up to the last request's NEW.
  *
  * Exits 0 when all is as it should be, 1 with the reason on stdout when not, 2
  * when it could not look.
@@ -136,19 +137,46 @@ static int open_log(void)
 	return fd;
 }
 
-/* From where it was read up to.  With rules, print what is bad; without, all */
-static int look_log(int fd, const char *marker, const struct rules *r)
+/* Lines that wait to be printed: a later marker may show that another request printed them */
+struct text {
+	char *data;
+	size_t size;
+	FILE *stream;
+};
+
+static void empty(struct text *t)
 {
-	unsigned long prio, usec;
-	bool seen = false;
+	if (t->stream) {
+		fclose(t->stream);
+		free(t->data);
+	}
+	t->stream = open_memstream(&t->data, &t->size);
+	if (!t->stream)
+		give_up("memory");
+}
+
+/*
+ * Print what the log has after the marker @old and before @new, or up to its end: with rules
+ * the lines that are bad, without rules all of them.  It is read from where the last reader of
+ * @fd stopped, which is directly after @old if @seen.  A marker is a whole line; if @old is
+ * there several times, the last one counts.  What was overwritten before it was read could be
+ * bad.  Returns 0, or 1 with the reason printed.
+ */
+static int look_log(int fd, const char *old, const char *new, bool seen, const struct rules *r)
+{
+	struct text found = { NULL };
 	char record[RECORD], *text;
-	int found = 0;
+	unsigned long prio, usec;
+	bool lost = false, end = !*new;
 	ssize_t n;
 
+	empty(&found);
 	for (;;) {
 		n = read(fd, record, sizeof(record) - 1);
-		if (n < 0 && errno == EPIPE)	/* overwritten meanwhile: the next one */
+		if (n < 0 && errno == EPIPE) {
+			lost = lost || seen;
 			continue;
+		}
 		if (n < 0)
 			break;
 		record[n] = '\0';
@@ -157,19 +185,25 @@ static int look_log(int fd, const char *marker, const struct rules *r)
 			continue;
 		*text++ = '\0';
 		text[strcspn(text, "\n")] = '\0';
-		if (strstr(text, marker)) {
+		if (!strcmp(text, old)) {
 			seen = true;
+			lost = false;
+			empty(&found);
 			continue;
 		}
-		if (!seen || (r && !is_bad(r, prio, text)))
-			continue;
-		printf("[%5lu.%06lu] %s\n", usec / 1000000, usec % 1000000, text);
-		found = 1;
+		if (seen && *new && !strcmp(text, new)) {
+			end = true;
+			break;
+		}
+		if (seen && (!r || is_bad(r, prio, text)))
+			fprintf(found.stream, "[%5lu.%06lu] %s\n", usec / 1000000, usec % 1000000, text);
 	}
-	if (seen)
-		return r ? found : 0;
-	printf("the kernel log no longer holds its marker: %s\n", marker);
-	return 1;
+	fclose(found.stream);
+	fputs(found.data, stdout);
+	if (!seen || lost || !end)
+		printf("the kernel log no longer holds all lines from the marker \"%s\"%s%s\n", old,
+		       end ? "" : " to ", end ? "" : new);
+	return !seen || lost || !end || (r && found.size);
 }
 
 static uint32_t crc32(uint32_t crc, const uint8_t *p, size_t n)
@@ -460,18 +494,22 @@ static int after(const char *text, const char *store, const char *file, char **o
 	return words(fd, offset, n);
 }
 
-/* What serves is told what to look at, else it is in the arguments */
-static int look(int argc, char **argv, int log_fd, struct rules *rules)
+/*
+ * What serves is told what to look at, else it is in the arguments.  @read_up_to is the marker at
+ * which the last reader of @log_fd stopped.
+ */
+static int look(int argc, char **argv, int log_fd, const char *read_up_to, struct rules *rules)
 {
 	const char *what = argc > 1 ? argv[0] : "";
 
-	if (!strcmp(what, "log") && argc >= 3) {
-		if (!rules->compiled || argc > 3)
-			read_rules(rules, argv[2], argc > 3 ? argv[3] : "");
-		return look_log(log_fd < 0 ? open_log() : log_fd, argv[1], rules);
+	if (!strcmp(what, "log") && argc >= 4) {
+		if (!rules->compiled || argc > 4)
+			read_rules(rules, argv[3], argc > 4 ? argv[4] : "");
+		return look_log(log_fd < 0 ? open_log() : log_fd, argv[1], argv[2],
+				!strcmp(argv[1], read_up_to), rules);
 	}
 	if (!strcmp(what, "since"))
-		return look_log(open_log(), argv[1], NULL);
+		return look_log(open_log(), argv[1], "", false, NULL);
 	if (!strcmp(what, "leaks") && argc == 3) {
 		read_rules(rules, argv[2], "");
 		return look_leaks(argv[1], rules);
@@ -514,7 +552,7 @@ static int serve(const char *rules_file)
 {
 	struct rules rules;
 	int fd = open_log(), status, argc;
-	char *token, *argv[32];
+	char *token, *argv[32], *read_up_to = strdup("");
 
 	read_rules(&rules, rules_file, "");
 	lseek(fd, 0, SEEK_END);
@@ -532,11 +570,15 @@ static int serve(const char *rules_file)
 		}
 		if (!fork()) {
 			dup2(1, 2);
-			exit(look(argc, argv, fd, &rules));
+			exit(look(argc, argv, fd, read_up_to, &rules));
 		}
 		status = -1;
 		if (wait(&status) < 0)
 			return 2;
+		if (argc >= 4 && !strcmp(argv[0], "log")) {
+			free(read_up_to);
+			read_up_to = strdup(argv[2]);
+		}
 		dprintf(1, "\1%s %d\n", token, WIFEXITED(status) ? WEXITSTATUS(status) : 2);
 		free(token);
 		while (argc)
@@ -551,5 +593,5 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "serve"))
 		return serve(argv[2]);
-	return look(argc - 1, argv + 1, -1, &rules);
+	return look(argc - 1, argv + 1, -1, "", &rules);
 }

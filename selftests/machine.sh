@@ -38,6 +38,14 @@ complain() {
 	return 1
 }
 
+# A command that is neither a function of the suite nor a program of the machine is most likely
+# misspelt: no case passes or is skipped with it (lib.sh).
+NO_SUCH="no such helper or program"
+command_not_found_handle() { # COMMAND [ARG...]
+	printf '%s: %s\n' "$1" "$NO_SUCH" >&2
+	return 127
+}
+
 # Poll a condition, 20 times a second; "read -t" on a pipe nobody writes to
 # waits without a process.
 wait_until() { # SECONDS CMD...
@@ -153,10 +161,24 @@ attr_set() { # FILE VALUE
 	{ printf '%s\n' "$2" >"$1"; } 2>&1 || complain "$1: \"$2\" was refused"
 }
 
+# Of a port without connections: what the counters of all must add up to.  A count that goes on
+# after a case has seen the value that it wanted is found here.
+counters_add_up() { # NAME
+	local TEXT name value
+	local -A n=()
+	contents "$DEBUGFS/ports/$1/counters" || return 0
+	while read -r name value; do
+		[[ -z $name ]] || n[$name]=$value
+	done <<<"$TEXT"
+	((n[conns_accepted] == n[conns_closed] && n[conns_established] <= n[conns_accepted] &&
+		n[replies] <= n[recv_msgs] + n[imms] && n[send_flushed] <= n[replies])) ||
+		complain "the counters of $1 contradict each other: ${TEXT//$'\n'/, }"
+}
+
 # One that was slow to stop is removed, too, and the case fails: nothing that a port
 # waits for may take seconds.
 port_del() { # NAME
-	local dir=$CONFIGFS/ports/$1 region began=$EPOCHREALTIME took
+	local dir=$CONFIGFS/ports/$1 region began=$EPOCHREALTIME took rc=0
 	local -a dirs=()
 	[[ -d $dir ]] || return 0
 	echo 0 >"$dir/enable" || return 1
@@ -164,7 +186,9 @@ port_del() { # NAME
 	for region in "$dir"/regions/*/; do
 		[[ ! -d $region ]] || dirs+=("$region")
 	done
+	counters_add_up "$1" || rc=1
 	rmdir "${dirs[@]}" "$dir" || return
+	((rc == 0)) || return "$rc"
 	((took < DISABLE_MS * SLOW)) || complain "enable=0 of $1 took $took ms"
 }
 
@@ -260,48 +284,50 @@ module_unload() {
 
 BOOKS=${RTGT_BOOKS:-/run/rtgt-selftest.state}
 
+# The log is judged without gaps: the marker of what comes next is written first, then what lies
+# between the two is read (look.c).
+log_clean() { # OLD-MARKER NEW-MARKER TOLERATED
+	log_mark "$2" && look_at log "$1" "$2" "$TESTDIR/kernel-log" ${3:+"$3"}
+}
+
+# What was logged since that marker, read by a process of its own: one that serves has passed it.
+log_clean_since() { # MARKER [TOLERATED]
+	local wrong
+	wrong=$("$TESTDIR/look" log "$1" "" "$TESTDIR/kernel-log" ${2:+"$2"}) ||
+		{ printf '%s, kernel log:\n%s\n' "$HOSTNAME" "$wrong" && return 1; }
+}
+
+# Save the present state as that which each case must return to, and begin the first case: the
+# kernel's log must be clean since the marker OUTSIDE.  Prints what is wrong; more than 1 means
+# that the machine cannot be used.
+first_turn() { # OUTSIDE-MARKER NEW-MARKER TOLERATED DEVICE...
+	read_state "${@:4}" && printf '%s' "$STATE" >"$BOOKS" && log_mark "$2" || return 2
+	log_clean_since "$1"
+}
+
 # As "turn", of which it is the usual case: all is as it should be, and nobody has to
 # be bounded in time.
 turn_clean() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
-	local -a more=()
-	[[ -z $3 ]] || more=("$3")
-	wait_until 5 state_is_back "${@:4}" &&
-		look_at log "$1" "$TESTDIR/kernel-log" "${more[@]}" && open_books "$2"
-}
-
-open_books() { # NEW-MARKER
-	if [[ -n $1 ]]; then
-		log_mark "$1"
-	else
-		rm -f "$BOOKS"
-	fi
+	wait_until 5 state_is_back "${@:4}" && log_clean "$1" "$2" "$3"
 }
 
 # Close the books of one case and open those of the next: the state must be the
 # one that was found at first, now or soon, and the kernel's log clean since
-# OLD-MARKER.  No OLD-MARKER: keep the present state as that to return to.  No
-# NEW-MARKER: forget it.  Prints what is wrong and returns 1 if it could be put
+# OLD-MARKER.  Prints what is wrong and returns 1 if it could be put
 # right, 3 if not.
 turn() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
-	local old=$1 new=$2 tolerated=$3 wrong rc=0
+	local old=$1 new=$2 tolerated=$3 rc=0
 	shift 3
-	if [[ -z $old ]]; then
-		read_state "$@" && printf '%s' "$STATE" >"$BOOKS" || return
-	else
-		if ! wait_until 5 state_is_back "$@"; then
-			echo "$HOSTNAME:"
-			diff "$BOOKS" <(printf '%s' "$STATE") | sed -n 's/^</    missing:/p; s/^>/    left behind:/p'
-			stuck
-			rc=1
-			restore "$@"
-			wait_until 5 state_is_back "$@" || rc=3
-		fi
-		if ! wrong=$("$TESTDIR/look" log "$old" "$TESTDIR/kernel-log" "$tolerated"); then
-			printf '%s, kernel log:\n%s\n' "$HOSTNAME" "$wrong"
-			rc=$((rc ? rc : 1))
-		fi
+	if ! wait_until 5 state_is_back "$@"; then
+		echo "$HOSTNAME:"
+		diff "$BOOKS" <(printf '%s' "$STATE") | sed -n 's/^</    missing:/p; s/^>/    left behind:/p'
+		stuck
+		rc=1
+		restore "$@"
+		wait_until 5 state_is_back "$@" || rc=3
 	fi
-	open_books "$new"
+	log_mark "$new"
+	log_clean_since "$old" "$tolerated" || rc=$((rc ? rc : 1))
 	return "$rc"
 }
 

@@ -89,7 +89,11 @@ ranges() { # OP BODY-SIZE
 
 bad_checksums() {
 	three_regions
-	ranges 2 24 | refused
+	{
+		ranges 2 24
+		echo "access access msg_op=2 body=24 region=2 count=4"
+		echo "access-nothing access msg_op=2 body=24 region=2 count=0"
+	} | refused
 }
 
 # PULL writes into the region, PUSH reads from it.

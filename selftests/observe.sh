@@ -76,6 +76,13 @@ flushed_replies() { # ATTRIBUTE...
 	expect_counters replies=2 send_flushed=2 send_errors=0 conns_closed=1
 }
 
+# The receives that a connection has posted, at its end.
+flushed_receives() {
+	target_port recv_depth=8
+	has "$(probe connect)" result=established
+	expect_counters conns_closed=1 recv_flushed=8
+}
+
 trace_off() {
 	target attr_set "$TRACING/events/rtgt/enable" 0
 	target attr_set "$TRACING/trace" ""
@@ -128,13 +135,14 @@ log_lines() {
 	target_port
 	wait_until 20 crowd_is_logged || fail "no connection is in the log"
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
-	target look since "$MARK$CASE" >"$WORK/log"
+	# not $WORK/log, which has what this case prints
+	target look since "$MARK$CASE" >"$WORK/kernel"
 	for line in "rtgt: $PORT: listening on $RTGT_TARGET_ADDR:$CM_PORT" "rtgt: $PORT: disabled"; do
-		grep -q "$line" "$WORK/log" || fail "no \"$line\" in: $(<"$WORK/log")"
+		grep -q "$line" "$WORK/kernel" || fail "no \"$line\" in: $(<"$WORK/kernel")"
 	done
-	most=$(sed -n "s/^\[ *\([0-9.]*\)\] rtgt: $PORT: connection .*/\1/p" "$WORK/log" |
+	most=$(sed -n "s/^\[ *\([0-9.]*\)\] rtgt: $PORT: connection .*/\1/p" "$WORK/kernel" |
 		awk '{ at[NR] = $1; while ($1 - at[from + 1] > 5) from++; if (NR - from > most) most = NR - from } END { print most + 0 }')
-	((most <= 40)) || fail "a peer can flood the log, $most lines in 5 s: $(<"$WORK/log")"
+	((most <= 40)) || fail "a peer can flood the log, $most lines in 5 s: $(<"$WORK/kernel")"
 }
 
 tcase tracepoints --tier fast,wire "states, completions, requests and rejects are traced" tracepoints
@@ -145,6 +153,7 @@ tcase statistic "rdma statistic and sysfs show the same counters" statistic
 tcase counters "all counters are there and a new port's are zero" every_counter
 tcase send-flushed "replies that are not acknowledged when their connection closes are counted, not failures" flushed_replies
 tcase send-flushed-srq --serve "with an SRQ, replies that are not acknowledged are counted, not failures" flushed_replies srq=1
+tcase recv-flushed "the posted receives of a connection that closes are counted as flushed" flushed_receives
 tcase log "the kernel log has when a port listens and stops, and a peer cannot flood it" log_lines
 
 tmain "$@"

@@ -376,8 +376,8 @@ refused() { # ERROR LOG
 	tolerate_log "rtgt: .*$2"
 	tolerate_log "rtgt: .*cannot listen on"
 	fails_with "$1" target attr_set "$CONFIGFS/ports/$PORT/enable" 1
-	target look since "$MARK$CASE" >"$WORK/log"
-	grep -q "rtgt: .*$2" "$WORK/log" || fail "the log does not say \"$2\" but: $(<"$WORK/log")"
+	target look since "$MARK$CASE" >"$WORK/kernel"
+	grep -q "rtgt: .*$2" "$WORK/kernel" || fail "the log does not say \"$2\" but: $(<"$WORK/kernel")"
 	same "state" "$(target first_line "$CONFIGFS/ports/$PORT/state")" disabled
 }
 

@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# run.sh [--tier fast|wire] [--set quick|more|once] [--part I/N] [--list] [PATTERN...]: run
-# the suite on this machine.
+# run.sh [--tier fast|wire] [--set quick|more|once] [--part I/N] [--list] [--expected] [--names]
+# [PATTERN...]: run the suite on this machine.
 #
 # PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.  What
 # is listed as [long] takes minutes and runs only when PATTERN is its very name.
 # --set quick leaves out what is listed as [more], and the unit tests, which need no
 # guest; --set more takes only that; --set once takes each case once, of two tiers in fast.
 # Of N parts, which take about as long each, --part takes the I-th.
+# --list only lists the cases, or with --expected those that must exist (cases-expected).
+# --names prints what cases-expected must hold: tier, name, and [more] or [long] of all cases.
 # Prints KTAP: a plan and a result per program, the program's own KTAP before it
 # behind "# ".  Exits 0 only when every program said so.
 #
@@ -37,7 +39,7 @@ give_up() {
 }
 
 usage() {
-	sed -n '4,12{s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+	sed -n '4,14{s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
 }
 
 # The programs in the order they run: the Makefile's.
@@ -53,6 +55,10 @@ programs() {
 # or the programs' own.  A C program's come from the comments in its source.
 list_all() {
 	local program
+	if ((expected)); then
+		cat "$HERE/cases-expected"
+		return
+	fi
 	if [[ -r $HERE/cases ]]; then
 		cat "$HERE/cases"
 		return
@@ -64,6 +70,7 @@ list_all() {
 			awk -v program="$program" '
 				/^\/\* .* \*\/$/ { text = substr($0, 4, length($0) - 6) }
 				/^TEST_F(_TIMEOUT)?\(/ { split($0, part, /[(,) ]+/); print "fast", program "." part[2] "." part[3], text }
+				/^TEST\(/ { split($0, part, /[(,) ]+/); print "fast", program ".global." part[2], text }
 				' "$HERE/$program.c"
 			;;
 		esac
@@ -174,21 +181,12 @@ target() {
 	fi
 }
 
-# Both machines, the target's first.
-machines() { # FUNCTION [ARG...]
-	local rc=0
-	target "$@" || rc=1
-	[[ -z $RTGT_PEER ]] || "$@" || rc=1
-	return "$rc"
-}
-
-# What no case is judged by: the last unloading, and what the kernels found by
-# themselves.
+# What no case is judged by: the last unloading, what was logged since the last case, and what
+# the kernels found by themselves.
 end() {
-	local rc=0 marker="rtgt-selftest[$$] the end"
-	machines log_mark "$marker"
+	local rc=0
 	tear_down || rc=1
-	machines look log "$marker" "$HERE/kernel-log" || rc=1
+	machines log_clean_since "$RTGT_OUTSIDE" || rc=1
 	machines sound || rc=1
 	return "$rc"
 }
@@ -207,7 +205,7 @@ judge() {
 		END { exit bad || !plan || seen != plan }'
 }
 
-tier='' set='' part=1/1 list=0
+tier='' set='' part=1/1 list=0 expected=0
 while (($#)); do
 	case $1 in
 	--tier) tier=${2:?--tier fast or wire}; shift 2 ;;
@@ -222,6 +220,11 @@ while (($#)); do
 		shift 2
 		;;
 	--list) list=1; shift ;;
+	--expected) expected=1; shift ;;
+	--names)
+		list_all | awk '{ print $1, $2 ($3 ~ /^\[(more|long)\]$/ ? " " $3 : "") }' | LC_ALL=C sort
+		exit
+		;;
 	-h | --help) usage; exit ;;
 	-*) usage >&2; exit 2 ;;
 	*) break ;;

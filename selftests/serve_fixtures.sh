@@ -48,6 +48,7 @@ server_ended() { # NAME
 	unset "SERVERS[$1]"
 	wait_until 10 process_gone "$pid" || kill -KILL "$pid"
 	wait "$pid" || rc=$?
+	counters_add_up "$1" || rc=1
 	rm -rf "${DEBUGFS:?}/ports/$1"
 	[[ $rc == 0 && ! -s $WORK/$1.err ]] || complain "rtgt serve ended with status $rc: $(<"$WORK/$1.err")"
 }

@@ -8,6 +8,10 @@
 # The sourcing file defines target(), which runs a function of machine.sh on the target's
 # machine.
 
+# The marker in the kernel log after which no case runs: before the first case of a program, and
+# after the last one.  What is logged there fails the program that comes next, or the run.
+export RTGT_OUTSIDE=${RTGT_OUTSIDE:-"rtgt-selftest[$$] outside of cases"}
+
 # From the environment, or as the tier has them
 environment() { # [TIER]
 	export RTGT_TIER=${1:-${RTGT_TIER:-fast}} RTGT_DEVICE=${RTGT_DEVICE:-rxe}
@@ -49,6 +53,14 @@ lacks() {
 	[[ -n $WHY ]]
 }
 
+# Both machines, the target's first.
+machines() { # FUNCTION [ARG...]
+	local rc=0
+	target "$@" || rc=1
+	[[ -z $RTGT_PEER ]] || "$@" || rc=1
+	return "$rc"
+}
+
 # Both devices are there, and the module is loaded.  Otherwise the reason, a line, is in
 # WHY; the status is KSFT_SKIP (4) if the machine lacks something, and 1 if something failed.
 LOADED='' TOOK_UP=''
@@ -60,6 +72,10 @@ set_up_devices() {
 	local skip=4 addr
 
 	! lacks || return "$skip"
+	machines log_mark "$RTGT_OUTSIDE" || {
+		WHY="the kernel log cannot be written (/dev/kmsg)"
+		return 1
+	}
 	if [[ $RTGT_TIER == fast ]]; then
 		[[ -e /run/rtgt-topology ]] || TOOK_UP=1
 		if ! WHY=$("$TESTDIR/topology.sh" up 2>&1); then

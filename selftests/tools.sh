@@ -31,13 +31,24 @@ made_by_hand() {
 	target test ! -e "$CONFIGFS/ports/$PORT"
 }
 
-# The value that each has already, so that the tool must know the key and nothing else.
+# Each key gets a value that it does not have, and the file must have it then.
 every_key() {
-	local key keys=()
+	local key value keys=()
 	tool_port
 	for key in $(target ls "$CONFIGFS/ports/$PORT"); do
-		[[ $key != @(enable|state|regions|revoke) ]] || continue
-		on_target rtgt port set "$PORT" "$key" "$(target cat "$CONFIGFS/ports/$PORT/$key")"
+		case $key in
+		enable | state | regions | revoke) continue ;;
+		addr) value=0.0.0.0 ;;
+		service) value=sink ;;
+		transport) value=uc ;;
+		scope) value=private ;;
+		mr_max) value=4096 ;;
+		srq) value=1 ;;
+		*) value=$(($(target cat "$CONFIGFS/ports/$PORT/$key") + 1)) ;;
+		esac
+		[[ $(target cat "$CONFIGFS/ports/$PORT/$key") != "$value" ]] || fail "$key is $value already"
+		on_target rtgt port set "$PORT" "$key" "$value"
+		same "$key" "$(target cat "$CONFIGFS/ports/$PORT/$key")" "$value"
 		keys+=("$key")
 	done
 	has "${keys[*]}" addr backlog conn_memory_max withhold_max
@@ -69,7 +80,7 @@ shown_as_json() {
 
 refused_values() {
 	tool_port
-	fails_with "port" on_target rtgt port set "$PORT" port 70000
+	fails_with "port \"70000\" is refused" on_target rtgt port set "$PORT" port 70000
 	fails_with "size" on_target rtgt region add "$PORT/data" size huge
 	fails_with "region" on_target rtgt port enable "$PORT"
 	fails_with "nowhere" on_target rtgt port enable nowhere
@@ -205,7 +216,7 @@ examples() {
 	ignores_sigpipe "$(on_target cat "/proc/$(on_target pidof rtgt-example-server)/status")"
 	background client "$(type -P rtgt-example-client)" "$RTGT_TARGET_ADDR" "$CM_PORT" -I "$RTGT_CLIENT_ADDR"
 	if ! wait_until 10 process_gone "${BG_PID[client]}"; then
-		! is_iwarp || ! left_in_socket || skip "siw left the client's first message in the socket"
+		! is_iwarp || ! left_in_socket || xfail siw-first-fpdu "siw left the client's first message in the socket"
 		fail "the client does not end: $(cat "$WORK/client.out" "$WORK/client.err")"
 	fi
 	finish client || rc=$?

@@ -2,7 +2,8 @@
 /*
  * /sys/kernel/debug/rtgt: the state of ports, read-only and for root.
  *
- *   objects                                  numbers of allocated objects, lines "name value"
+ *   objects                                  numbers of allocated objects, lines "name value",
+ *                                            and the bytes promised and not allocated yet
  *   ports/<port>/counters                    lines "name value"
  *   ports/<port>/connections                 a line for each connection
  *   ports/<port>/setups                      a line for each live connection: times and bytes
@@ -34,6 +35,9 @@ static int objects_show(struct seq_file *m, void *v)
 	seq_printf(m, "ports %d\nconns %d\ndomains %d\nmems %d\n",
 		   atomic_read(&rtgt_live.ports), atomic_read(&rtgt_live.conns),
 		   atomic_read(&rtgt_live.domains), atomic_read(&rtgt_live.mems));
+	seq_printf(m, "peers %d\ninitiators %d\npromised %llu\n",
+		   atomic_read(&rtgt_live.peers), atomic_read(&rtgt_live.initiators),
+		   READ_ONCE(rtgt_budget.promised));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(objects);

@@ -28,6 +28,7 @@
 #include "initiator/request.h"
 #include "initiator/run.h"
 #include "initiator/verify.h"
+#include "main.h"
 
 static struct workqueue_struct *rtgt_run_wq;
 static struct dentry *rtgt_initiators_dir;
@@ -323,6 +324,7 @@ struct rtgt_initiator *rtgt_initiator_create(const char *name)
 
 	if (!ini)
 		return NULL;
+	atomic_inc(&rtgt_live.initiators);
 	strscpy(ini->name, name, sizeof(ini->name));
 	mutex_init(&ini->config);
 	mutex_init(&ini->lock);
@@ -357,6 +359,7 @@ void rtgt_initiator_destroy(struct rtgt_initiator *ini)
 	debugfs_remove_recursive(ini->debugfs);
 	kvfree(ini->result.sample);
 	kfree(ini);
+	atomic_dec(&rtgt_live.initiators);
 }
 
 /**

@@ -17,6 +17,7 @@
 #include <net/ipv6.h>
 
 #include "core/mem.h"
+#include "main.h"
 #include "target/admission.h"
 #include "target/conn.h"
 #include "target/port.h"
@@ -66,6 +67,7 @@ static struct rtgt_peer *port_peer_get(struct rtgt_port *port, const struct sock
 			return peer;
 	new->addr = *addr;
 	hash_add(port->peers, &new->entry, hash);
+	atomic_inc(&rtgt_live.peers);
 	return new;
 }
 
@@ -77,6 +79,7 @@ static void port_peer_put(struct rtgt_port *port, struct rtgt_peer *peer)
 		return;
 	hash_del(&peer->entry);
 	kfree(peer);
+	atomic_dec(&rtgt_live.peers);
 }
 
 /* Count a connection as half-open.  One peer may have half of the backlog. */

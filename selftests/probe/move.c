@@ -157,8 +157,10 @@ static int run(struct mover *m, struct rtgt_err *err)
 {
 	const struct option *o = m->o;
 	const uint8_t was = m->mem.buf[0];
+	const uint32_t before = rtgt_crc32(0, m->mem.buf, (size_t)o->len);
 	struct rtgt_diff diff;
 	int ret = make_window(m, err);
+	uint32_t crc;
 
 	if (ret)
 		return ret < 0 ? ret : 0;
@@ -179,9 +181,11 @@ static int run(struct mover *m, struct rtgt_err *err)
 		return 0;
 	}
 	ret = take_answers(m, err);
-	if (!ret)
-		printf("crc=%u guards=%d\n", rtgt_crc32(0, m->mem.buf, (size_t)o->len),
+	if (!ret) {
+		crc = rtgt_crc32(0, m->mem.buf, (size_t)o->len);
+		printf("crc=%u changed=%d guards=%d\n", crc, crc != before,
 		       rtgt_mr_check(&m->mem, (size_t)o->len, &diff));
+	}
 	if (!ret && o->elsewhere)
 		printf("alive=%d\n", echo(&m->link, 1));
 	return ret;
