@@ -323,8 +323,8 @@ tcase lost-datagrams --needs ud --limit 60 --more "datagrams that cannot be answ
 tcase unresolved --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
 tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
 tcase withheld --limit 60 --serve "receives that one peer has withheld are half of a shared receive queue" withheld
-tcase rping-uc --needs uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
-tcase rping-ud --needs ud --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
+tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
+tcase rping-ud --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
 tcase pools --limit 60 "the receives of all connections stay below conn_memory_max" pools
 tcase pools-srq --limit 60 "the receives of connections with an SRQ of their own stay below conn_memory_max" pools_srq
 tcase private-memory --limit 60 "the private regions of all connections stay below conn_memory_max" private_memory
