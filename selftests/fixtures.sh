@@ -53,17 +53,18 @@ has() { # TEXT KEY=VALUE...
 	done
 }
 
-# The word of iWARP for WANT, a word of RoCE.  A reject's status is the errno of the connect, and
-# the REP of the kernel's target is shorter and asks the client to request the capability.  The
-# completion does not say that the target's device refused an operation: the end of the connection
-# does, and WANT is empty if TEXT has that.
+# Replaces "want", a word that probe prints over RoCE, by the word it prints over iWARP.  A reject's
+# status is the errno of the connect.  The REP of the kernel's target is shorter, and asks the client
+# to request the capability.  The completion does not show that the target's device refused an
+# operation; the end of the connection does: "want" is empty if TEXT has that.
 in_iwarp() { # TEXT
 	case $want in
 	status=28) want=status=-104 ;;
 	status=8) want=status=-111 ;;
 	rep_len=196) want=rep_len=172 ;;
 	features=[01]) is_served || want=features=$((${want#*=} + 2)) ;;
-	wc=rem-* | old=rem-* | end=rem-* | wc=rnr-exceeded | nak=access | nak=inv-req | nak=op | nak=rnr)
+	wc=rem-* | old=rem-* | end=rem-* | wc=rnr-exceeded | \
+		nak=access | nak=inv-req | nak=op | nak=rnr)
 		! was_refused "$1" || want=
 		;;
 	esac
@@ -313,9 +314,9 @@ target_port() { # [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
 	target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "$@"
 }
 
-# probe against PORT, from the client's address; see probe.c.  Over iWARP it may send a message more
-# (own=, probe/send.c), and the client's siw may see the end of the stream before the reject
-# (Documentation/findings/not-pursued.rst): then it tries again.  counters_are allows for both.
+# probe against PORT, from the client's address; see probe/main.c.  Over iWARP it may send another
+# message (own=, probe/send.c).  The client's siw may see the end of the stream before the reject
+# (Documentation/findings/not-pursued.rst): then this connects again.  counters_are allows for both.
 probe() { # COMMAND [KEY=VALUE...]
 	local rc tries=0 text
 	set -- "$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$RTGT_CLIENT_ADDR" "$@"
@@ -444,9 +445,9 @@ counters_are() { # NAME=VALUE...
 	done
 }
 
-# WANT, of a counter over iWARP.  The requests for capabilities are no messages of the case: 32 bytes
-# each, and each answered; nor is what probe sends to see whether it was refused.  siw may raise no
-# event for an error (none for an STag that is none), one, or in 7.3 two: more than that are too many.
+# Of a counter over iWARP, what it must be: in "want".  The requests for capabilities are not the
+# case's messages: they have 32 bytes each, and each has a reply.  Nor is the message that probe sends
+# after an operation.  For an error siw raises no event (for an unknown STag), one, or in 7.3 two.
 count_iwarp() { # NAME VALUE
 	local more=0
 	case $1 in
@@ -467,7 +468,7 @@ counted() { # NAME
 	echo "${BASH_REMATCH[1]}"
 }
 
-# How often probe() noted that of PORT: a byte each time
+# How often probe() noted FILE for PORT: a byte each time
 noted() { # FILE
 	local TEXT=
 	[[ ! -e $WORK/$1.$PORT ]] || contents "$WORK/$1.$PORT"

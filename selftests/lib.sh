@@ -191,7 +191,7 @@ begin() {
 	local rc=0
 
 	WORK=$(mktemp -d "${TMPDIR:-/tmp}/rtgt-$PROGRAM.XXXXXX") || exit 1
-	# siw in 6.1 limits the memory that root registers as well (Documentation/findings/not-pursued.rst)
+	# siw in 6.1 limits the memory that root registers, too: Documentation/findings/not-pursued.rst
 	ulimit -l unlimited 2>/dev/null || :
 	trap end EXIT
 	# by kselftest's runner, when its time is over

@@ -403,8 +403,8 @@ no_leaks() {
 	echo "$HOSTNAME: no leak, by $n scans in $((SECONDS - began)) s"
 }
 
-# What the running kernel and the driver of the run can do, as words; which cases may be skipped hangs on them
-# (expected-skips, ktap-verdict).  Taken from what the kernel is built of and not from
+# What the running kernel and the driver of the run can do, as words; which cases may be skipped
+# hangs on them (expected-skips, ktap-verdict).  Taken from what the kernel is built of and not from
 # what a device reports, which is under test: a device that stops to report FLUSH
 # although its driver has it makes a skip that nobody expects.
 kernel_has() {

@@ -85,7 +85,8 @@ SERVED=" write-stale read-access faa-misaligned read-depth send-rnr "
 declare -A RIGHT_OF=([imm]=write [atomic-write]=write [cas]=atomic [faa]=atomic)
 
 # What it needs of the devices
-declare -A NEED_OF=([imm]=imm [send-imm]=imm [cas]=atomic [faa]=atomic [flush]=flush [atomic-write]=atomic-write)
+declare -A NEED_OF=([imm]=imm [send-imm]=imm [cas]=atomic [faa]=atomic [flush]=flush
+	[atomic-write]=atomic-write)
 
 # Two regions: one with all rights, one with what the condition leaves.
 guarded_port() { # OP CONDITION
