@@ -451,11 +451,11 @@ counters_are() { # NAME=VALUE...
 count_iwarp() { # NAME VALUE
 	local more=0
 	case $1 in
-	recv_msgs | replies) more=$(($(counted asks) + $(noted echoes))) ;;
-	recv_bytes) more=$((32 * $(counted asks) + 16 * $(noted echoes))) ;;
+	recv_msgs | replies) more=$(($(last_counter asks) + $(noted echoes))) ;;
+	recv_bytes) more=$((32 * $(last_counter asks) + 16 * $(noted echoes))) ;;
 	rejects_*) (($2 == 0)) || more=$(noted retries) ;;
 	qp_errors | send_errors)
-		more=$(($(counted "$1") - $2))
+		more=$(($(last_counter "$1") - $2))
 		(($2 && more <= $2)) || more=0
 		;;
 	esac
@@ -463,7 +463,7 @@ count_iwarp() { # NAME VALUE
 }
 
 # What counters_are read of a counter
-counted() { # NAME
+last_counter() { # NAME
 	[[ $'\n'$COUNTERS$'\n' =~ $'\n'"$1 "([0-9]+)$'\n' ]]
 	echo "${BASH_REMATCH[1]}"
 }

@@ -210,7 +210,7 @@ unresolved_sources() {
 
 # Each datagram that was received was replied to, or dropped and counted.
 none_waits() {
-	counters_are replies=2 && (($(counted recv_msgs) == $(counted send_errors) + 2))
+	counters_are replies=2 && (($(last_counter recv_msgs) == $(last_counter send_errors) + 2))
 }
 
 # Four messages that are wrong, as many as there are shared receives.
