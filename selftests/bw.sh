@@ -52,7 +52,6 @@ client_module() {
 
 # All operations, from either initiator, over either transport.
 ops() {
-	nothing_excuses
 	target_port recv_size=8K recv_depth=16 region mem size=256K
 	client_module
 	tcp_server -s 256K
@@ -68,7 +67,6 @@ ops() {
 # Several connections, a completion for one in four: the target counts all of it.
 moderated() {
 	local conns=10
-	nothing_excuses
 	has_op write-imm || conns=7
 	target_port recv_size=8K recv_depth=16 region mem size=256K
 	tcp_server -s 256K
@@ -110,7 +108,6 @@ requested() { # READS
 
 # Each message, and no more than fit beside each other in between.
 verified() {
-	nothing_excuses
 	target_port recv_size=8K recv_depth=16 region mem size=40000
 	tcp_server -s 40000
 	measure bw --over rdma,tcp -o write,read,send,write-imm,write+read --verify all -S 5000 -C 7 -t 4
@@ -165,7 +162,6 @@ duration() {
 
 # rtgt lat over TCP, beside RDMA.
 lat_tcp() {
-	nothing_excuses
 	target_port recv_size=8K region mem size=64K access=read,write,atomic
 	tcp_server
 	measure lat --over rdma,tcp -o write,read,send,write-imm -S 1,4K -C 20 -W 2 "$@"
@@ -180,7 +176,6 @@ lat_tcp() {
 # unless it spins or was started with a policy of its own.
 gives_way() {
 	local want
-	nothing_excuses
 	target_port recv_size=1K region mem size=64K access=read,write,atomic
 	client_module
 	tcp_server

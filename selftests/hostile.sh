@@ -244,7 +244,7 @@ unresolved_sources() {
 
 # Each datagram that was received was replied to, or dropped and counted.
 none_waits() {
-	counters_are replies=2 && (($(counted recv_msgs) == $(counted send_errors) + 2 && $(counted send_errors) >= 500))
+	counters_are replies=2 && (($(last_counter recv_msgs) == $(last_counter send_errors) + 2 && $(last_counter send_errors) >= 500))
 }
 
 counted() { # NAME
@@ -347,20 +347,20 @@ out_of_memory() { # ATTRIBUTE...
 tcase stall --limit 60 --more "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
 tcase build-kernel --limit 60 "connections that take long to build do not delay one to another port" overtaken kernel
 tcase build-user --limit 60 --more "connections that take long to build do not delay one to a server in user space" overtaken user
-tcase half-open --limit 60 "half-open connections end by the target's clock, whatever the REQ says" half_open
-tcase half-open-private --limit 60 --more "half-open connections of a private port end too, and their memory is freed" half_open \
+tcase half-open --needs cm --limit 60 "half-open connections end by the target's clock, whatever the REQ says" half_open
+tcase half-open-private --needs cm --limit 60 --more "half-open connections of a private port end too, and their memory is freed" half_open \
 	scope=private region mem size=1M
-tcase established --limit 60 --more "an established connection that sends nothing outlives handshake_ms" established
-tcase backlog --limit 60 "half-open connections of one address take half of the backlog" half_of_backlog
-tcase peer-limit --limit 60 "half-open connections of one peer leave the others their share" peer_limit
+tcase established --needs cm --limit 60 --more "an established connection that sends nothing outlives handshake_ms" established
+tcase backlog --needs cm --limit 60 "half-open connections of one address take half of the backlog" half_of_backlog
+tcase peer-limit --needs cm --limit 60 "half-open connections of one peer leave the others their share" peer_limit
 tcase peer-share "connections of one IPv4 address are bounded by peer_conns_max" peer_share 4
 tcase peer-share-6 "connections of one IPv6 address are bounded by peer_conns_max" peer_share 6
 tcase storm --limit 60 --more "closing connections with an SRQ and outstanding requests causes no use after free" storm 2500
 tcase reused-key --limit 60 "an rkey can be revoked if its number was invalidated remotely before" reused_key
 tcase reused-key-shared --limit 60 --more "clients are served if the number of an invalidated rkey is used again" reused_key_shared
 tcase revokes --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
-tcase lost-datagrams --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
-tcase unresolved --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
+tcase lost-datagrams --needs ud --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
+tcase unresolved --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
 tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
 tcase withheld --limit 60 --serve "receives that one peer has withheld are half of a shared receive queue" withheld
 tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc

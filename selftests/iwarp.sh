@@ -163,7 +163,7 @@ lacking() { # TEXT WORD...
 	shift
 	tolerate_log "rtgt: .*(cannot listen on .*error -95|cannot be registered|take that from the access)"
 	defer port_del "$CASE"
-	fails_with "Operation not supported" roce_port_add "$CASE" "addr=$RTGT_TARGET_ADDR" port=20001 "$@"
+	fails_with "Operation not supported" port_add "$CASE" "addr=$RTGT_TARGET_ADDR" port=20001 "$@"
 	logged "$text" || fail "the log does not say: $text"
 }
 

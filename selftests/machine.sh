@@ -429,16 +429,19 @@ no_leaks() {
 	echo "$HOSTNAME: no leak, by $n scans in $((SECONDS - began)) s"
 }
 
-# What the running kernel can do, as words; which cases may be skipped hangs on them
-# (expected-skips, ktap-verdict).  Taken from what the kernel is built of and not from
+# What the running kernel and the driver of the run can do, as words; which cases may be skipped
+# hangs on them (expected-skips, ktap-verdict).  Taken from what the kernel is built of and not from
 # what a device reports, which is under test: a device that stops to report FLUSH
 # although its driver has it makes a skip that nobody expects.
 kernel_has() {
-	local symbols names=/sys/kernel/btf/rdma_rxe can=()
+	local symbols='' names=/sys/kernel/btf/rdma_rxe can=()
 
-	# the functions of the driver; the list of all of the kernel's takes most of a second
-	[[ -r $names ]] || names=/proc/kallsyms
-	symbols=$(grep -aoF -e rxe_flush_pmem_iova -e rxe_mr_do_atomic_write -e rxe_odp_mr_init_user "$names")
+	if [[ ${RTGT_DEVICE:-rxe} == rxe ]]; then
+		can+=(roce)
+		# the functions of the driver; the list of all of the kernel's takes most of a second
+		[[ -r $names ]] || names=/proc/kallsyms
+		symbols=$(grep -aoF -e rxe_flush_pmem_iova -e rxe_mr_do_atomic_write -e rxe_odp_mr_init_user "$names")
+	fi
 	[[ $symbols != *rxe_flush_pmem_iova* ]] || can+=(flush)
 	[[ $symbols != *rxe_mr_do_atomic_write* ]] || can+=(atomic-write)
 	[[ $symbols != *rxe_odp_mr_init_user* ]] || can+=(odp)
@@ -446,7 +449,6 @@ kernel_has() {
 	[[ ! -e /sys/kernel/debug/sched/preempt ]] || can+=(preempt-dynamic)
 	[[ -z $(find "/lib/modules/$(uname -r)" -name 'siw.ko*' -print -quit 2>&1) ]] || can+=(siw)
 	# members of structures at a function's return (timeline)
-	[[ ${RTGT_DEVICE:-rxe} != rxe ]] || can+=(roce)
 	if [[ -e /sys/kernel/btf/vmlinux ]] && grep -qs 'return probes support:.*arg<N>' /sys/kernel/tracing/README; then
 		can+=(probe-members)
 	fi

@@ -312,11 +312,11 @@ tcase pull-depth --serve-more "a PULL is refused if client and target agreed on 
 tcase bad-revokes-shared --serve-more "a REVOKE without a region, of an unknown or of a shared region is refused" bad_revokes shared
 tcase bad-revokes-private --serve-more "a REVOKE without a region, or of an unknown region, is refused on a private port" bad_revokes private
 tcase bad-withholds --serve-more "a WITHHOLD or DISCONNECT that is too short, too long or has too large a value is refused" bad_waits
-tcase bad-datagrams "a datagram that is malformed or needs a connection is refused" bad_datagrams
+tcase bad-datagrams --needs ud "a datagram that is malformed or needs a connection is refused" bad_datagrams
 tcase bad-rpings "a message that no rping client sends ends its connection and no other" bad_rpings
 tcase pull-not-granted "a PULL of memory that the client does not grant ends its connection only" not_granted 4
 tcase push-not-granted --more "a PUSH to memory that the client does not grant ends its connection only" not_granted 5
-tcase notify --serve-more "an immediate that requests no reply gets none" notify
-tcase plain --serve-more "a plain client's SEND is counted and not answered" plain
+tcase notify --needs imm --serve-more "an immediate that requests no reply gets none" notify
+tcase plain --needs plain --serve-more "a plain client's SEND is counted and not answered" plain
 
 tmain "$@"

@@ -28,7 +28,6 @@ resources_named() {
 
 # rdma(8) tells what sysfs tells, which the other tests go by.
 statistic() {
-	need_hw_counters
 	target_port
 	has "$(probe access op=write len=4096)" wc=success
 	on_target rdma -j statistic show link "$RTGT_TARGET_DEV/1" >"$WORK/json"
@@ -69,7 +68,6 @@ every_counter() {
 
 # The client has the replies and closes; what it acknowledges is lost.
 flushed_replies() { # ATTRIBUTE...
-	! is_iwarp || skip "iWARP acknowledges no SEND: it completes when TCP has its bytes"
 	target_port "$@"
 	lose "u8 $RC_ACKNOWLEDGE 0xff at 28"
 	has "$(probe send)" status=ok alive=1
@@ -98,7 +96,6 @@ traced() { # EVENT-REGEX...
 
 # A connection's life in the trace, each line with its number.
 tracepoints() {
-	nothing_excuses
 	target test -d "$TRACING/events/rtgt" || fail "there is no trace system rtgt"
 	target_port region mem size=4096
 	trace_off
@@ -149,10 +146,10 @@ tcase tracepoints --tier fast,wire "states, completions, requests and rejects ar
 tcase resources --tier fast,wire "rdma resource shows PD, CM_ID and QP under the module's name" resources_named
 tcase connection-line --tier fast,wire "the file connections has peer, device, queue pair and messages" connection_line
 
-tcase statistic "rdma statistic and sysfs show the same counters" statistic
+tcase statistic --needs hw-counters "rdma statistic and sysfs show the same counters" statistic
 tcase counters "all counters are there and a new port's are zero" every_counter
-tcase send-flushed "replies that are not acknowledged when their connection closes are counted, not failures" flushed_replies
-tcase send-flushed-srq --serve "with an SRQ, replies that are not acknowledged are counted, not failures" flushed_replies srq=1
+tcase send-flushed --needs acks "replies that are not acknowledged when their connection closes are counted, not failures" flushed_replies
+tcase send-flushed-srq --needs acks --serve "with an SRQ, replies that are not acknowledged are counted, not failures" flushed_replies srq=1
 tcase recv-flushed "the posted receives of a connection that closes are counted as flushed" flushed_receives
 tcase log "the kernel log has when a port listens and stops, and a peer cannot flood it" log_lines
 

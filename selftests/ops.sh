@@ -104,7 +104,6 @@ send() { # BYTES
 # One packet that was sent again excuses no number of others: eight more connections show.
 surplus() {
 	local i copies=target.duplicate_request
-	need_hw_counters
 	target_port region mem
 	disturb "u8 0 0x60 at 28" duplicate 100%
 	hw_mark
@@ -119,7 +118,7 @@ surplus() {
 }
 
 op() { # FUNCTION PING-NAME SIZE-CLASS FILL
-	local n
+	local n times=3
 	path_mtu
 	n=$(bytes "$3")
 	if [[ $3 == *M ]]; then
@@ -131,7 +130,9 @@ op() { # FUNCTION PING-NAME SIZE-CLASS FILL
 	target_port "recv_size=$((n + 16 < 64 ? 64 : n + 16))" recv_depth=2 \
 		region mem "size=$((OFFSET + n + MARGIN))" "fill=$FILL"
 	"$1" "$n"
-	ping_ok "$2" "$n" 3
+	# siw fails one of several READs of zero bytes (Documentation/findings/siw-read-zero.rst)
+	! is_iwarp || [[ $2-$n != read-0 ]] || times=1
+	ping_ok "$2" "$n" "$times"
 }
 
 # Those of the cases below that are for "rtgt serve" as well
@@ -142,7 +143,7 @@ each() { # SIZE-CLASS [OPTION...]
 	shift
 	tcase "write-$size" "$@" "WRITE of $size bytes: bytes, counters, packets at both ends" op write write "$size" 0xa5
 	tcase "read-$size" "$@" ${SERVED[read-$size]:+"--serve-more"} "READ of $size bytes: bytes, counters, packets at both ends" op read_ read "$size" counter
-	tcase "write-imm-$size" "$@" ${SERVED[write-imm-$size]:+"--serve-more"} "WRITE_WITH_IMM of $size bytes: bytes, counters, packets at both ends" op write_imm write-imm "$size" 0xa5
+	tcase "write-imm-$size" "$@" --needs imm ${SERVED[write-imm-$size]:+"--serve-more"} "WRITE_WITH_IMM of $size bytes: bytes, counters, packets at both ends" op write_imm write-imm "$size" 0xa5
 	tcase "send-$size" "$@" "SEND of $size bytes and its echo: bytes, counters, packets at both ends" op send send "$size" 0xa5
 }
 
@@ -153,6 +154,6 @@ each 0 --tier fast,wire
 each mtu-1 --tier fast,wire --more
 each mtu --tier fast,wire
 each 1M --tier fast,wire
-tcase surplus --more "retransmissions do not hide additional packets from the check of the counters" surplus
+tcase surplus --needs hw-counters --more "retransmissions do not hide additional packets from the check of the counters" surplus
 
 tmain "$@"

@@ -84,31 +84,16 @@ SERVED=" write-stale read-access faa-misaligned read-depth send-rnr "
 # The right an operation takes, if it is not its own
 declare -A RIGHT_OF=([imm]=write [atomic-write]=write [cas]=atomic [faa]=atomic)
 
-# Can the target's device do that?
-device_can() { # WORD
-	[[ $'\n'$FEATURES == *$'\n'"$RTGT_TARGET_DEV:$1"$'\n'* ]]
-}
-
-need_feature() { # WORD
-	device_can "$1" || skip "the device has no ${OP^^} (no $RTGT_TARGET_DEV:$1 in features)"
-}
+# What it needs of the devices
+declare -A NEED_OF=([imm]=imm [send-imm]=imm [cas]=atomic [faa]=atomic [flush]=flush
+	[atomic-write]=atomic-write)
 
 # Two regions: one with all rights, one with what the condition leaves.
 guarded_port() { # OP CONDITION
-	local right=${RIGHT_OF[$1]:-$1} r all=read,write left=read OP=$1
+	local right=${RIGHT_OF[$1]:-$1} r all=read,write left=read
 	SCOPE=shared
-	target_contents "$CONFIGFS/features"
-	FEATURES=$TEXT
-	case $1 in
-	atomic-write) need_feature atomic-write ;;
-	cas | faa | flush) need_feature "$right" ;;
-	esac
-	if device_can iwarp; then
-		[[ $1 != *imm ]] || skip "iWARP has no immediates"
-		[[ $2 != depth ]] || skip "MPA negotiates the READs that may be outstanding (IRD, ORD)"
-	fi
 	for r in atomic flush; do
-		! device_can $r || all+=,$r
+		! has_feature $r || all+=,$r
 	done
 	case $2 in
 	stale | other) SCOPE=private ;;
@@ -159,7 +144,7 @@ row() { # OP CONDITION WC NAK COUNTER=VALUE...
 		set -- ${DEFECTS["$op $condition"]#* }
 	fi
 	is_row "$text" "$@" || fail "wanted $WANTED in: $text"
-	if device_can iwarp && ! terminated "$op" "$condition" "$text" "$2"; then
+	if is_iwarp && ! terminated "$op" "$condition" "$text" "$2"; then
 		# siw sends no Terminate while it transmits
 		[[ $text == *term=none* && ! ${again:-} ]] || fail "wanted term=$TERMINATE in: $text"
 		again=1 row "$op" "$condition" "$@"
@@ -245,6 +230,9 @@ for key in "${order[@]}"; do
 	options=()
 	[[ " ${WIRE//$'\n'/ } " != *" $op-$condition "* ]] || options+=(--tier "wire,fast")
 	[[ $SERVED != *" $op-$condition "* ]] || options+=(--serve-more)
+	need=${NEED_OF[$op]:-}
+	[[ $condition != depth ]] || need+=${need:+,}read-depth
+	[[ ! $need ]] || options+=(--needs "$need")
 	case $op-$condition in
 	write-*) ;;
 	read-rkey-*) options+=(--more) ;;

@@ -123,7 +123,6 @@ refilled() {
 # One MR, or as many as the device needs: siw's have 256 pages.
 large() { # SIZE
 	local at text
-	nothing_excuses
 	target_port region mem "size=$1" fill=counter
 	is_iwarp || has "$(probe connect)" "len0=$1"
 	for at in 0 $(((1 << 21) - 2500)) $(($1 / 2 - 2500)) $(($1 - 5000)); do
@@ -399,7 +398,6 @@ no_memory() {
 # and in the middle.
 gib() {
 	local at extents=1 entries=512
-	nothing_excuses
 	need_memory 1024
 	fit_mr $((64 * MIB))
 	((MR_BYTES == 64 * MIB)) || extents=$((1024 * MIB / MR_BYTES)) entries=262144

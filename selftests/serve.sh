@@ -99,7 +99,6 @@ polled() {
 # Keys a client can kill: once each, because of rxe (--help).
 windows() {
 	local said
-	! is_iwarp || skip "the target's device has no type 2 memory windows (max_mw)"
 	SERVE=(--windows)
 	target_port scope=private recv_size=8192 region mem size=8192 access=read,write,atomic region ro access=read
 	has "$(probe invalidate rotate=1 len=300)" wc=success status=ok other=1 same_addr=1 new=success old=rem-access
@@ -135,7 +134,6 @@ sick_client() {
 # More clients than there are receive contexts (2 * recv_depth + 8) have used one: clients
 # whose receive failed, and clients that got their reply and now send nothing.
 srq_contexts() {
-	need_rnr
 	target_port srq=1 recv_depth=2 withhold_max=2 recv_size=256
 	tolerate_log "non-flush error status"
 	background silent probe hold count=16
@@ -154,7 +152,6 @@ srq_contexts() {
 # before the device has sent the NAK: it leaves the device the time for it.
 nak_first() { # ARG...
 	local file=/sys/kernel/debug/sched/preempt before said
-	! is_iwarp || skip "iWARP has no NAKs: a SEND completes before the target's device refuses it"
 	[[ -e $file ]] || skip "the kernel's preemption is fixed (CONFIG_PREEMPT_DYNAMIC)"
 	before=$(sed 's/.*(\(.*\)).*/\1/' $file)
 	defer attr_set $file "$before"
@@ -245,11 +242,11 @@ tcase ended "SIGTERM under full traffic ends rtgt serve and all its connections"
 tcase count "with --count N, rtgt serve exits after N connections" counted
 tcase printed "counters are printed on SIGUSR1 and at the end, connections with -v" printed
 tcase poll "rtgt serve works with --poll" polled
-tcase windows "with --windows, a client can invalidate its rkeys and get new ones" windows
+tcase windows --needs windows "with --windows, a client can invalidate its rkeys and get new ones" windows
 tcase sick --more "a client that receives no replies does not block the others" sick_client
-tcase srq-contexts --more "with srq, clients that failed or send nothing keep no receive context" srq_contexts
-tcase nak-first --more "rtgt serve does not close a connection before the device has sent its NAK" nak_first
-tcase nak-first-srq "with srq, rtgt serve does not close a connection before the device has sent its NAK" nak_first srq=1
+tcase srq-contexts --needs rnr --more "with srq, clients that failed or send nothing keep no receive context" srq_contexts
+tcase nak-first --needs acks --more "rtgt serve does not close a connection before the device has sent its NAK" nak_first
+tcase nak-first-srq --needs acks "with srq, rtgt serve does not close a connection before the device has sent its NAK" nak_first srq=1
 tcase long-checksum --limit 60 --more "others are served while a long checksum is made" long_checksum
 tcase refused-words --more "for a wrong word on the command line, rtgt serve prints the possible ones" refused_words
 tcase cannot "if rtgt serve cannot serve, it prints the reason" cannot_serve

@@ -18,7 +18,6 @@
 # --- rping ------------------------------------------------------------------------
 
 rping_self_made() {
-	[[ $RTGT_DEVICE != siw ]] || skip "an iWARP queue pair needs rdma_cm to get to RTS"
 	service_port rping
 	rping_ok 1000 100 -q
 	expect_pings 1 100
@@ -271,14 +270,14 @@ tcase ucmatose --tier wire,fast "ucmatose makes 20 connections to a port with se
 tcase rping-64 --tier fast,wire --more "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
 tcase rping-killed --tier fast,wire "an rping that is killed leaves nothing" rping_killed
 
-tcase cmtime --tier fast,wire --limit 60 --more "cmtime makes 201 connections to a port with service sink" cmtime_ 100
+tcase cmtime --needs tcp-port --tier fast,wire --limit 60 --more "cmtime makes 201 connections to a port with service sink" cmtime_ 100
 
 tcase rping-23 --limit 60 --more "1,000 pings of 23 bytes by rping come back as they went" rping_sizes 1000 23
 tcase rping-powers --more "5 pings of each power of two by rping come back as they went" rping_sizes 5 128 256 512 1024 2048 4096 8192 16384 32768 65535
 tcase rping-odd --more "5 pings of each odd size by rping come back as they went" rping_sizes 5 24 65 127 1000 2047 4097 65534
-tcase rping-q "rping with a queue pair that it creates without rdma_cm" rping_self_made
+tcase rping-q --needs qp-states "rping with a queue pair that it creates without rdma_cm" rping_self_made
 tcase rping-two --limit 60 --more "two rpings at once" rping_two
-tcase rping-of-rtgt --serve-more "an rping of a port with service rtgt gets no answer, and ends with idle_ms" rping_of_rtgt
+tcase rping-of-rtgt --needs plain --serve-more "an rping of a port with service rtgt gets no answer, and ends with idle_ms" rping_of_rtgt
 tcase rping-65536 "rping itself refuses 64 KiB" rping_refuses
 tcase rping-lenient "an empty, a larger and the largest buffer are served" lenient
 tcase rping-short "a message of 15 bytes ends its rping's connection only" malformed 1 2 cut=15
@@ -296,9 +295,9 @@ tcase rping-addr --more "a READ from nowhere ends its rping's connection only" u
 tcase rping-sink-rkey --more "a WRITE with a wrong key ends its rping's connection only" unreachable 1 3 sink=1 rkey_xor=0x1000
 
 tcase sink "service sink accepts every message and replies to none" sink_takes
-tcase udaddy --more "udaddy: three datagram clients" udaddy_ 3
-tcase plain-12 --more "a client that reads 12 bytes of the REP WRITEs and READs" plain_bytes 12
-tcase plain-20 "a client that reads 20 bytes of the REP WRITEs and READs" plain_bytes 20
+tcase udaddy --needs ud --more "udaddy: three datagram clients" udaddy_ 3
+tcase plain-12 --needs plain --more "a client that reads 12 bytes of the REP WRITEs and READs" plain_bytes 12
+tcase plain-20 --needs plain "a client that reads 20 bytes of the REP WRITEs and READs" plain_bytes 20
 tcase idle "idle_ms closes a connection without traffic, and no other" idle
 tcase idle-requests --more --serve-more "idle_ms closes a connection without requests, and none with requests" idle_requests
 tcase idle-writes --more --serve-more "idle_ms closes a connection that only WRITEs" idle_writes

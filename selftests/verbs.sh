@@ -26,20 +26,11 @@ ask_device() {
 	read -r MAX_SGE MAX_SGE_RD MTU <"$WORK/device"
 }
 
-# The module's words for what the target's device can.
-need_of_target() { # WORD
-	local features
-	features=$(target cat "$CONFIGFS/features")
-	[[ $'\n'$features$'\n' == *$'\n'"$RTGT_TARGET_DEV:$1"$'\n'* ]] ||
-		skip "the target's device $RTGT_TARGET_DEV has no $1 (features)"
-}
-
 # All sizes of the operations, all of it verified.
 ping_all() { # OPS SIZES ITERATIONS [OPTION...]
 	local said
 	device_ops "$1"
-	if ! said=$(rtgt ping -o "${OPS:-$1}" -S "$2" -C "$3" -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "${@:4}" "$RTGT_TARGET_ADDR" 2>&1); then
-		[[ $said != *"is not possible: device "* ]] || skip "${said#*is not possible: }"
+	if ! said=$(rtgt ping -o "$OPS" -S "$2" -C "$3" -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "${@:4}" "$RTGT_TARGET_ADDR" 2>&1); then
 		fail "rtgt ping: $said"
 	fi
 	[[ $said == *" bytes verified at both ends"* && $said != *skipped:* ]] || fail "rtgt ping: $said"
@@ -137,7 +128,6 @@ faa() {
 
 atomic_write() {
 	local text
-	need_of_target atomic-write
 	target_port region mem size=4096 "fill=$FILL"
 	text=$(probe access op=atomic-write len=8 "offset=$OFFSET" seed=77)
 	need_built "$text"
@@ -149,7 +139,6 @@ atomic_write() {
 
 flush() {
 	local n text said
-	need_of_target flush
 	ask_device
 	target_port region mem size=66000 access=read,write,flush "fill=$FILL"
 	text=$(probe access op=write len=65536 "offset=$OFFSET")
@@ -189,7 +178,6 @@ inlined() {
 }
 
 pieces() {
-	nothing_excuses
 	ask_device
 	target_port region mem size=70000 "fill=$FILL"
 	chained 1 "sges=$MAX_SGE"
@@ -217,7 +205,6 @@ unsignaled() {
 # The fenced WRITE of what a READ brings is posted before the READ is done.
 fenced() {
 	local n text
-	nothing_excuses
 	target_port region mem size=140000 fill=counter
 	for n in 1 65536; do
 		text=$(probe chain op=read fence=1 "len=$n" count=$((n > 1 ? 8 : 1)) "offset=$OFFSET" to=70000)
@@ -229,7 +216,6 @@ fenced() {
 }
 
 all_at_once() {
-	nothing_excuses
 	ask_device
 	target_port scope=private recv_size=8192 region mem size=70000 access=read,write,atomic
 	if is_iwarp; then
@@ -244,18 +230,10 @@ all_at_once() {
 		--inline --sge "$MAX_SGE" --unsignaled 16 --fence
 }
 
-# Our library replaces the pages of such buffers after they were registered.
-need_on_demand() {
-	local said
-	said=$(rtgt ping --odp -o send -S 8 -C 1 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" 2>&1) ||
-		[[ $said != *"is not possible: device "* ]] || skip "${said#*is not possible: }"
-}
-
 # A packet at a page's beginning is what every device gets right.
 on_demand() {
 	local text n=1000
 	target_port region mem size=4096 access=read,write,atomic "fill=$FILL"
-	need_on_demand
 	text=$(probe access op=write odp=1 "len=$n" "offset=$OFFSET")
 	has "$text" wc=success
 	target_holds mem "$OFFSET" "$n" "$(value_of "$text" crc)" "$FILL"
@@ -274,7 +252,6 @@ on_demand_anywhere() {
 	local text
 	ask_device
 	target_port region mem size=4096 "fill=$FILL"
-	need_on_demand
 	text=$(probe chain op=write odp=1 sges=2 len=100)
 	has "$text" wc=success
 	target_holds mem 0 100 "$(value_of "$text" crc)" "$FILL" ||
@@ -301,22 +278,22 @@ lockers() {
 	same "what it protects" "$(word_at $((OFFSET + 8)))" 80
 }
 
-tcase send-imm --tier wire,fast --serve-more "SEND_WITH_IMM of all sizes: immediate, bytes and counters at both ends" send_imm
+tcase send-imm --needs imm --tier wire,fast --serve-more "SEND_WITH_IMM of all sizes: immediate, bytes and counters at both ends" send_imm
 tcase send-inv --tier wire,fast "SEND_WITH_INV invalidates the rkey, the target makes a new one, the old one stays invalid" send_inv
-tcase cas --tier wire,fast "COMPARE_AND_SWAP swaps when equal, and only then" cas
-tcase faa --tier wire,fast "FETCH_AND_ADD adds 64 bits and returns the old value" faa
+tcase cas --needs atomic --tier wire,fast "COMPARE_AND_SWAP swaps when equal, and only then" cas
+tcase faa --needs atomic --tier wire,fast "FETCH_AND_ADD adds 64 bits and returns the old value" faa
 
 tcase send-inv-dead "an rkey that SEND_WITH_INV invalidated stays invalid until a client connects" send_inv_dead
-tcase atomic-write "ATOMIC_WRITE writes eight bytes and no other" atomic_write
-tcase flush --serve-more "FLUSH of all sizes completes and changes nothing" flush
+tcase atomic-write --needs atomic-write "ATOMIC_WRITE writes eight bytes and no other" atomic_write
+tcase flush --needs flush --serve-more "FLUSH of all sizes completes and changes nothing" flush
 tcase inline "inline data up to the device's limit, and a byte more" inlined
 tcase sge "the device's maximum of SGEs works, and one more is refused" pieces
 tcase unsignaled "a chain of 64 has one completion" unsignaled
 tcase fence "a fenced WRITE waits for the READ before it" fenced
 tcase all-options "every operation inline, in pieces, chained and fenced at once" all_at_once
-tcase odp --more "operations from and to memory registered on demand" on_demand
-tcase odp-anywhere "every operation and size, anywhere in memory registered on demand" on_demand_anywhere
-tcase contend-faa "eight clients add to one word: no value is returned twice, none is lost" adders
-tcase contend-cas "four clients and a COMPARE_AND_SWAP lock: no increment is lost" lockers
+tcase odp --needs odp --more "operations from and to memory registered on demand" on_demand
+tcase odp-anywhere --needs odp "every operation and size, anywhere in memory registered on demand" on_demand_anywhere
+tcase contend-faa --needs atomic "eight clients add to one word: no value is returned twice, none is lost" adders
+tcase contend-cas --needs atomic "four clients and a COMPARE_AND_SWAP lock: no increment is lost" lockers
 
 tmain "$@"

@@ -84,6 +84,8 @@ static int prepare(struct link *l, const struct option *o, struct rtgt_err *err)
 	const struct rtgt_withhold withhold = { .ms = htobe32((uint32_t)o->ms) };
 	struct rtgt_range range;
 	struct rtgt_reply reply;
+	/* a queue pair of iWARP cannot be taken down and up again, and has no RNR */
+	bool retries = o->rnr_retry >= 0 && !over_iwarp(l);
 	int ret = 0;
 
 	rtgt_encode_range(&range, (uint32_t)o->region, 0, 0);
@@ -91,7 +93,7 @@ static int prepare(struct link *l, const struct option *o, struct rtgt_err *err)
 		ret = ask(l, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, err);
 	for (long long i = 0; i < o->withhold && !ret; i++)
 		ret = ask(l, RTGT_MSG_WITHHOLD, &withhold, sizeof(withhold), &reply, err);
-	if (!ret && (!o->reads || o->rnr_retry >= 0))
+	if (!ret && (!o->reads || retries))
 		ret = remake(l, o, err);
 	return ret;
 }
@@ -203,8 +205,8 @@ static int cmd_access(const struct option *o)
 	dead = wc.status != IBV_WC_SUCCESS;
 	if (!dead)
 		ret = print_success(&l, o, op, &dead, &err);
-	if (o->after)
-		dead = !print_own(&l, wc.status);
+	if (op->opcode == IBV_WR_RDMA_WRITE || op->opcode == IBV_WR_RDMA_READ)
+		dead = !survived(&l, o, wc.status);
 	tap_close(&tap, dead);
 	neighbour_print(&next);
 	leave_refused(&l, wc.status);
@@ -239,7 +241,6 @@ static const struct arg access_args[] = {
 	NUMBER(withhold, "the target's next N receives are not posted"),
 	NUMBER(other, "1: use the address and the rkey that the neighbour was given"),
 	NUMBER(neighbour, "1: another connection watches; print whether it is alive"),
-	NUMBER(after, "1: print whether the connection itself is still alive"),
 	{ }
 };
 

@@ -62,7 +62,7 @@ static int run(struct link *l, const struct option *o, struct rtgt_err *err)
 		return rtgt_fail(err, EIO, "no packet socket");
 	if (write_with(l, o, "old", old, &status, err))
 		return -1;
-	tap_close(&tap, !o->after || !print_own(l, status));
+	tap_close(&tap, !survived(l, o, status));
 	leave_refused(l, status);
 	return 0;
 }
@@ -84,7 +84,6 @@ static int cmd_invalidate(const struct option *o)
 static const struct arg invalidate_args[] = {
 	NUMBER(rotate, "have the target make a new rkey N times, and use the last one"),
 	NUMBER(wait, "1: wait for a line on stdin before the old rkey is used"),
-	NUMBER(after, "1: print whether the connection is alive after the use of the old rkey"),
 	{ }
 };
 

@@ -172,6 +172,11 @@ int open_link(struct link *l, const struct option *o, struct rtgt_err *err)
 	return ret;
 }
 
+bool over_iwarp(const struct link *l)
+{
+	return l->qp.qp->context->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
 static int to_state(struct link *l, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask,
 		    struct rtgt_err *err)
 {
@@ -227,7 +232,7 @@ int next_wc(struct link *l, struct ibv_wc *wc, struct rtgt_err *err)
 	int n = 0, left = l->cm.param.timeout_ms, step = left;
 	void *context;
 
-	if (l->qp.qp->context->device->transport_type == IBV_TRANSPORT_IWARP && !l->qp.heard)
+	if (over_iwarp(l) && !l->qp.heard)
 		step = RTGT_WAKE_MS;
 	while (!n) {
 		if (ibv_req_notify_cq(l->qp.cq, 0))

@@ -37,7 +37,7 @@ struct option {
 	long long sges, inline_data, fence, to, step, rotate;
 	/* the client's own memory, for the target to reach */
 	long long at, rights, bindable, window, window_at, window_len, window_rights, kill, leave;
-	long long elsewhere, odp, after, handler;
+	long long elsewhere, odp, handler;
 };
 
 struct link {
@@ -122,6 +122,7 @@ const char *reason_name(unsigned int reason);
 void print_rep(const struct link *l);
 
 /* link.c */
+bool over_iwarp(const struct link *l);
 int open_link(struct link *l, const struct option *o, struct rtgt_err *err);
 void close_link(struct link *l);
 void leave_refused(struct link *l, enum ibv_wc_status status);
@@ -139,7 +140,7 @@ int exchange(struct link *l, size_t len, struct ibv_wc *wc, struct rtgt_reply *r
 int ask(struct link *l, enum rtgt_op op, const void *body, uint32_t len, struct rtgt_reply *reply,
 	struct rtgt_err *err);
 bool echo(struct link *l, uint32_t tag);
-bool print_own(struct link *l, enum ibv_wc_status status);
+bool survived(struct link *l, const struct option *o, enum ibv_wc_status status);
 
 /* neighbour.c */
 int neighbour_open(struct neighbour *n, const struct option *o, struct rtgt_err *err);
