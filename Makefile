@@ -37,7 +37,8 @@ help:
 #: make kernel-patch KERNEL=/path/to/linux
 #:                   writes patches that add the module and the selftests to a kernel, and
 #:                   checks them; OUT=build/kernel-patch
-#: make lint         the checks of the source; silent when fine
+#: make lint         the checks of the source, of what changed since they found nothing;
+#:                   silent when fine; ALL=1: of all files
 #: make docs         the documentation as HTML, with the manual pages: build/docs/html/
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
 #: make build        what the guests need, and build/bin/rtgt, the tool for this machine
@@ -100,7 +101,7 @@ report-picture: build
 	@vm/report-check picture
 
 lint:
-	@vm/root run scripts/lint
+	@vm/root run scripts/lint $(if $(ALL),--all)
 
 docs:
 	@vm/root run-in docs scripts/docs

@@ -21,7 +21,9 @@
 #
 # All guests have KERNEL, but with CLIENT_KERNEL the guest "client" has that one.  A guest's
 # memory, processors and slowness are those of its kernel (vm/kernels); LAB_SLOW, the slowest's,
-# multiplies all limits in time, outside and inside.
+# multiplies all limits in time, outside and inside.  A machine of one processor gives a guest one:
+# two would take turns, and wait for each other's locks while they do.  RTGT_CPUS gives each guest
+# that many, RTGT_WORDS more words on its command line.
 #
 # A guest is unwell when QEMU ends before it is told to, when the agent does not
 # answer in time, or when the console holds one of LAB_SPLAT.  A guest that does
@@ -38,8 +40,8 @@ read -r _ _ LAB_CLIENT_SLOW _ <<<"$LAB_CLIENT"
 DEVICE=${DEVICE:-rxe}
 [[ $DEVICE == @(rxe|siw) ]] || die "DEVICE=$DEVICE is neither rxe nor siw"
 LAB_BOOT_SECS=${LAB_BOOT_SECS:-$((60 * LAB_SLOW))}
-# guest -> when
-declare -A lab_started=()
+# guest -> when, and how many processors it has
+declare -A lab_started=() lab_cpus=()
 
 lab_sweep() {
 	local dir fd
@@ -147,6 +149,13 @@ lab_start() {
 		read -r memory cpus _ more <<<"$LAB_CLIENT"
 		built=$LAB_CLIENT_BUILT payload=$LAB_OUT/payload.client
 	fi
+	case $tier in
+	fast) cpus=${cpus%/*} ;;
+	*) cpus=${cpus#*/} ;;
+	esac
+	(($(nproc) > 1)) || cpus=1
+	cpus=${RTGT_CPUS:-$cpus}
+	lab_cpus[$name]=$cpus
 	words=(
 		console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 oops=panic unknown_nmi_panic
 		hung_task_panic=1 "sysctl.kernel.hung_task_timeout_secs=$((30 * LAB_SLOW))"
@@ -189,7 +198,7 @@ lab_start() {
 		words+=(no_timer_check)
 	fi
 	# shellcheck disable=SC2206 # none or more words
-	words+=($more)
+	words+=($more ${RTGT_WORDS:-})
 	mkfifo "$LAB_RUN/$name.monitor.in" "$LAB_RUN/$name.monitor.out"
 	args+=(
 		-name "rtgt-$name" -nodefaults -no-user-config -display none -no-reboot
@@ -334,7 +343,12 @@ lab_settle() {
 		((rc == 2)) && lab_diagnose "$1"
 	fi
 	((rc)) && return 1
-	say "guest${2:+s} $*: up after $(since "${lab_started[$1]}") s ($LAB_RELEASE, $LAB_ACCEL)"
+	say "guest${2:+s} $*: up after $(since "${lab_started[$1]}") s ($LAB_RELEASE, $LAB_ACCEL, $(lab_processors "$1"))"
+}
+
+# lab_processors NAME: how many it has, in words
+lab_processors() {
+	echo "${lab_cpus[$1]} processor$( ((lab_cpus[$1] == 1)) || echo s)"
 }
 
 lab_start_fast() { # NAME
