@@ -83,7 +83,7 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 		.features = (conn->port->cfg.private ? RTGT_F_PRIVATE : 0) |
 			    (early ? 0 : RTGT_F_ASK),
 		.recv_size = conn->recv_size,
-		.recv_depth = conn->recv_depth,
+		.recv_depth = conn->requests_max,
 		.conn_id = conn->id,
 		.nr = dom->nr,
 	};
@@ -121,7 +121,7 @@ size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t si
 {
 	struct rtgt_rep_info rep = {
 		.recv_size = conn->recv_size,
-		.recv_depth = conn->recv_depth,
+		.recv_depth = conn->requests_max,
 		.conn_id = conn->id,
 	};
 

@@ -53,6 +53,8 @@ static void conn_release_domain(struct rtgt_conn *conn)
 	dom = conn->domain;
 	conn->domain = NULL;
 	mutex_unlock(&conn->port->lock);
+	if (conn->own)
+		rtgt_recv_pool_destroy(conn->own);
 	if (conn->pool && conn->pool != dom->pool)
 		rtgt_recv_pool_destroy(conn->pool);
 	rtgt_domain_put(dom);
@@ -283,6 +285,7 @@ struct rtgt_conn *rtgt_conn_create(struct rtgt_port *port, struct ib_device *ibd
 
 	if (!conn)
 		return NULL;
+	conn->requests_max = rtgt_recvs_own(conn) ?: conn->recv_depth;
 	INIT_WORK(&conn->setup_work, conn_setup);
 	INIT_WORK(&conn->close_work, conn_teardown);
 	for (i = 0; i < conn->nr_workers; i++) {
