@@ -382,10 +382,10 @@ tcase lost-datagrams --limit 60 --more "datagrams that cannot be answered delay 
 tcase unresolved --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
 tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
 tcase withheld --limit 60 --serve "receives that one peer has withheld are half of a shared receive queue" withheld
-tcase srq-silent --limit 60 "a peer that takes no replies holds no shared receive" srq_held 1 15
-tcase srq-pull --limit 60 "a peer that answers no READs holds no shared receive" srq_held 4 4
-tcase srq-checksum --limit 60 "CHECKSUMs of one peer hold no shared receive" srq_busy
-tcase srq-depth --limit 60 "with an SRQ, a client has as many requests outstanding as the REP allows" srq_depth
+tcase srq-silent --limit 60 --serve "a peer that takes no replies holds no shared receive" srq_held 1 15
+tcase srq-pull --limit 60 --serve "a peer that answers no READs holds no shared receive" srq_held 4 4
+tcase srq-checksum --limit 60 --serve "CHECKSUMs of one peer hold no shared receive" srq_busy
+tcase srq-depth --limit 60 --serve "with an SRQ, a client has as many requests outstanding as the REP allows" srq_depth
 tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
 tcase pools --limit 60 "the receives of all connections stay below conn_memory_max" pools

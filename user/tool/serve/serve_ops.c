@@ -254,7 +254,9 @@ void serve_message(struct serve_recv *recv)
 			status = RTGT_ST_LIMIT;
 		}
 	}
-	serve_io_refill(c);
+	recv = serve_recv_keep(recv);
+	if (!recv)
+		return;
 	if (status == RTGT_OK)
 		ops[recv->rq.op](recv);
 	else
@@ -264,13 +266,16 @@ void serve_message(struct serve_recv *recv)
 /* A WRITE of @recv->len bytes brought an immediate */
 void serve_imm(struct serve_recv *recv)
 {
-	struct rtgt_imm_ack *body = body_of(recv);
+	struct rtgt_imm_ack *body;
 
 	if (recv->conn->plain || rtgt_imm_op(recv->imm) != RTGT_IMM_ACK) {
 		serve_recv_done(recv);
 		return;
 	}
-	serve_io_refill(recv->conn);
+	recv = serve_recv_keep(recv);
+	if (!recv)
+		return;
+	body = body_of(recv);
 	recv->rq = (struct rtgt_request) {
 		.op = RTGT_MSG_IMM,
 		.tag = rtgt_imm_arg(recv->imm),
