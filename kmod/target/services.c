@@ -100,8 +100,8 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 		rep.region[i].access = rtgt_map_access(map);
 		if (!early)
 			continue;
-		rep.region[i].addr = map->extent[0].mr->ib->iova;
-		rep.region[i].rkey = map->extent[0].mr->ib->rkey;
+		rep.region[i].addr = map->extent[0].iova;
+		rep.region[i].rkey = rtgt_extent_rkey(&map->extent[0]);
 	}
 	mutex_unlock(&dom->lock);
 	return rtgt_encode_rep(priv, size, &rep);

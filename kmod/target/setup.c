@@ -118,10 +118,10 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 {
 	struct rtgt_port *port = conn->port;
+	unsigned int i, rotated = 0;
 	struct rtgt_domain *dom;
 	char name[16];
-	unsigned int i;
-	int rotated;
+	int ret;
 
 	if (port->cfg.private)
 		dom = rtgt_domain_create(ibdev, port->stats, port->spec, NULL, port->nr_regions,
@@ -135,11 +135,9 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	conn->domain = dom;
 	mutex_unlock(&port->lock);
 	if (!port->cfg.private) {
-		rotated = rtgt_domain_reregister(dom);
-		if (rotated < 0)
-			return rotated;
+		ret = rtgt_domain_reregister(dom, &rotated);
 		rtgt_count(port->stats, RTGT_ROTATIONS, rotated);
-		return 0;
+		return ret;
 	}
 
 	snprintf(name, sizeof(name), "%u", conn->id);
