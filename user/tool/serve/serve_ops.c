@@ -12,6 +12,7 @@
  */
 #include <assert.h>
 #include <endian.h>
+#include <errno.h>
 
 #include <rtgt/pattern.h>
 #include "serve.h"
@@ -143,6 +144,7 @@ static void op_revoke(struct serve_recv *recv)
 {
 	struct serve_conn *c = recv->conn;
 	struct serve_map *map;
+	int ret;
 
 	if (recv->rq.region >= c->domain->nr) {
 		serve_reply(recv, RTGT_ST_REGION, 0);
@@ -157,7 +159,12 @@ static void op_revoke(struct serve_recv *recv)
 		/* its own key, whatever REVOKE comes behind it */
 		serve_bind(recv, &map, 1, revoked);
 		recv->rq.rkey = serve_key(map, 0);
-	} else if (serve_domain_rotate(c->domain, recv->rq.region)) {
+		return;
+	}
+	ret = serve_domain_rotate(c->domain, recv->rq.region);
+	if (ret == -EBUSY) {
+		serve_close(c, "an rkey could not be revoked");
+	} else if (ret) {
 		serve_reply(recv, RTGT_ST_FAILED, 0);
 	} else {
 		recv->rq.rkey = serve_key(map, 0);
