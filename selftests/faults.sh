@@ -130,6 +130,72 @@ connecting_without() { # THREADS
 	done
 }
 
+# What the client does for a line, and what it prints of that.
+LINES=0
+peer_does() { # LINE TEXT
+	tell peer "$1"
+	said peer "line=$((++LINES)) "
+	has "$(grep "^line=$LINES " "$WORK/peer.out")" "$2"
+}
+
+revoke_all() {
+	echo all >"$CONFIGFS/ports/$PORT/revoke"
+}
+
+# Revocations by the administrator, the first without its first allocation, and so on.  Whether it
+# succeeds or not, no rkey that a client had reaches an extent afterwards, and clients that connect
+# get rkeys that do.  On RoCE an rkey is replaced without an allocation, except after 255 times.
+revoking() { # PORT-ATTRIBUTE...
+	local n=0 refused=0 missed=1 times=0 i ours=/proc/$BASHPID
+	inject_faults
+	tolerate_log "non-flush error status|rtgt: .*old rkeys of region"
+	target_port mr_max=4K "$@" region mem size=12K
+	is_iwarp || times=255
+	background peer probe revoked count=3
+	while ((missed)); do
+		peer_does open ready=3
+		peer_does 0 written=3
+		peer_does open ready=3
+		for ((i = 0; i < times; i++)); do
+			revoke_all
+		done
+		peer_does open ready=3
+		fail_nth $((++n)) "$ours"
+		revoke_all 2>"$WORK/said" || {
+			((++refused))
+			[[ $(<"$WORK/said") =~ $NO_MEMORY ]] || fail "allocation $n: $(<"$WORK/said")"
+		}
+		nth_failed "$ours" || missed=0
+		peer_does 0 written=0
+	done
+	((refused)) || fail "none of $((n - 1)) allocations was missed"
+	tell_reader "$((n - 1)) allocations, without $refused of them the revocation failed"
+}
+
+# Revocations by a client: whatever the reply, the rkey it had of the last extent is invalid.  Only
+# over iWARP this allocates.
+revoking_own() {
+	local n=1 misses=0 failed=0
+	inject_faults
+	tolerate_log "non-flush error status"
+	target_port scope=private mr_max=4K region mem size=12K
+	background peer probe revoked count=1 at=2
+	while ((misses < 3)); do
+		peer_does open ready=1
+		workers "kworker/u*"
+		fail_nth "$n" "${WORKERS[@]}"
+		peer_does 1 written=0
+		if nth_failed "${WORKERS[@]}"; then
+			n=$((n + 1)) misses=0
+		else
+			((++misses))
+		fi
+		grep -q "^line=$LINES revoked=1 " "$WORK/peer.out" || ((++failed))
+	done
+	! is_iwarp || ((failed)) || fail "none of $((n - 1)) allocations was missed"
+	tell_reader "$((n - 1)) allocations, without $failed of them the revocation failed"
+}
+
 # The kernel's initiator says why it failed, or gets along.
 initiating() { # OP
 	local n=1 misses=0 failed=0 state ini=$CONFIGFS/initiators/$CASE word
@@ -169,6 +235,9 @@ tcase port --limit 120 "whichever allocation fails, making a port leaves nothing
 tcase enable --limit 120 "whichever allocation fails, enabling a port leaves nothing behind" enabling
 tcase connect-private --limit 120 "whichever allocation fails, a client of a private port is answered" connecting scope=private
 tcase connect-shared --limit 120 "whichever allocation fails, a client of a shared port with an SRQ is answered" connecting srq=1
+tcase revoke-shared --limit 120 "whichever allocation fails, a revocation leaves no old rkey valid" revoking
+tcase revoke-private --limit 120 "the same on a private port" revoking scope=private
+tcase revoke-own --limit 120 "whichever allocation fails, a client's own revocation leaves no old rkey valid" revoking_own
 tcase initiator-write --limit 120 "whichever allocation fails, the kernel's initiator says so: write" initiating write
 tcase initiator-send --limit 120 "whichever allocation fails, the kernel's initiator says so: send" initiating send
 

@@ -146,6 +146,60 @@ withheld() {
 	finish peer
 }
 
+# A client with a message finds a receive at once, without a retry.
+finds_receive() {
+	has "$(probe access op=send rnr_retry=0)" wc=success rnrs=0 status=ok
+}
+
+# Requests of one peer that the target cannot finish: the peer has nine receives for the replies to
+# ECHOs, and the kernel's target posts two more replies; to PULLs there is no reply.  At least four
+# wait, as many as there are shared receives, which others find nevertheless.  More requests than
+# the REP allows close the connection.
+srq_held() { # OP COUNT
+	local text
+	target_port srq=1 recv_depth=4 region mem
+	# the requests of the target's READs
+	disturb_device "$(netdev "$RTGT_TARGET_DEV")" "u8 0x0c 0xff at 28" loss 100%
+	background peer probe flood depth=8
+	said peer ready=1
+	tell peer "$1 $2"
+	wait_until 10 counters_are recv_msgs="$2" || fail "$COUNTERS"
+	finds_receive
+	text=$(target connections "$PORT")
+	[[ $text == *"id=1 "*" held="[4-8]* ]] || fail "the peer's requests do not wait: $text"
+	tell peer "$1 5"
+	expect_counters over_depth=1 conns_closed=2
+	finds_receive
+}
+
+# A client that always has as many requests outstanding as the REP allows.
+srq_depth() {
+	target_port srq=1 recv_depth=64 region mem
+	rtgt bw -o send -S 64 -t 16 -C 400 -W 0 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" \
+		>"$WORK/said" 2>&1 || fail "$(<"$WORK/said")"
+	expect_counters over_depth=0
+	(($(last_counter replies) >= 400)) || fail "$COUNTERS"
+}
+
+# Sixteen CHECKSUMs of one peer, as many as there are shared receives, take turns.  A neighbour's
+# ECHO is answered before the first of them.
+srq_busy() {
+	local text
+	! is_iwarp || [[ $DEBUGFS == /run/* ]] || skip "siw has extents of 1 MiB, whose CHECKSUM is soon done"
+	target_port srq=1 recv_depth=16 region mem size=64M
+	background neighbour probe hold
+	said neighbour ready=1
+	background peer probe flood depth=16
+	said peer ready=1
+	tell peer "2 16"
+	said peer "posted=1 op=2"
+	wait_until 10 counters_are recv_msgs=16 replies=0 || fail "$COUNTERS"
+	tell neighbour echo
+	said neighbour alive=1
+	text=$(target connections "$PORT")
+	[[ $text == *"id=2 "*"replies=0 held=16"* ]] || fail "the neighbour had to wait: $text"
+}
+
 # Another peer has its own share.  Its address need not be one that answers.
 peer_limit() {
 	local stranger=${RTGT_CLIENT_ADDR%.*}.99
@@ -363,6 +417,10 @@ tcase lost-datagrams --needs ud --limit 60 --more "datagrams that cannot be answ
 tcase unresolved --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
 tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
 tcase withheld --limit 60 --serve "receives that one peer has withheld are half of a shared receive queue" withheld
+tcase srq-silent --needs rnr --limit 60 --serve "a peer that takes no replies holds no shared receive" srq_held 1 15
+tcase srq-pull --needs rnr --limit 60 --serve "a peer that answers no READs holds no shared receive" srq_held 4 4
+tcase srq-checksum --limit 60 --serve "CHECKSUMs of one peer hold no shared receive" srq_busy
+tcase srq-depth --limit 60 --serve "with an SRQ, a client has as many requests outstanding as the REP allows" srq_depth
 tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
 tcase pools --limit 60 "the receives of all connections stay below conn_memory_max" pools

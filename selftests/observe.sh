@@ -47,7 +47,7 @@ connection_line() {
 	tell holder echo
 	said holder alive=1
 	target connections "$PORT" >"$WORK/line"
-	grep -Eqx "id=1 state=live peer=${RTGT_CLIENT_ADDR//./\\.}:[0-9]+ dev=$RTGT_TARGET_DEV qpn=[0-9]+ client=rtgt recv_msgs=$n imms=0 replies=$n" "$WORK/line" ||
+	grep -Eqx "id=1 state=live peer=${RTGT_CLIENT_ADDR//./\\.}:[0-9]+ dev=$RTGT_TARGET_DEV qpn=[0-9]+ client=rtgt recv_msgs=$n imms=0 replies=$n held=0" "$WORK/line" ||
 		fail "$(<"$WORK/line")"
 	same "the queue pair it names is there" "$(on_target rdma resource show qp lqpn "$(value_of "$(<"$WORK/line")" qpn)" | grep -c '\[rtgt\]')" 1
 	finish holder
@@ -58,7 +58,7 @@ every_counter() {
 	local -a zero=()
 	target_port
 	for name in conns_accepted conns_established conns_closed rejects_version rejects_size rejects_full \
-		rejects_resources rejects_device rejects_stopping rejects_ask recv_msgs recv_bytes imms imm_bytes replies malformed \
+		rejects_resources rejects_device rejects_stopping rejects_ask recv_msgs recv_bytes imms imm_bytes replies malformed over_depth \
 		qp_errors recv_flushed send_errors send_flushed invalidations rotations asks; do
 		zero+=("$name=0")
 	done

@@ -60,11 +60,11 @@ static int connections_show(struct seq_file *m, void *v)
 	list_for_each_entry(conn, &port->conns, port_entry) {
 		enum rtgt_conn_state state = READ_ONCE(conn->state);
 
-		seq_printf(m, "id=%u state=%s peer=%pISpc dev=%s qpn=%u client=%s recv_msgs=%llu imms=%llu replies=%llu\n",
+		seq_printf(m, "id=%u state=%s peer=%pISpc dev=%s qpn=%u client=%s recv_msgs=%llu imms=%llu replies=%llu held=%u\n",
 			   conn->id, rtgt_conn_state_name(state), &conn->peer, conn->dev_name,
 			   conn->qpn, conn->plain ? "plain" : "rtgt",
 			   READ_ONCE(conn->recv_msgs), READ_ONCE(conn->imms),
-			   (u64)atomic64_read(&conn->replies));
+			   (u64)atomic64_read(&conn->replies), READ_ONCE(conn->nr_held));
 	}
 	mutex_unlock(&port->lock);
 	return 0;

@@ -29,6 +29,7 @@ const char *rtgt_counter_name(unsigned int counter)
 		[RTGT_IMM_BYTES]		= "imm_bytes",
 		[RTGT_REPLIES]			= "replies",
 		[RTGT_MALFORMED]		= "malformed",
+		[RTGT_OVER_DEPTH]		= "over_depth",
 		[RTGT_QP_ERRORS]		= "qp_errors",
 		[RTGT_RECV_FLUSHED]		= "recv_flushed",
 		[RTGT_SEND_ERRORS]		= "send_errors",

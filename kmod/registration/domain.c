@@ -34,8 +34,9 @@
  *   rtgt_domain_invalidated()   a SEND_WITH_INV completed: notes that the rkey is invalid,
  *                               in softirq, found by the rkey whatever the number of extents
  *
- * Failures.  rtgt_domain_create() is all or nothing.  A rotation that the device refuses
- * leaves extents that no peer reaches; the next rtgt_domain_reregister() tries again.
+ * Failures.  rtgt_domain_create() is all or nothing.  A rotation that fails leaves extents that no
+ * peer reaches, and no old rkey is valid; the next rotation or rtgt_domain_reregister(), on iWARP
+ * the next request of a client, tries again.
  */
 #include <linux/kref.h>
 #include <linux/mm.h>
@@ -153,7 +154,7 @@ bool rtgt_domain_reaches(struct rtgt_domain *dom, unsigned int index, u32 at)
 	bool invalid;
 
 	mutex_lock(&dom->lock);
-	invalid = READ_ONCE(dom->map[index].extent[at].mr->invalid);
+	invalid = rtgt_extent_invalid(&dom->map[index].extent[at]);
 	mutex_unlock(&dom->lock);
 	return !invalid;
 }
@@ -165,23 +166,25 @@ bool rtgt_domain_reaches(struct rtgt_domain *dom, unsigned int index, u32 at)
  * @from: first extent, below the region's number of extents
  * @nr: how many; ends with the last extent
  * @only_invalid: only the extents whose rkey is invalid already
+ * @rotated: the number of rkeys that were replaced is added
  *
  * On iWARP the extents are not registered afterwards: the next request of a client does that.
  * May sleep.  When it returns the device accepts the old rkeys no more; an outstanding
  * access has either completed or fails.
  *
- * Return: how many rkeys were replaced, or a negative errno when the device refused: part of the
- * region is unreachable then, until the next rotation or rtgt_domain_reregister().
+ * Return: 0; or a negative errno, without memory or when the device refused.  The old rkeys are
+ * invalid then as well, and part of the region is unreachable until the next rotation or
+ * rtgt_domain_reregister().
  */
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
-		       bool only_invalid)
+		       bool only_invalid, unsigned int *rotated)
 {
 	int ret;
 
 	mutex_lock(&dom->lock);
-	ret = rtgt_map_rotate(&dom->map[index], from, nr, only_invalid);
+	ret = rtgt_map_rotate(&dom->map[index], from, nr, only_invalid, rotated);
 	mutex_unlock(&dom->lock);
-	if (ret < 0)
+	if (ret)
 		WRITE_ONCE(dom->any_invalid, true);
 	return ret;
 }
@@ -189,28 +192,27 @@ int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u3
 /**
  * rtgt_domain_reregister() - register extents again whose rkeys are invalid
  * @dom: domain
+ * @rotated: the number of rkeys that are new is added
  *
  * A remote invalidation needs no more than the rkey, so a client can invalidate that of a
  * shared region.  Clients that connect later get a new one.  May sleep.
  *
- * Return: how many rkeys are new, or a negative errno.
+ * Return: 0 or a negative errno.
  */
-int rtgt_domain_reregister(struct rtgt_domain *dom)
+int rtgt_domain_reregister(struct rtgt_domain *dom, unsigned int *rotated)
 {
-	int rotated = 0;
 	unsigned int i;
+	int err = 0;
 	int ret;
 
 	/* on iWARP the client's request for the capabilities does this */
 	if (!dom->regqp || !xchg(&dom->any_invalid, false))
 		return 0;
 	for (i = 0; i < dom->nr; i++) {
-		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true);
-		if (ret < 0)
-			return ret;
-		rotated += ret;
+		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true, rotated);
+		err = err ?: ret;
 	}
-	return rotated;
+	return err;
 }
 
 /**

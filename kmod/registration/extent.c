@@ -11,7 +11,8 @@
  * beyond it.  The iova stays the same when the rkey or the MR changes.
  *
  * After RTGT_ROTATIONS_MAX rotations the extent gets another MR, because the next rkey would be
- * the first one again; also when LOCAL_INV fails, because a peer has invalidated the rkey.
+ * the first one again; also when LOCAL_INV fails, for instance because a peer has invalidated the
+ * rkey.
  *
  * Ownership.  The region owns its extents and calls this file with rtgt_domain.lock held, or
  * before anybody else knows the domain.
@@ -20,8 +21,10 @@
  * its rkey revoked, by an MR that is not registered.  A connection replaces that by one that
  * is (renewal.c).
  *
- * Failures.  Creation is all or nothing.  A rotation that fails leaves the extent invalid:
- * no peer reaches it until a later rotation succeeds.
+ * Failures.  Creation is all or nothing.  A rotation that fails, at whichever step, leaves an
+ * extent that no peer reaches until a later rotation succeeds.  It keeps an old MR whose rkey is
+ * known to be invalid, so that the MR that will replace it has another number.  Otherwise it
+ * deregisters the MR, which needs no memory, and has none.
  */
 #include <linux/ktime.h>
 #include <rdma/ib_verbs.h>
@@ -59,7 +62,26 @@ static void extent_dma_undo(struct rtgt_map *map, struct rtgt_extent *ext)
 	sg_free_table(&ext->sgt);
 }
 
-/* Make the present rkey of @ext valid; on iWARP, leave that to a connection. */
+/**
+ * rtgt_extent_replace_mr() - give an extent another MR, which ends the rkey of the old one
+ * @ext: extent, which owns @mr afterwards
+ * @mr: maps the extent, at its iova.  It was made before the old one is deregistered here, so it
+ *	has another number.  NULL to close the extent
+ *
+ * The caller holds rtgt_domain.lock.  May sleep.
+ */
+void rtgt_extent_replace_mr(struct rtgt_extent *ext, struct rtgt_mr *mr)
+{
+	if (ext->mr)
+		rtgt_mr_destroy(ext->mr);
+	ext->mr = mr;
+	ext->changes++;
+}
+
+/*
+ * Make the present rkey of @ext valid; on iWARP, leave that to a connection.  After an error the
+ * extent has no MR.
+ */
 static int extent_register(struct rtgt_map *map, struct rtgt_extent *ext)
 {
 	struct rtgt_mr *mr = ext->mr;
@@ -70,11 +92,9 @@ static int extent_register(struct rtgt_map *map, struct rtgt_extent *ext)
 		return 0;
 	rtgt_mr_reg_wr(mr, map, &wr);
 	ret = rtgt_regqp_run(map->dom->regqp, &wr.wr);
-	if (!ret)
-		return 0;
-	/* whatever state the MR is in: the next rotation replaces it */
-	rtgt_mr_set_invalid(mr, true);
-	mr->rotations = RTGT_ROTATIONS_MAX;
+	/* the device may have executed it */
+	if (ret)
+		rtgt_extent_replace_mr(ext, NULL);
 	return ret;
 }
 
@@ -106,20 +126,19 @@ int rtgt_extent_create(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset
 		ret = PTR_ERR(mr);
 		goto undo_dma;
 	}
-	mr->ib->iova = rtgt_random_iova(map->entry_size);
+	ext->iova = rtgt_random_iova(map->entry_size);
+	mr->ib->iova = ext->iova;
 	ext->mr = mr;
 	alloc = ktime_get_ns();
 	ret = extent_register(map, ext);
 	if (ret)
-		goto destroy_mr;
+		goto undo_dma;
 	map->entries += rtgt_mr_entries(map, len);
 	map->dma_ns += dma - start;
 	map->mr_ns += alloc - dma;
 	map->reg_ns += ktime_get_ns() - alloc;
 	return 0;
 
-destroy_mr:
-	rtgt_mr_destroy(mr);
 undo_dma:
 	extent_dma_undo(map, ext);
 	return ret;
@@ -134,24 +153,22 @@ undo_dma:
  */
 void rtgt_extent_destroy(struct rtgt_map *map, struct rtgt_extent *ext)
 {
-	rtgt_mr_destroy(ext->mr);
+	if (ext->mr)
+		rtgt_mr_destroy(ext->mr);
 	extent_dma_undo(map, ext);
 }
 
 /**
- * rtgt_extent_replace_mr() - give an extent another MR, which ends the rkey of the old one
- * @ext: extent, which owns @mr afterwards
- * @mr: maps the extent, at the iova of the old MR.  It was made before the old one is deregistered
- *	here, so it has another number
+ * rtgt_extent_invalid() - check that no peer reaches an extent
+ * @ext: extent
  *
- * The caller holds rtgt_domain.lock.  May sleep.
+ * The caller holds rtgt_domain.lock.
+ *
+ * Return: true if its rkey was invalid just now, or it has none.
  */
-void rtgt_extent_replace_mr(struct rtgt_extent *ext, struct rtgt_mr *mr)
+bool rtgt_extent_invalid(const struct rtgt_extent *ext)
 {
-	lockdep_assert_held(&mr->dom->lock);
-	rtgt_mr_destroy(ext->mr);
-	ext->mr = mr;
-	ext->changes++;
+	return !ext->mr || READ_ONCE(ext->mr->invalid);
 }
 
 static int extent_new_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
@@ -160,7 +177,7 @@ static int extent_new_mr(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
 
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
-	mr->ib->iova = ext->mr->ib->iova;	/* peers know it */
+	mr->ib->iova = ext->iova;	/* peers know it */
 	rtgt_extent_replace_mr(ext, mr);
 	return extent_register(map, ext);
 }
@@ -178,33 +195,38 @@ static int extent_invalidate(struct rtgt_map *map, struct rtgt_extent *ext)
 /**
  * rtgt_extent_rotate() - invalidate an rkey and register the extent under a new one
  * @map: region
- * @ext: extent, its rkey valid or invalidated
+ * @ext: extent, its rkey valid or invalidated, or without one
  * @len: its bytes
  *
  * On iWARP the extent is not registered afterwards, which is left to a connection.  The caller
  * holds rtgt_domain.lock.  May sleep.
  *
- * Return: 1 if the rkey is another one, 0 if the old one was never valid; or a negative errno: the
- * extent is invalid then.
+ * Return: 1 if the rkey is another one, 0 if the old one was never valid; or a negative errno: no
+ * rkey of the extent is valid then.
  */
 int rtgt_extent_rotate(struct rtgt_map *map, struct rtgt_extent *ext, u64 len)
 {
 	struct rtgt_mr *mr = ext->mr;
+	bool closed = !mr || READ_ONCE(mr->invalid);
+	int ret;
 
 	lockdep_assert_held(&map->dom->lock);
-	if (mr->fresh)
+	if (mr && mr->fresh)
 		return 0;
-	if (!READ_ONCE(mr->invalid)) {
+	if (!closed) {
 		/* fails if a peer invalidated the rkey first */
-		if (map->dom->regqp && extent_invalidate(map, ext))
-			mr->rotations = RTGT_ROTATIONS_MAX;
+		closed = map->dom->regqp && !extent_invalidate(map, ext);
 		rtgt_mr_set_invalid(mr, true);
 	}
-	if (mr->rotations == RTGT_ROTATIONS_MAX || !map->dom->regqp)
-		return extent_new_mr(map, ext, len) ?: 1;
-	mr->rotations++;
-	ib_update_fast_reg_key(mr->ib, ib_inc_rkey(mr->ib->rkey));
-	return extent_register(map, ext) ?: 1;
+	if (mr && closed && map->dom->regqp && mr->rotations < RTGT_ROTATIONS_MAX) {
+		mr->rotations++;
+		ib_update_fast_reg_key(mr->ib, ib_inc_rkey(mr->ib->rkey));
+		return extent_register(map, ext) ?: 1;
+	}
+	ret = extent_new_mr(map, ext, len);
+	if (ret && !closed)
+		rtgt_extent_replace_mr(ext, NULL);
+	return ret ?: 1;
 }
 
 /**

@@ -8,10 +8,12 @@
 
 int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struct rtgt_mem *mem);
 void rtgt_map_destroy(struct rtgt_map *map);
-int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid);
+int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid,
+		    unsigned int *rotated);
 
 int rtgt_extent_create(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len);
 void rtgt_extent_destroy(struct rtgt_map *map, struct rtgt_extent *ext);
+bool rtgt_extent_invalid(const struct rtgt_extent *ext);
 int rtgt_extent_rotate(struct rtgt_map *map, struct rtgt_extent *ext, u64 len);
 void rtgt_extent_replace_mr(struct rtgt_extent *ext, struct rtgt_mr *mr);
 void rtgt_extent_sync(struct rtgt_map *map, struct rtgt_extent *ext, u64 offset, u64 len, bool cpu);

@@ -201,28 +201,32 @@ void rtgt_map_destroy(struct rtgt_map *map)
  * @from: first extent
  * @nr: how many; ends with the last extent
  * @only_invalid: only the extents whose rkey is invalid already
+ * @rotated: the number of rkeys that are new is added
  *
- * The caller holds rtgt_domain.lock.  May sleep.
+ * Goes on after an error, so that no old rkey stays valid.  The caller holds rtgt_domain.lock.  May
+ * sleep.
  *
- * Return: how many rkeys are new, or a negative errno.
+ * Return: 0 or the first error.
  */
-int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid)
+int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid,
+		    unsigned int *rotated)
 {
 	u32 end = from + min(nr, map->nr - from);
-	int rotated = 0;
+	int err = 0;
 	int ret;
 	u32 i;
 
 	lockdep_assert_held(&map->dom->lock);
 	for (i = from; i < end; i++) {
-		if (only_invalid && !READ_ONCE(map->extent[i].mr->invalid))
+		if (only_invalid && !rtgt_extent_invalid(&map->extent[i]))
 			continue;
 		ret = rtgt_extent_rotate(map, &map->extent[i], rtgt_extent_len(map, i));
-		if (ret < 0)
-			return ret;
-		rotated += ret;
+		if (ret >= 0)
+			*rotated += ret;
+		else
+			err = err ?: ret;
 	}
-	return rotated;
+	return err;
 }
 
 /**

@@ -38,7 +38,7 @@ struct rtgt_domain;
 
 /**
  * struct rtgt_mr - what makes an extent reachable, under one rkey at a time
- * @ib: a peer reaches the extent at @ib->iova
+ * @ib: the device's MR, at the iova of the extent
  * @dom: the domain
  * @rkey: of @ib; under the lock of rtgt_dev.by_rkey
  * @invalid: @rkey was not registered yet, a peer invalidated it, or it could not be registered:
@@ -57,11 +57,13 @@ struct rtgt_mr {
 
 /**
  * struct rtgt_extent - a byte range of a region, which a peer reaches through one MR
- * @mr: owned; under rtgt_domain.lock
+ * @iova: a peer reaches the extent there
+ * @mr: owned; NULL after a rotation that failed and had to deregister it.  Under rtgt_domain.lock
  * @changes: how many MRs it had before this one; under rtgt_domain.lock
  * @sgt: DMA mapping
  */
 struct rtgt_extent {
+	u64 iova;
 	struct rtgt_mr *mr;
 	u32 changes;
 	struct sg_table sgt;
@@ -107,6 +109,7 @@ struct rtgt_map {
  * @lock: rkeys change under it; protects @pool
  * @any_invalid: an rkey was invalidated, or not registered, since
  *		 rtgt_domain_reregister() last looked
+ * @revoke: rtgt_port_revoke() has not come to it yet; under rtgt_port.lock
  * @pool: with an SRQ, the receives of all connections in @pd; the target's
  * @release_pool: frees @pool when the domain is released; set with it
  * @mr_max: maximum size of an MR in bytes, 0 for no limit
@@ -121,6 +124,7 @@ struct rtgt_domain {
 	struct rtgt_regqp *regqp;
 	struct mutex lock;	/* every rkey, @pool */
 	bool any_invalid;
+	bool revoke;
 	struct rtgt_recv_pool *pool;
 	void (*release_pool)(struct rtgt_recv_pool *pool);
 	u64 mr_max;
@@ -153,15 +157,21 @@ static inline u64 rtgt_extent_len(const struct rtgt_map *map, unsigned int i)
 	return min_t(u64, map->extent_size, map->mem->size - i * map->extent_size);
 }
 
+/* Return the rkey of an extent, 0 if it has none.  The caller holds rtgt_domain.lock. */
+static inline u32 rtgt_extent_rkey(const struct rtgt_extent *ext)
+{
+	return ext->mr ? ext->mr->ib->rkey : 0;
+}
+
 struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stats __percpu *stats,
 				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
 				       unsigned int nr, u64 mr_max);
 void rtgt_domain_put(struct rtgt_domain *dom);
 bool rtgt_domain_early(const struct rtgt_domain *dom);
 int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
-		       bool only_invalid);
+		       bool only_invalid, unsigned int *rotated);
 bool rtgt_domain_reaches(struct rtgt_domain *dom, unsigned int index, u32 at);
-int rtgt_domain_reregister(struct rtgt_domain *dom);
+int rtgt_domain_reregister(struct rtgt_domain *dom, unsigned int *rotated);
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
 int rtgt_renewal_begin(struct rtgt_renewal *rn, struct rtgt_domain *dom, unsigned int index,
 		       u32 at);

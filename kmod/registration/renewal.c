@@ -44,8 +44,8 @@ int rtgt_renewal_begin(struct rtgt_renewal *rn, struct rtgt_domain *dom, unsigne
 	mr = rtgt_mr_create(map, &ext->sgt, rtgt_extent_len(map, at));
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
+	mr->ib->iova = ext->iova;	/* peers know it */
 	mutex_lock(&dom->lock);
-	mr->ib->iova = ext->mr->ib->iova;	/* peers know it */
 	rn->changes = ext->changes;
 	mutex_unlock(&dom->lock);
 	rn->map = map;
@@ -82,7 +82,7 @@ int rtgt_renewal_finish(struct rtgt_renewal *rn)
 
 	mutex_lock(&dom->lock);
 	if (rn->ext->changes == rn->changes) {
-		ret = !rn->ext->mr->fresh;
+		ret = !rn->ext->mr || !rn->ext->mr->fresh;
 		rtgt_extent_replace_mr(rn->ext, rn->mr);
 		rn->mr = NULL;
 	}

@@ -89,7 +89,12 @@ enum rtgt_conn_step {
  * @pool: its receive contexts: the pool of @domain if that has an SRQ, otherwise its own
  * @transport: transport of @qp
  * @recv_depth: number of receive contexts in @pool
+ * @requests_max: requests that the peer may have outstanding, as the REP says
  * @recv_size: maximum size of a message in bytes
+ * @own: with an SRQ: receive contexts of the connection, one for each request that outlives
+ *	 the completion of its shared receive (rtgt_recv_keep()); otherwise NULL
+ * @own_free: those of @own that hold no request, under @lock
+ * @nr_held: those that hold one, under @lock
  * @deferred: receive contexts whose requests wait for a worker, under @lock
  * @sends: send contexts
  * @nr_sends: number of @sends
@@ -161,6 +166,10 @@ struct rtgt_conn {
 	enum rtgt_transport transport;
 	unsigned int recv_depth;
 	u32 recv_size;
+	unsigned int requests_max;
+	struct rtgt_recv_pool *own;
+	struct list_head own_free;
+	unsigned int nr_held;
 	struct list_head deferred;
 	struct rtgt_send_ctx *sends;
 	unsigned int nr_sends;

@@ -10,6 +10,9 @@
  *
  * rtgt_port_revoke() revokes the rkeys of both kinds.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 
 #include "core/device.h"
@@ -194,76 +197,55 @@ void rtgt_port_domains(struct rtgt_port *port,
 }
 
 /**
- * struct domain_list - references to the domains of a port
- * @dom: array of @size references; the first @nr are used
- * @nr: number of domains found; more than @size if the array is too small
- * @size: length of @dom
+ * struct revocation - the domains that rtgt_port_revoke() has not come to
  * @conn: only the domain of this connection; 0 for all domains
+ * @nr: number of domains found
+ * @next: one of them, with a reference
  */
-struct domain_list {
-	struct rtgt_domain **dom;
-	unsigned int nr;
-	unsigned int size;
+struct revocation {
 	u32 conn;
+	unsigned int nr;
+	struct rtgt_domain *next;
 };
 
-/* Count a domain, and take a reference to it if the array has space.  For rtgt_port_domains(). */
-static void domain_list_add(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
+/* Mark a domain whose rkeys are to be revoked.  For rtgt_port_domains(). */
+static void revocation_mark(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
 {
-	struct domain_list *list = arg;
+	struct revocation *rv = arg;
 
-	if (list->conn && list->conn != conn)
+	if (rv->conn && rv->conn != conn)
 		return;
-	if (list->nr < list->size) {
-		kref_get(&dom->ref);
-		list->dom[list->nr] = dom;
-	}
-	list->nr++;
+	dom->revoke = true;
+	rv->nr++;
 }
 
-static void domain_list_put(struct domain_list *list)
+/* Take a reference to the first domain that is marked, and unmark it.  For rtgt_port_domains(). */
+static void revocation_take(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn, void *arg)
 {
-	unsigned int i;
+	struct revocation *rv = arg;
 
-	for (i = 0; i < min(list->nr, list->size); i++)
-		rtgt_domain_put(list->dom[i]);
-	kvfree(list->dom);
-}
-
-/*
- * Take references to all domains of a port, or to that of connection @list->conn.  The array
- * is allocated without rtgt_port.lock, so it may be too small when more domains exist by
- * then; max_conns bounds how often.
- */
-static int port_domains_get(struct rtgt_port *port, struct domain_list *list)
-{
-	for (;;) {
-		list->nr = 0;
-		rtgt_port_domains(port, domain_list_add, list);
-		if (list->nr <= list->size)
-			return 0;
-		domain_list_put(list);
-		list->size = list->nr;
-		list->dom = kvcalloc(list->size, sizeof(*list->dom), GFP_KERNEL);
-		if (!list->dom)
-			return -ENOMEM;
-	}
+	if (rv->next || !dom->revoke)
+		return;
+	dom->revoke = false;
+	kref_get(&dom->ref);
+	rv->next = dom;
 }
 
 /* Returns 0 or the first error; continues after an error, so that other rkeys are revoked. */
 static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
 {
-	unsigned int i;
+	unsigned int i, rotated = 0;
 	int err = 0;
 	int ret;
 
 	for (i = 0; i < dom->nr; i++) {
-		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, false);
-		if (ret >= 0)
-			rtgt_count(port->stats, RTGT_ROTATIONS, ret);
-		else if (!err)
-			err = ret;
+		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, false, &rotated);
+		if (ret)
+			pr_err_ratelimited("%s: the old rkeys of region %s are invalid, but it is not registered again in full: error %d: write to revoke once more, or let a client connect\n",
+					   port->name, port->spec[i]->name, ret);
+		err = err ?: ret;
 	}
+	rtgt_count(port->stats, RTGT_ROTATIONS, rotated);
 	return err;
 }
 
@@ -272,28 +254,30 @@ static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
  * @port: port; the caller holds rtgt_port.config
  * @id: number of a connection of a private port; 0 for all connections
  *
- * Clients that connect later get the new rkeys.  May sleep.
+ * Clients that connect later get the new rkeys.  This allocates nothing before the old rkeys are
+ * invalid, which they are also after an error.  May sleep.
  *
- * Return: 0; -ENOENT without such a connection, -EINVAL for one connection of a
- * shared port, -EIO when the device refused.
+ * Return: 0; -ENOENT without such a connection, -EINVAL for one connection of a shared port;
+ * -ENOMEM or -EIO when an extent could not be registered again.
  */
 int rtgt_port_revoke(struct rtgt_port *port, u32 id)
 {
-	struct domain_list list = { .conn = id };
-	unsigned int i;
-	int err, ret;
+	struct revocation rv = { .conn = id };
+	int err = 0;
+	int ret;
 
 	lockdep_assert_held(&port->config);
 	if (id && !port->cfg.private)
 		return -EINVAL;
-	err = port_domains_get(port, &list);
-	if (err)
-		return err;
-	/* without rtgt_port.lock, which CM handlers take: this waits for the device */
-	for (i = 0; i < list.nr; i++) {
-		ret = domain_revoke(port, list.dom[i]);
+	rtgt_port_domains(port, revocation_mark, &rv);
+	for (;;) {
+		rv.next = NULL;
+		rtgt_port_domains(port, revocation_take, &rv);
+		if (!rv.next)
+			return id && !rv.nr ? -ENOENT : err;
+		/* without rtgt_port.lock, which CM handlers take: this waits for the device */
+		ret = domain_revoke(port, rv.next);
+		rtgt_domain_put(rv.next);
 		err = err ?: ret;
 	}
-	domain_list_put(&list);
-	return id && !list.nr ? -ENOENT : err;
 }

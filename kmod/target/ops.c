@@ -157,6 +157,22 @@ static void xfer_moved(struct rtgt_recv_ctx *recv)
 }
 
 /*
+ * Rotate the rkeys of @nr extents, from recv->extent on.  After an error the old rkeys are invalid
+ * as well.
+ */
+static void rotate_some(struct rtgt_recv_ctx *recv, u32 nr, bool only_invalid)
+{
+	struct rtgt_conn *conn = recv->conn;
+	unsigned int rotated = 0;
+
+	if (rtgt_domain_rotate(conn->domain, recv->rq.region, recv->extent, nr, only_invalid,
+			       &rotated))
+		recv->failed = true;
+	rtgt_count(conn->port->stats, RTGT_ROTATIONS, rotated);
+	recv->done += rotated;
+}
+
+/*
  * On iWARP, register the extents from recv->extent to before @end through the connection: those
  * that no peer reaches, or all.  Returns whether all are; otherwise the request goes on in a
  * worker when the device has registered one, or has its reply.
@@ -180,8 +196,12 @@ static bool renew_extents(struct rtgt_recv_ctx *recv, u32 end, bool only_invalid
 		recv->extent++;
 	if (recv->extent >= end)
 		return true;
-	if (rtgt_rw_renew(recv, recv->extent))
+	if (rtgt_rw_renew(recv, recv->extent)) {
+		/* a revocation invalidates the old rkeys also if there are no new ones */
+		if (!only_invalid)
+			rotate_some(recv, U32_MAX, false);
 		rtgt_reply(recv, RTGT_ST_FAILED, 0);
+	}
 	return false;
 }
 
@@ -193,23 +213,14 @@ static void revoke_start(struct rtgt_recv_ctx *recv)
 	}
 	recv->extent = 0;
 	recv->done = 0;
+	recv->failed = false;
 	rtgt_recv_defer(recv);
 }
 
 /* Rotate the rkeys of RTGT_STEP_KEYS extents.  Returns as renew_extents() does. */
 static bool rotate_extents(struct rtgt_recv_ctx *recv, u32 end, bool only_invalid)
 {
-	struct rtgt_conn *conn = recv->conn;
-	int ret;
-
-	ret = rtgt_domain_rotate(conn->domain, recv->rq.region, recv->extent, RTGT_STEP_KEYS,
-				 only_invalid);
-	if (ret < 0) {
-		rtgt_reply(recv, RTGT_ST_FAILED, 0);
-		return false;
-	}
-	rtgt_count(conn->port->stats, RTGT_ROTATIONS, ret);
-	recv->done += ret;
+	rotate_some(recv, RTGT_STEP_KEYS, only_invalid);
 	recv->extent += RTGT_STEP_KEYS;
 	if (recv->extent >= end)
 		return true;
@@ -223,19 +234,21 @@ static void revoke_work(struct rtgt_recv_ctx *recv)
 	struct rtgt_domain *dom = recv->conn->domain;
 	struct rtgt_map *map = &dom->map[recv->rq.region];
 	bool shared = !recv->conn->port->cfg.private;
-	struct ib_mr *mr;
 
 	if (rtgt_domain_early(dom) ? !rotate_extents(recv, map->nr, shared) :
 				     !renew_extents(recv, map->nr, shared))
 		return;
+	if (recv->failed) {
+		rtgt_reply(recv, RTGT_ST_FAILED, 0);
+		return;
+	}
 	if (shared && !recv->done) {
 		rtgt_reply(recv, RTGT_ST_SHARED, 0);
 		return;
 	}
 	mutex_lock(&dom->lock);
-	mr = map->extent[0].mr->ib;
-	rtgt_encode_region(recv_body(recv), mr->iova, mr->rkey, rtgt_extent_len(map, 0),
-			   rtgt_map_access(map));
+	rtgt_encode_region(recv_body(recv), map->extent[0].iova, rtgt_extent_rkey(&map->extent[0]),
+			   rtgt_extent_len(map, 0), rtgt_map_access(map));
 	mutex_unlock(&dom->lock);
 	rtgt_reply(recv, RTGT_OK, sizeof(struct rtgt_region));
 }
@@ -276,9 +289,9 @@ static void extents_work(struct rtgt_recv_ctx *recv)
 	mutex_lock(&dom->lock);
 	for (i = 0; i < nr; i++) {
 		u32 at = rq->offset + i;
-		struct ib_mr *mr = map->extent[at].mr->ib;
 
-		rtgt_encode_extent(body, i, mr->iova, mr->rkey, rtgt_extent_len(map, at));
+		rtgt_encode_extent(body, i, map->extent[at].iova,
+				   rtgt_extent_rkey(&map->extent[at]), rtgt_extent_len(map, at));
 	}
 	mutex_unlock(&dom->lock);
 	rtgt_reply(recv, RTGT_OK, sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap));

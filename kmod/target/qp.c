@@ -151,6 +151,8 @@ u64 rtgt_qp_needs(const struct rtgt_conn *conn)
 
 	bytes += RTGT_QP_BYTES + wrs * RTGT_SEND_WQE_BYTES + (depth + wrs) * RTGT_CQE_BYTES;
 
+	if (srq)
+		bytes += rtgt_recv_pool_needs(rtgt_recvs_own(conn), conn->recv_size);
 	if (srq && !cfg->private)
 		return bytes;
 	return bytes + depth * RTGT_RECV_WQE_BYTES + rtgt_recv_pool_needs(depth, conn->recv_size);
@@ -170,8 +172,8 @@ size_t rtgt_qp_bytes(const struct rtgt_conn *conn, size_t *messages)
 	size_t bytes = 0;
 
 	*messages = 0;
-	if (!conn->pool->srq)
-		bytes = rtgt_recv_pool_bytes(conn->pool, messages);
+	if (!conn->pool->srq || conn->own)
+		bytes = rtgt_recv_pool_bytes(conn->own ?: conn->pool, messages);
 	*messages += (size_t)conn->nr_sends * conn->pool->size;
 	return bytes + conn->nr_sends * sizeof(*conn->sends) + conn->nr_rws * sizeof(*conn->rws);
 }
@@ -284,6 +286,8 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 
 	conn->port_num = id->port_num;
 	ret = qp_create_pool(conn);
+	if (!ret)
+		ret = rtgt_recvs_own_create(conn);
 	if (!ret)
 		ret = rtgt_sends_create(conn);
 	if (!ret)

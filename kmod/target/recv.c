@@ -24,6 +24,13 @@
  * Contexts of an SRQ outlive a connection: when it closes, the owner of a context posts it
  * again (rtgt_recv_drop()).
  *
+ * A connection holds no shared receive after its completion.  A request that goes on then, in a
+ * worker or because its reply waits, moves to a context of the connection's own, and the shared
+ * receive is posted again (rtgt_recv_keep()).  There are as many of these as the REP allows
+ * requests, so a peer for whose request none is left has broken the protocol: the connection
+ * closes.  So whatever some peers do, the others find the receives of the SRQ, except those that
+ * WITHHOLD withholds.
+ *
  * Completions run in softirq (irq_poll of the CQ), one at a time for each connection.
  */
 #include <linux/slab.h>
@@ -50,11 +57,68 @@ void rtgt_recv_release(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_conn *conn = recv->conn;
 	bool shared = recv->pool->srq;
+	unsigned long flags;
 
+	if (recv->pool == conn->own) {
+		recv->state = RTGT_RECV_IDLE;
+		spin_lock_irqsave(&conn->lock, flags);
+		list_add(&recv->entry, &conn->own_free);
+		conn->nr_held--;
+		spin_unlock_irqrestore(&conn->lock, flags);
+		return;
+	}
 	if (recv->withhold_ms)
 		rtgt_recv_hold(recv);
 	else if (rtgt_recv_post(recv) && !shared)
 		rtgt_conn_close(conn, "a receive could not be posted");
+}
+
+/**
+ * rtgt_recv_keep() - let a request outlive the completion of its receive
+ * @recv: owned by the caller
+ *
+ * If the receive is a shared one, the request moves to a context of the connection's own, and the
+ * receive is posted again, or withheld.  The caller holds rtgt_conn.lock.
+ *
+ * Return: the context that has the request, owned by the caller; NULL if all contexts of the
+ * connection have one: then the caller calls rtgt_recv_refuse() without the lock.
+ */
+struct rtgt_recv_ctx *rtgt_recv_keep(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_conn *conn = recv->conn;
+	struct rtgt_recv_ctx *own;
+	struct rtgt_buf buf;
+
+	lockdep_assert_held(&conn->lock);
+	if (!recv->pool->srq)
+		return recv;
+	own = list_first_entry_or_null(&conn->own_free, struct rtgt_recv_ctx, entry);
+	if (!own)
+		return NULL;
+	list_del(&own->entry);
+	conn->nr_held++;
+	buf = own->buf;
+	*own = *recv;
+	own->pool = conn->own;
+	own->withhold_ms = 0;
+	recv->buf = buf;
+	rtgt_recv_release(recv);
+	return own;
+}
+
+/**
+ * rtgt_recv_refuse() - close a connection whose peer has more requests than the REP allows
+ * @recv: context of the request, for which rtgt_recv_keep() returned NULL; posted again
+ *
+ * Any context.
+ */
+void rtgt_recv_refuse(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_conn *conn = recv->conn;
+
+	rtgt_count(conn->port->stats, RTGT_OVER_DEPTH, 1);
+	rtgt_conn_close(conn, "more requests outstanding than recv_depth");
+	rtgt_recv_drop(recv);
 }
 
 /**
@@ -103,15 +167,18 @@ static bool conn_closing(const struct rtgt_conn *conn)
 void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_conn *conn = recv->conn;
+	struct rtgt_recv_ctx *kept = NULL;
 	unsigned long flags;
 	unsigned int i;
 	bool open;
 
 	spin_lock_irqsave(&conn->lock, flags);
 	open = conn->state != RTGT_CONN_CLOSING;
-	if (open) {
-		recv->state = RTGT_RECV_DEFERRED;
-		list_add_tail(&recv->entry, &conn->deferred);
+	if (open)
+		kept = rtgt_recv_keep(recv);
+	if (kept) {
+		kept->state = RTGT_RECV_DEFERRED;
+		list_add_tail(&kept->entry, &conn->deferred);
 		for (i = 0; i < conn->nr_workers; i++)
 			if (queue_work(rtgt_req_wq, &conn->workers[i].work))
 				break;
@@ -120,6 +187,8 @@ void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 	/* the teardown waits for the deferred requests, so a closing connection gets no more */
 	if (!open)
 		rtgt_recv_drop(recv);
+	else if (!kept)
+		rtgt_recv_refuse(recv);
 }
 
 /*

@@ -18,6 +18,9 @@ struct rtgt_conn;
 struct rtgt_recv_pool;
 struct rtgt_rw_ctx;
 
+/* With an SRQ: requests that a peer may have outstanding, if recv_depth is not less */
+#define RTGT_REQUESTS_SRQ	16U
+
 /**
  * struct rtgt_buf - buffer of one message
  * @at: the buffer
@@ -30,7 +33,8 @@ struct rtgt_buf {
 
 /**
  * enum rtgt_recv_state - where a receive context is, which determines its owner
- * @RTGT_RECV_IDLE: owned by the pool: not posted yet, or its connection is closing
+ * @RTGT_RECV_IDLE: owned by the pool: not posted yet, or its connection is closing; or in
+ *		    rtgt_conn.own_free
  * @RTGT_RECV_POSTED: owned by the device, as a receive
  * @RTGT_RECV_WORK: owned by the completion or the worker that runs its request
  * @RTGT_RECV_DEFERRED: in rtgt_conn.deferred, until a worker takes it
@@ -67,7 +71,8 @@ enum rtgt_recv_state {
  * @rq: the request, decoded; a long request changes it to what is left to do
  * @done: result so far: the CRC of a CHECKSUM, the number of new rkeys of a REVOKE or EXTENTS, the
  *	  bytes of the outstanding transfer
- * @extent: EXTENTS and REVOKE on iWARP: the next extent to register
+ * @extent: EXTENTS and REVOKE: the next extent to register
+ * @failed: REVOKE: an extent could not be registered again
  * @rw: likewise: the rw context that registers it, or NULL
  * @reply_len: bytes of the reply
  * @reply_inv: the reply invalidates the client's rkey in @rq
@@ -91,6 +96,7 @@ struct rtgt_recv_ctx {
 	struct rtgt_request rq;
 	u32 done;
 	u32 extent;
+	bool failed;
 	struct rtgt_rw_ctx *rw;
 	u32 reply_len;
 	bool reply_inv;
@@ -139,6 +145,8 @@ static inline void *rtgt_recv_msg(struct rtgt_recv_ctx *recv)
 }
 
 /* recv_pool.c */
+unsigned int rtgt_recvs_own(const struct rtgt_conn *conn);
+int rtgt_recvs_own_create(struct rtgt_conn *conn);
 int rtgt_buf_alloc(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size);
 void rtgt_buf_free(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size);
 u64 rtgt_buf_needs(u32 size);
@@ -158,6 +166,8 @@ void rtgt_recv_unhold(struct rtgt_recv_ctx *recv);
 /* recv.c */
 void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc);
 void rtgt_recv_release(struct rtgt_recv_ctx *recv);
+struct rtgt_recv_ctx *rtgt_recv_keep(struct rtgt_recv_ctx *recv);
+void rtgt_recv_refuse(struct rtgt_recv_ctx *recv);
 void rtgt_recv_drop(struct rtgt_recv_ctx *recv);
 void rtgt_recv_drop_all(struct list_head *recvs);
 void rtgt_recv_defer(struct rtgt_recv_ctx *recv);

@@ -17,6 +17,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "target/conn.h"
+#include "target/port.h"
 #include "target/recv.h"
 
 /* Without memory the client gets a REJ; the OOM killer must not run for it. */
@@ -274,6 +275,44 @@ struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, 
 destroy:
 	rtgt_recv_pool_destroy(pool);
 	return ERR_PTR(ret);
+}
+
+/**
+ * rtgt_recvs_own() - return the number of a connection's own receive contexts with an SRQ
+ * @conn: connection, at any stage of its set-up
+ *
+ * Return: 0 without an SRQ.
+ */
+unsigned int rtgt_recvs_own(const struct rtgt_conn *conn)
+{
+	if (!conn->port->cfg.srq || conn->transport == RTGT_UD)
+		return 0;
+	return min(conn->recv_depth, RTGT_REQUESTS_SRQ);
+}
+
+/**
+ * rtgt_recvs_own_create() - create the receive contexts into which requests move from an SRQ
+ * @conn: connection with a pool; conn_release_domain() destroys @conn->own
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rtgt_recvs_own_create(struct rtgt_conn *conn)
+{
+	struct rtgt_recv_pool *own;
+	unsigned int i;
+
+	if (!conn->pool->srq)
+		return 0;
+	own = rtgt_recv_pool_create(conn->pool->pd, rtgt_recvs_own(conn), conn->recv_size, 0, false,
+				    0, NULL);
+	if (IS_ERR(own))
+		return PTR_ERR(own);
+	for (i = 0; i < own->nr; i++)
+		list_add_tail(&own->recvs[i].entry, &conn->own_free);
+	conn->own = own;
+	return 0;
 }
 
 /**

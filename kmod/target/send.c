@@ -6,8 +6,8 @@
  * of a receive context.  A reply is written over its request, in the buffer of the receive
  * context (an ECHO is not copied at all).  Then rtgt_send()
  *
- *   - takes a free send context; if there is none, the receive context waits in
- *     rtgt_conn.send_wait until one is free
+ *   - takes a free send context; if there is none, the receive context (with an SRQ, one that
+ *     takes its place) waits in rtgt_conn.send_wait until one is free
  *   - exchanges the buffers of the two contexts
  *   - releases the receive context, which posts its receive again
  *   - posts the send context
@@ -58,9 +58,13 @@ bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc)
 	return false;
 }
 
-/* Take a free send context, or return NULL: then @recv waits for one, owned by send_wait. */
+/*
+ * Take a free send context, or return NULL: then the reply waits for one, owned by send_wait, or
+ * the connection closes.
+ */
 static struct rtgt_send_ctx *send_get(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv)
 {
+	struct rtgt_recv_ctx *kept = NULL;
 	struct rtgt_send_ctx *send;
 	unsigned long flags;
 
@@ -70,10 +74,15 @@ static struct rtgt_send_ctx *send_get(struct rtgt_conn *conn, struct rtgt_recv_c
 		list_del(&send->entry);
 		send->state = RTGT_SEND_POSTED;
 	} else {
-		recv->state = RTGT_RECV_SEND_WAIT;
-		list_add_tail(&recv->entry, &conn->send_wait);
+		kept = rtgt_recv_keep(recv);
+	}
+	if (kept) {
+		kept->state = RTGT_RECV_SEND_WAIT;
+		list_add_tail(&kept->entry, &conn->send_wait);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
+	if (!send && !kept)
+		rtgt_recv_refuse(recv);
 	return send;
 }
 

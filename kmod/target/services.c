@@ -83,7 +83,7 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 		.features = (conn->port->cfg.private ? RTGT_F_PRIVATE : 0) |
 			    (early ? 0 : RTGT_F_ASK),
 		.recv_size = conn->recv_size,
-		.recv_depth = conn->recv_depth,
+		.recv_depth = conn->requests_max,
 		.conn_id = conn->id,
 		.nr = dom->nr,
 	};
@@ -100,8 +100,8 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 		rep.region[i].access = rtgt_map_access(map);
 		if (!early)
 			continue;
-		rep.region[i].addr = map->extent[0].mr->ib->iova;
-		rep.region[i].rkey = map->extent[0].mr->ib->rkey;
+		rep.region[i].addr = map->extent[0].iova;
+		rep.region[i].rkey = rtgt_extent_rkey(&map->extent[0]);
 	}
 	mutex_unlock(&dom->lock);
 	return rtgt_encode_rep(priv, size, &rep);
@@ -121,7 +121,7 @@ size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t si
 {
 	struct rtgt_rep_info rep = {
 		.recv_size = conn->recv_size,
-		.recv_depth = conn->recv_depth,
+		.recv_depth = conn->requests_max,
 		.conn_id = conn->id,
 	};
 

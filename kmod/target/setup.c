@@ -53,6 +53,8 @@ static void conn_release_domain(struct rtgt_conn *conn)
 	dom = conn->domain;
 	conn->domain = NULL;
 	mutex_unlock(&conn->port->lock);
+	if (conn->own)
+		rtgt_recv_pool_destroy(conn->own);
 	if (conn->pool && conn->pool != dom->pool)
 		rtgt_recv_pool_destroy(conn->pool);
 	rtgt_domain_put(dom);
@@ -116,10 +118,10 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 {
 	struct rtgt_port *port = conn->port;
+	unsigned int i, rotated = 0;
 	struct rtgt_domain *dom;
 	char name[16];
-	unsigned int i;
-	int rotated;
+	int ret;
 
 	if (port->cfg.private)
 		dom = rtgt_domain_create(ibdev, port->stats, port->spec, NULL, port->nr_regions,
@@ -133,11 +135,9 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	conn->domain = dom;
 	mutex_unlock(&port->lock);
 	if (!port->cfg.private) {
-		rotated = rtgt_domain_reregister(dom);
-		if (rotated < 0)
-			return rotated;
+		ret = rtgt_domain_reregister(dom, &rotated);
 		rtgt_count(port->stats, RTGT_ROTATIONS, rotated);
-		return 0;
+		return ret;
 	}
 
 	snprintf(name, sizeof(name), "%u", conn->id);
@@ -283,6 +283,7 @@ struct rtgt_conn *rtgt_conn_create(struct rtgt_port *port, struct ib_device *ibd
 
 	if (!conn)
 		return NULL;
+	conn->requests_max = rtgt_recvs_own(conn) ?: conn->recv_depth;
 	INIT_WORK(&conn->setup_work, conn_setup);
 	INIT_WORK(&conn->close_work, conn_teardown);
 	for (i = 0; i < conn->nr_workers; i++) {

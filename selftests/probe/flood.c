@@ -32,6 +32,7 @@ static int post_ops(struct link *l, unsigned int op, long long n, struct rtgt_er
 	const struct rtgt_withhold withhold = { .ms = htobe32(RTGT_WITHHOLD_MAX_MS) };
 	struct rtgt_extents_query query;
 	struct rtgt_range range;
+	struct rtgt_xfer xfer;
 	struct rtgt_wr wr = {
 		.id = SEND_ID, .opcode = IBV_WR_SEND, .mr = &l->buf, .offset = at,
 		.len = sizeof(*msg), .unsignaled = true,
@@ -41,6 +42,11 @@ static int post_ops(struct link *l, unsigned int op, long long n, struct rtgt_er
 		rtgt_encode_range(&range, 0, 0, l->peer.region[0].len);
 		memcpy(msg + 1, &range, sizeof(range));
 		wr.len += sizeof(range);
+	} else if (op == RTGT_MSG_PULL) {
+		rtgt_encode_xfer(&xfer, 0, 0, l->peer.region[0].len, (uintptr_t)l->buf.buf,
+				 l->buf.mr->rkey);
+		memcpy(msg + 1, &xfer, sizeof(xfer));
+		wr.len += sizeof(xfer);
 	} else if (op == RTGT_MSG_WITHHOLD) {
 		memcpy(msg + 1, &withhold, sizeof(withhold));
 		wr.len += sizeof(withhold);

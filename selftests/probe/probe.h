@@ -100,6 +100,7 @@ extern const struct command contend_command;
 extern const struct command traffic_command;
 extern const struct command late_command;
 extern const struct command closed_command;
+extern const struct command revoked_command;
 extern const struct command race_command;
 extern const struct command hold_command;
 extern const struct command end_command;

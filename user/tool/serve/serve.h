@@ -168,11 +168,15 @@ enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRA
 /* In which a device sends a NAK and flushes receives after it reported an error */
 #define SERVE_NAK_NS	UINT64_C(100000000)
 
+/* With srq: requests that a peer may have outstanding, if recv_depth is not less */
+#define SERVE_REQUESTS_SRQ	16
+
 /* Replies that ask for no completion, but the last of them */
 #define SERVE_SIGNAL_EVERY	8
 
 /*
- * The receive contexts of a connection or, with an @srq, of all connections of a domain.
+ * The receive contexts of a connection or, with an @srq, of all connections of a domain; then a
+ * connection has a pool of its own for its requests, whose contexts are never posted as receives.
  * The device has @posted receives; @withheld ones, at most @withhold_max, are posted later;
  * the two together are at most @depth.  A receive has @size bytes, of which the device fills
  * the first @head before the message.
@@ -220,7 +224,7 @@ struct serve_conn {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	unsigned int events;
-	struct serve_pool *pool;
+	struct serve_pool *pool, *own;
 	unsigned int unsignaled;
 	struct serve_recvs sending;
 	struct serve_ways ways;
@@ -304,7 +308,11 @@ const char *serve_state_name(const struct serve_conn *c);
 
 /* serve_pool.c; 0 or a negative errno */
 void serve_recv_move(struct serve_recv *recv, struct serve_recvs *list);
+bool serve_own(const struct serve_cfg *cfg);
+uint32_t serve_requests_max(const struct serve_cfg *cfg);
 int serve_pool_create(struct serve_pool **pool, const struct serve_cfg *cfg, struct ibv_pd *pd);
+int serve_pool_create_own(struct serve_pool **pool, const struct serve_cfg *cfg,
+			  const struct serve_pool *shared);
 void serve_pool_destroy(struct serve_pool *pool);
 int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp);
 void serve_pool_leave(struct serve_pool *pool, const struct serve_conn *c,
@@ -323,6 +331,7 @@ void serve_io_destroy(struct serve_conn *c);
 bool serve_io_poll(struct serve_conn *c);
 void serve_io_refill(struct serve_conn *c);
 void serve_recv_done(struct serve_recv *recv);
+struct serve_recv *serve_recv_keep(struct serve_recv *recv);
 void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len);
 void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
 		uint64_t addr, void (*then)(struct serve_recv *recv));

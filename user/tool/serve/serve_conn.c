@@ -202,7 +202,7 @@ static size_t welcome(const struct serve_conn *c, uint8_t *priv, size_t size)
 	struct rtgt_rep_info w = {
 		.features = c->s->cfg.private ? RTGT_F_PRIVATE : 0,
 		.recv_size = c->recv_size,
-		.recv_depth = (uint16_t)c->s->cfg.recv_depth,
+		.recv_depth = (uint16_t)serve_requests_max(&c->s->cfg),
 		.conn_id = c->id,
 		.nr = (uint16_t)c->domain->nr,
 	};
@@ -282,7 +282,7 @@ static void windows_bound(struct serve_recv *recv)
 /* The keys are valid before the peer has them: where they are windows', that takes a turn */
 static int accept_bound(struct serve_conn *c)
 {
-	struct serve_recv *recv = TAILQ_FIRST(&c->pool->free);
+	struct serve_recv *recv = TAILQ_FIRST(c->own ? &c->own->free : &c->pool->free);
 	struct serve_map *map[RTGT_MAX_REGIONS];
 	unsigned int nr = 0;
 

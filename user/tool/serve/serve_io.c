@@ -30,7 +30,9 @@
 
 static struct serve_recv *wr_recv(const struct serve_conn *c, uint64_t id)
 {
-	return &c->pool->recvs[id >> SERVE_WR_BITS];
+	uint64_t i = id >> SERVE_WR_BITS;
+
+	return i < c->pool->nr ? &c->pool->recvs[i] : &c->own->recvs[i - c->pool->nr];
 }
 
 /* -------------------------------------------------------------- receive contexts */
@@ -81,7 +83,7 @@ void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len)
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)recv->buf,
 		.length = (uint32_t)sizeof(struct rtgt_msg) + len,
-		.lkey = c->pool->mr->lkey,
+		.lkey = recv->pool->mr->lkey,
 	};
 	struct ibv_send_wr wr = {
 		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_REPLY),
@@ -169,19 +171,51 @@ static void wait_for_time(struct serve_recv *recv)
 		TAILQ_INSERT_HEAD(later, recv, entry);
 }
 
+/*
+ * Replace a receive whose message is a request.  Returns the context that has the request: with an
+ * SRQ another one, of the connection's own; NULL when the connection closes, because it has none.
+ */
+struct serve_recv *serve_recv_keep(struct serve_recv *recv)
+{
+	struct serve_conn *c = recv->conn;
+	struct serve_recv *own;
+
+	if (!c->own) {
+		serve_io_refill(c);
+		return recv;
+	}
+	own = TAILQ_FIRST(&c->own->free);
+	if (own) {
+		memcpy(own->buf, recv->buf, recv->len < c->recv_size ? recv->len : c->recv_size);
+		own->conn = c;
+		own->len = recv->len;
+		own->imm = recv->imm;
+		own->rq = recv->rq;
+		serve_recv_move(own, NULL);
+	} else {
+		serve_count(c->s, RTGT_OVER_DEPTH, 1);
+		serve_close(c, "more requests outstanding than recv_depth");
+	}
+	if (recv->later_ms)
+		wait_for_time(recv);
+	else
+		serve_recv_done(recv);
+	return own;
+}
+
 /* This one's completion stands for those posted before it as well */
 static void sent(struct serve_conn *c, struct serve_recv *recv, unsigned int what)
 {
 	struct serve_recv *first;
 
 	while ((first = TAILQ_FIRST(&c->sending)) && first != recv)
-		serve_recv_move(first, &c->pool->free);
+		serve_recv_move(first, &first->pool->free);
 	if (what != SERVE_WR_REPLY)
 		serve_recv_move(recv, NULL);
 	else if (recv->later_ms)
 		wait_for_time(recv);
 	else
-		serve_recv_move(recv, &c->pool->free);
+		serve_recv_move(recv, &recv->pool->free);
 	serve_io_refill(c);
 	if (what != SERVE_WR_REPLY)
 		recv->then(recv);
@@ -306,7 +340,8 @@ static int make_pool(struct serve_conn *c)
 
 	c->pool = c->domain->pool;
 	if (c->pool)
-		return 0;
+		return serve_own(&c->s->cfg) ?
+		       serve_pool_create_own(&c->own, &c->s->cfg, c->pool) : 0;
 	ret = serve_pool_create(&c->pool, &c->s->cfg, c->domain->pd);
 	for (unsigned int i = 0; !ret && i < c->pool->nr; i++)
 		c->pool->recvs[i].conn = c;
@@ -316,7 +351,8 @@ static int make_pool(struct serve_conn *c)
 static int make_qp(struct serve_conn *c)
 {
 	/* and one to drain it */
-	uint32_t wrs = c->pool->nr * (c->s->cfg.private ? RECV_WRS : 1) + BINDS + 1;
+	uint32_t nr = c->pool->nr + (c->own ? c->own->nr : 0);
+	uint32_t wrs = nr * (c->s->cfg.private ? RECV_WRS : 1) + BINDS + 1;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = serve_qp_type(&c->s->cfg),
 		.qp_context = c,
@@ -428,4 +464,5 @@ void serve_io_destroy(struct serve_conn *c)
 		serve_pool_leave(c->pool, c, &c->s->later);
 	else
 		serve_pool_destroy(c->pool);
+	serve_pool_destroy(c->own);
 }

@@ -436,18 +436,19 @@ void serve_domain_destroy(struct serve_domain *dom, bool private)
 /*
  * Kill the keys of a region without a window and make others.  When it returns the device
  * accepts the old ones no more.  0 or a negative errno; what could not be made anew is out
- * of reach then.
+ * of reach then.  After -EBUSY the device has kept an old key.
  */
 int serve_domain_rotate(struct serve_domain *dom, unsigned int region)
 {
 	struct serve_map *map = &dom->map[region];
-	int ret = 0;
+	int err = 0, ret;
 
-	for (unsigned int i = 0; i < map->nr && !ret; i++) {
+	for (unsigned int i = 0; i < map->nr; i++) {
 		if (map->mr[i] && ibv_dereg_mr(map->mr[i]))
-			return -EIO;
+			return -EBUSY;
 		map->mr[i] = NULL;
 		ret = register_extent(dom, map, i);
+		err = err ? err : ret;
 	}
-	return ret;
+	return err;
 }

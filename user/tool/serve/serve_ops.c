@@ -12,6 +12,7 @@
  */
 #include <assert.h>
 #include <endian.h>
+#include <errno.h>
 
 #include <rtgt/pattern.h>
 #include "serve.h"
@@ -143,6 +144,7 @@ static void op_revoke(struct serve_recv *recv)
 {
 	struct serve_conn *c = recv->conn;
 	struct serve_map *map;
+	int ret;
 
 	if (recv->rq.region >= c->domain->nr) {
 		serve_reply(recv, RTGT_ST_REGION, 0);
@@ -157,7 +159,12 @@ static void op_revoke(struct serve_recv *recv)
 		/* its own key, whatever REVOKE comes behind it */
 		serve_bind(recv, &map, 1, revoked);
 		recv->rq.rkey = serve_key(map, 0);
-	} else if (serve_domain_rotate(c->domain, recv->rq.region)) {
+		return;
+	}
+	ret = serve_domain_rotate(c->domain, recv->rq.region);
+	if (ret == -EBUSY) {
+		serve_close(c, "an rkey could not be revoked");
+	} else if (ret) {
 		serve_reply(recv, RTGT_ST_FAILED, 0);
 	} else {
 		recv->rq.rkey = serve_key(map, 0);
@@ -254,7 +261,9 @@ void serve_message(struct serve_recv *recv)
 			status = RTGT_ST_LIMIT;
 		}
 	}
-	serve_io_refill(c);
+	recv = serve_recv_keep(recv);
+	if (!recv)
+		return;
 	if (status == RTGT_OK)
 		ops[recv->rq.op](recv);
 	else
@@ -264,13 +273,16 @@ void serve_message(struct serve_recv *recv)
 /* A WRITE of @recv->len bytes brought an immediate */
 void serve_imm(struct serve_recv *recv)
 {
-	struct rtgt_imm_ack *body = body_of(recv);
+	struct rtgt_imm_ack *body;
 
 	if (recv->conn->plain || rtgt_imm_op(recv->imm) != RTGT_IMM_ACK) {
 		serve_recv_done(recv);
 		return;
 	}
-	serve_io_refill(recv->conn);
+	recv = serve_recv_keep(recv);
+	if (!recv)
+		return;
+	body = body_of(recv);
 	recv->rq = (struct rtgt_request) {
 		.op = RTGT_MSG_IMM,
 		.tag = rtgt_imm_arg(recv->imm),

@@ -52,14 +52,21 @@ static void print_counters(const struct server *s, FILE *to)
 static void print_connections(const struct server *s, FILE *to)
 {
 	const struct serve_conn *c;
+	const struct serve_recv *recv;
 
-	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry))
+	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry)) {
+		unsigned int held = c->own ? c->own->nr : 0;
+
+		for (recv = held ? TAILQ_FIRST(&c->own->free) : NULL; recv;
+		     recv = TAILQ_NEXT(recv, entry))
+			held--;
 		fprintf(to,
-			"id=%u state=%s peer=%s dev=%s qpn=%u client=%s recv_msgs=%llu imms=%llu replies=%llu\n",
+			"id=%u state=%s peer=%s dev=%s qpn=%u client=%s recv_msgs=%llu imms=%llu replies=%llu held=%u\n",
 			c->id, serve_state_name(c), c->peer,
 			ibv_get_device_name(c->dev->verbs->device), c->qp ? c->qp->qp_num : 0,
 			c->plain ? "plain" : "rtgt", (unsigned long long)c->recv_msgs,
-			(unsigned long long)c->imms, (unsigned long long)c->replies);
+			(unsigned long long)c->imms, (unsigned long long)c->replies, held);
+	}
 }
 
 void serve_print_stats(const struct server *s)

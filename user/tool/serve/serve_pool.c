@@ -15,8 +15,14 @@
  * If a peer sends more requests at a time, the device finds no receive and returns RNR NAKs,
  * and the peer's device retries: nothing is allocated for a request.
  *
- * With an SRQ a context belongs to a connection only while it holds a message of it, and all
- * replies are signaled: a connection that sends nothing more would keep its last contexts.
+ * With an SRQ (but for UD, where one queue pair serves all) there are recv_depth contexts for all
+ * connections, and none of them holds a message after the iteration of the loop in which it came:
+ * the message moves to a context of the connection's own pool (serve_recv_keep()), which has two
+ * for each request that the REP allows, one for the request and one for a reply that the peer has
+ * not acknowledged yet.  A peer for whose message none is left has broken the protocol: the
+ * connection closes.  So whatever some peers do, the others find the receives of the SRQ, except
+ * those that WITHHOLD withholds.  All replies are signaled: a connection that sends nothing more
+ * would keep its last contexts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -88,7 +94,8 @@ int serve_pool_refill(struct serve_pool *pool, struct ibv_qp *qp)
 	return ret;
 }
 
-static int make_recvs(struct serve_pool *pool, struct ibv_pd *pd)
+/* Contexts that are numbered from @base on */
+static int make_recvs(struct serve_pool *pool, struct ibv_pd *pd, unsigned int base)
 {
 	uint32_t stride = (pool->size + 63) & ~63u;
 
@@ -105,7 +112,7 @@ static int make_recvs(struct serve_pool *pool, struct ibv_pd *pd)
 		return -errno;
 	for (unsigned int i = 0; i < pool->nr; i++) {
 		pool->recvs[i].pool = pool;
-		pool->recvs[i].index = i;
+		pool->recvs[i].index = base + i;
 		pool->recvs[i].buf = (uint8_t *)pool->bufs + (size_t)stride * i + pool->head;
 		serve_recv_move(&pool->recvs[i], &pool->free);
 	}
@@ -145,10 +152,43 @@ int serve_pool_create(struct serve_pool **out, const struct serve_cfg *cfg, stru
 		pool->head = sizeof(struct ibv_grh);
 		pool->size = pool->head + (cfg->recv_size > MTU_MAX ? cfg->recv_size : MTU_MAX);
 	}
-	pool->nr = 2 * cfg->recv_depth + SERVE_SIGNAL_EVERY;
-	ret = make_recvs(pool, pd);
+	pool->nr = serve_own(cfg) ? pool->depth : 2 * pool->depth + SERVE_SIGNAL_EVERY;
+	ret = make_recvs(pool, pd, 0);
 	if (!ret && cfg->srq)
 		ret = make_srq(pool, pd);
+	if (ret)
+		serve_pool_destroy(pool);
+	else
+		*out = pool;
+	return ret;
+}
+
+/* Do connections share receives, and have contexts of their own for the requests? */
+bool serve_own(const struct serve_cfg *cfg)
+{
+	return cfg->srq && cfg->transport != SERVE_UD;
+}
+
+/* Requests that a peer may have outstanding, as the REP says */
+uint32_t serve_requests_max(const struct serve_cfg *cfg)
+{
+	return serve_own(cfg) && cfg->recv_depth > SERVE_REQUESTS_SRQ ? SERVE_REQUESTS_SRQ :
+									cfg->recv_depth;
+}
+
+/* The contexts of a connection for its requests from @shared, an SRQ's; as serve_pool_create() */
+int serve_pool_create_own(struct serve_pool **out, const struct serve_cfg *cfg,
+			  const struct serve_pool *shared)
+{
+	struct serve_pool *pool = calloc(1, sizeof(*pool));
+	int ret;
+
+	if (!pool)
+		return -ENOMEM;
+	TAILQ_INIT(&pool->free);
+	pool->size = shared->size;
+	pool->nr = 2 * serve_requests_max(cfg);
+	ret = make_recvs(pool, shared->mr->pd, shared->nr);
 	if (ret)
 		serve_pool_destroy(pool);
 	else

@@ -281,6 +281,7 @@ const counterWords = {
 	asks: "requests for capabilities, from clients that got none with the REP",
 	replies: "replies that it posted",
 	malformed: "messages that it answered with a status other than OK, or dropped",
+	over_depth: "connections it closed: with a shared receive queue, the client had more requests outstanding than the REP allows",
 	qp_errors: "connections whose queue pair the device moved to ERR, usually because it refused an access",
 	recv_flushed: "receives that were still posted when their connection closed",
 	send_errors: "replies, and READs and WRITEs of the target, that did not complete with success",
