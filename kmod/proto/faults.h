@@ -2,24 +2,29 @@
 /*
  * Faults that a target commits on demand, to test initiators: their names, when each is due, and
  * what it does to the bytes of a reply or of a REP.  This code builds in the kernel and in user
- * space (rtgt serve).
+ * space (rtgt serve), where it is <rtgt/faults.h>, hence uint32_t and not uint32_t.
  */
 #ifndef _RTGT_FAULTS_H
 #define _RTGT_FAULTS_H
 
 #ifdef __KERNEL__
+#include <linux/types.h>
 #include "../include/uapi/rtgt.h"
 #else
+#include <stdbool.h>
+#include <stdint.h>
 #include <rtgt/uapi.h>
 #endif
-#include "types.h"
 
 /*
- * faults.c has the names and, for the documentation, what each does.  The order of the groups
- * matters: rtgt_fault_of() searches them.
+ * faults.c has the names and, for the documentation, what each does.  A fault counts its
+ * opportunities from 0.  An opportunity is an event of its group, named before the group, at
+ * which the fault can be committed: a reply without a body is none for reply-bit.  The groups
+ * are in the order in which a connection meets them, except that all of the service rtgt come
+ * first (RTGT_FAULT_SERVICE).
  */
 enum rtgt_fault {
-	/* an opportunity is a reply of the service rtgt */
+	/* a reply of the service rtgt, with any status */
 	RTGT_FAULT_REPLY_DROP,
 	RTGT_FAULT_REPLY_DELAY,
 	RTGT_FAULT_REPLY_TWICE,
@@ -27,25 +32,27 @@ enum rtgt_fault {
 	RTGT_FAULT_REPLY_TAG,
 	RTGT_FAULT_REPLY_OP,
 	RTGT_FAULT_REPLY_LEN,
+	RTGT_FAULT_REPLY_SHORT,
 	RTGT_FAULT_REPLY_STATUS,
 	RTGT_FAULT_REPLY_BIT,
 	RTGT_FAULT_REPLY_STALE,
-	/* a CHECKSUM, before the target reads the memory */
+	/* a CHECKSUM of at least one byte, before the target reads the memory */
 	RTGT_FAULT_REGION_BIT,
-	/* a PULL or a PUSH */
+	/* a PULL or a PUSH of at least one byte */
 	RTGT_FAULT_MOVE_RANGE,
 	RTGT_FAULT_MOVE_TWICE,
 	RTGT_FAULT_MOVE_LATE,
 	RTGT_FAULT_MOVE_NEVER,
-	/* an EXTENTS or a REVOKE: the capability in the reply */
+	/* a reply to EXTENTS or REVOKE that returns a capability */
 	RTGT_FAULT_CAP_RKEY,
 	RTGT_FAULT_CAP_ADDR,
 	RTGT_FAULT_CAP_LEN,
-	/* a REQ that the target would accept: the REP, or a REJ instead of it */
+	/* a valid REQ: the REP, or a REJ instead of it */
 	RTGT_FAULT_REP_RKEY,
 	RTGT_FAULT_REP_ADDR,
 	RTGT_FAULT_REP_LEN,
 	RTGT_FAULT_REP_ASK,
+	RTGT_FAULT_REP_VERSION,
 	RTGT_FAULT_REP_SHORT,
 	RTGT_FAULT_REP_DELAY,
 	RTGT_FAULT_REP_NEVER,
@@ -56,10 +63,10 @@ enum rtgt_fault {
 	RTGT_FAULT_REJ_DEVICE,
 	RTGT_FAULT_REJ_STOPPING,
 	RTGT_FAULT_REJ_ASK,
-	/* a connection: its RTU, its DREQ, its first receives */
+	/* a connection: its first receives, its RTU when the REP is sent, its DREQ */
+	RTGT_FAULT_RECV_NONE,
 	RTGT_FAULT_RTU_IGNORE,
 	RTGT_FAULT_DREQ_IGNORE,
-	RTGT_FAULT_RECV_NONE,
 	/* a message or an immediate that arrives */
 	RTGT_FAULT_DISCONNECT,
 	RTGT_FAULT_QP_ERR,
@@ -75,19 +82,54 @@ enum rtgt_fault {
  * @ms: milliseconds, for a fault that delays
  */
 struct rtgt_fault_rule {
-	u32 every;
-	u32 after;
-	u32 times;
-	u32 ms;
+	uint32_t every;
+	uint32_t after;
+	uint32_t times;
+	uint32_t ms;
 };
 
+/* Faults below this are of the service rtgt: its replies and the requests behind them */
+#define RTGT_FAULT_SERVICE	RTGT_FAULT_REP_RKEY
+
 #define RTGT_FAULT_LINE_MAX	96	/* bytes of a line, its end included */
+#define RTGT_FAULT_MAX_MS	10000
+
+/**
+ * struct rtgt_fault_stale - the beginning of a reply's body, for reply-stale
+ * @len: bytes of it
+ * @bytes: of it
+ */
+struct rtgt_fault_stale {
+	uint32_t len;
+	uint8_t bytes[64];
+};
 
 const char *rtgt_fault_name(unsigned int fault);
 const char *rtgt_fault_about(unsigned int fault);
 int rtgt_fault_parse(const char *line, unsigned int *fault, struct rtgt_fault_rule *rule);
 int rtgt_fault_print(char *line, unsigned int size, unsigned int fault,
 		     const struct rtgt_fault_rule *rule);
+bool rtgt_fault_reply_fits(unsigned int fault, const void *buf, uint32_t len,
+			  const struct rtgt_fault_stale *stale);
+uint32_t rtgt_fault_reply(unsigned int fault, void *buf, uint32_t len,
+			  const struct rtgt_fault_stale *stale);
+void rtgt_fault_keep(struct rtgt_fault_stale *stale, const void *buf, uint32_t len);
+bool rtgt_fault_rep_fits(unsigned int fault, const void *priv, uint32_t len);
+uint32_t rtgt_fault_rep(unsigned int fault, void *priv, uint32_t len);
+uint32_t rtgt_fault_rej(unsigned int fault, uint32_t *arg);
+bool rtgt_fault_range(uint64_t *offset, uint64_t len, uint64_t size);
+
+/**
+ * rtgt_fault_has_ms() - does the rule of a fault need "ms"?
+ * @fault: enum rtgt_fault
+ *
+ * Return: true if so; otherwise the rule must not have it.
+ */
+static inline bool rtgt_fault_has_ms(unsigned int fault)
+{
+	return fault == RTGT_FAULT_REPLY_DELAY || fault == RTGT_FAULT_MOVE_LATE ||
+	       fault == RTGT_FAULT_REP_DELAY;
+}
 
 /**
  * rtgt_fault_due() - is a fault due at an opportunity?
@@ -96,10 +138,10 @@ int rtgt_fault_print(char *line, unsigned int size, unsigned int fault,
  *
  * Return: true if so.
  */
-static inline int rtgt_fault_due(const struct rtgt_fault_rule *rule, u32 nth)
+static inline bool rtgt_fault_due(const struct rtgt_fault_rule *rule, uint32_t nth)
 {
 	if (!rule->every || nth < rule->after)
-		return 0;
+		return false;
 	nth -= rule->after;
 	return !(nth % rule->every) && (!rule->times || nth / rule->every < rule->times);
 }
