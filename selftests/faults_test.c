@@ -33,7 +33,7 @@ FIXTURE_TEARDOWN(fault)
 }
 
 /* Each name once, each with words about it, and as short as the file "features" needs it */
-TEST(names)
+TEST_F(fault, names)
 {
 	for (unsigned int i = 0; i < RTGT_NR_FAULTS; i++) {
 		ASSERT_NE(NULL, rtgt_fault_name(i)) {
@@ -145,7 +145,7 @@ TEST_F(fault, parse)
 }
 
 /* Against a count by hand, for small rules; and at the ends of 32 bits */
-TEST(due)
+TEST_F(fault, due)
 {
 	struct rtgt_fault_rule rule = { 0 };
 
@@ -372,7 +372,7 @@ TEST_F(fault, rep)
 }
 
 /* Each fault that rejects has the reason of its name */
-TEST(rej)
+TEST_F(fault, rej)
 {
 	unsigned int reasons = 0;
 	char name[32];
@@ -392,7 +392,7 @@ TEST(rej)
 }
 
 /* In a region of each small size, each range: it moves, stays inside, and is the neighbour */
-TEST(range)
+TEST_F(fault, range)
 {
 	for (u64 size = 1; size < 9; size++) {
 		for (u64 offset = 0; offset < size; offset++) {

@@ -168,6 +168,16 @@ leave_target() {
 	wait_until 2 process_gone "$SERVER" || kill "$SERVER"
 }
 
+# The module and the devices, for the next cases, whatever becomes of this one.
+bring_back() {
+	target module_load || return
+	if [[ $RTGT_TIER == fast ]]; then
+		"$HERE/topology.sh" up
+	else
+		target device_add "$RTGT_TARGET_DEV" "$RTGT_TARGET_NETDEV"
+	fi
+}
+
 # Has the target's device no immediates, no atomics and no RNR NAKs?
 is_iwarp() {
 	local TEXT

@@ -34,6 +34,7 @@
 #include "proto/proto.h"
 #include "registration/region.h"
 #include "target/conn.h"
+#include "target/fault.h"
 #include "target/port.h"
 #include "target/recv.h"
 #include "target/service.h"
@@ -171,6 +172,8 @@ void rtgt_recv_work(struct work_struct *work)
 		rtgt_recv_drop(recv);
 	else if (recv->resolve)
 		recv_resolve(recv);
+	else if (unlikely(recv->faults & (RTGT_FAULT_DO_ERR | RTGT_FAULT_DO_SQD)))
+		rtgt_fault_work(recv);
 	else
 		conn->port->cfg.service->work(recv);
 	spin_lock_irq(&conn->lock);
@@ -222,6 +225,8 @@ static void recv_message(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, str
 		rtgt_recv_defer(recv);
 		return;
 	}
+	if (rtgt_faulty(&conn->port->faults) && rtgt_fault_arrival(recv, false))
+		return;
 	conn->port->cfg.service->message(recv);
 }
 
@@ -250,6 +255,11 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	/* rxe does not raise IB_EVENT_COMM_EST */
 	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING))
 		rtgt_conn_live(conn);
+	recv->faults = 0;
+	if (unlikely(conn->faults.deaf) && !conn_closing(conn)) {
+		rtgt_recv_release(recv);
+		return;
+	}
 	/* qp_drain() relies on this: a completion that begins in CLOSING posts nothing */
 	if (unlikely(conn_closing(conn))) {
 		rtgt_recv_drop(recv);
@@ -277,6 +287,8 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM) {
 		rtgt_count(stats, RTGT_IMM_BYTES, wc->byte_len);
 		recv->len = wc->byte_len;
+		if (rtgt_faulty(&conn->port->faults) && rtgt_fault_arrival(recv, true))
+			return;
 		conn->port->cfg.service->imm(recv);
 		return;
 	}
