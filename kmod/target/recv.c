@@ -253,12 +253,12 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	WRITE_ONCE(conn->active, jiffies);
 	/* rxe does not raise IB_EVENT_COMM_EST */
-	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING))
+	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING)) {
 		rtgt_conn_live(conn);
-	recv->faults = 0;
-	if (unlikely(conn->faults.deaf) && !conn_closing(conn)) {
-		rtgt_recv_release(recv);
-		return;
+		if (conn->faults.deaf) {
+			rtgt_recv_release(recv);
+			return;
+		}
 	}
 	/* qp_drain() relies on this: a completion that begins in CLOSING posts nothing */
 	if (unlikely(conn_closing(conn))) {
@@ -275,6 +275,7 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 				   DMA_BIDIRECTIONAL);
 	recv->imm = 0;
 	recv->rw = NULL;
+	recv->faults = 0;
 	if (wc->wc_flags & IB_WC_WITH_IMM) {
 		recv->imm = be32_to_cpu(wc->ex.imm_data);
 		WRITE_ONCE(conn->imms, conn->imms + 1);
