@@ -202,7 +202,8 @@ TEST_F(fault, reply)
 	for (size_t i = 0; i < ARRAY_SIZE(replies) * 2 * RTGT_NR_FAULTS; i++) {
 		unsigned int fault = i % RTGT_NR_FAULTS, r = i / RTGT_NR_FAULTS / 2;
 		u32 status = i / RTGT_NR_FAULTS % 2 ? RTGT_ST_FAILED : RTGT_OK;
-		u32 body = replies[r].body, len = make_reply(self->buf, replies[r].op, status, body);
+		u32 body = replies[r].body;
+		u32 len = make_reply(self->buf, replies[r].op, status, body);
 		u32 first = replies[r].op == RTGT_MSG_REVOKE ? HEAD : HEAD + 16;
 		unsigned char want[256], *buf;
 		u32 want_len = len;

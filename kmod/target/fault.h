@@ -55,10 +55,10 @@ struct rtgt_conn_faults {
 /* What rtgt_recv_ctx.faults says will be done with a request; cleared when it was done */
 #define RTGT_FAULT_DO_COPY	(1U << 0)	/* reply-twice: send the reply again */
 #define RTGT_FAULT_DO_FLIP	(1U << 1)	/* region-bit: flip before the CRC */
-#define RTGT_FAULT_DO_AGAIN	(1U << 2)	/* move-twice: when it is done, from the start */
+#define RTGT_FAULT_DO_AGAIN	(1U << 2)	/* move-twice: transfer once more */
 #define RTGT_FAULT_DO_LATE	(1U << 3)	/* move-late: the transfer follows the reply */
 #define RTGT_FAULT_DO_REPLIED	(1U << 4)	/* move-late: the reply was sent */
-#define RTGT_FAULT_DO_SWAP	(1U << 5)	/* reply-swap: send the reply after the next one */
+#define RTGT_FAULT_DO_SWAP	(1U << 5)	/* reply-swap: the reply waits for another */
 #define RTGT_FAULT_DO_IMM	(1U << 6)	/* qp-*: it is an immediate */
 #define RTGT_FAULT_DO_ERR	(1U << 7)	/* qp-err: in a worker */
 #define RTGT_FAULT_DO_SQD	(1U << 8)	/* qp-sqd: in a worker */

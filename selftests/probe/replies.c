@@ -7,10 +7,10 @@
  *
  *	reply 0 bytes=20 hex=018100...
  *
- * The tags count from 0, and so do the seeds of the bodies.  A request whose reply does not come keeps its place, so with depth=1
- * nothing follows it.  Then an echo, whose tag is 4711, shows that nothing else is on the way: what
- * comes before its reply is printed too.  Prints how it ended: alive, silent (no message within
- * the timeout), or disconnected.
+ * The tags count from 0, and so do the seeds of the bodies.  A request whose reply does not come
+ * keeps its place, so with depth=1 nothing follows it.  Then an echo, whose tag is 4711, shows that
+ * nothing else is in transit: what comes before its reply is printed too.  Prints how it ended:
+ * alive, silent (no message within the timeout), or disconnected.
  */
 #include <endian.h>
 #include <errno.h>
