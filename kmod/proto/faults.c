@@ -44,7 +44,7 @@ static const struct {
 	[RTGT_FAULT_REGION_BIT] = { "region-bit", "flip a bit of the region before a CHECKSUM" },
 	[RTGT_FAULT_MOVE_RANGE] = { "move-range", "PULL or PUSH the bytes next to the range" },
 	[RTGT_FAULT_MOVE_TWICE] = { "move-twice", "PULL or PUSH twice" },
-	[RTGT_FAULT_MOVE_LATE] = { "move-late", "reply first, move the bytes \"ms\" milliseconds later" },
+	[RTGT_FAULT_MOVE_LATE] = { "move-late", "reply first, move \"ms\" milliseconds later" },
 	[RTGT_FAULT_MOVE_NEVER] = { "move-never", "reply without a PULL or PUSH" },
 	[RTGT_FAULT_CAP_RKEY] = { "cap-rkey", "return a wrong rkey to EXTENTS or REVOKE" },
 	[RTGT_FAULT_CAP_ADDR] = { "cap-addr", "return an address beyond the memory" },
