@@ -33,14 +33,16 @@ made_by_hand() {
 
 # The value that each has already, so that the tool must know the key and nothing else.
 every_key() {
-	local key keys=()
+	local key value keys=()
 	tool_port
 	for key in $(target ls "$CONFIGFS/ports/$PORT"); do
 		[[ $key != @(enable|state|regions|revoke) ]] || continue
-		on_target rtgt port set "$PORT" "$key" "$(target cat "$CONFIGFS/ports/$PORT/$key")"
+		value=$(target cat "$CONFIGFS/ports/$PORT/$key")
+		# "faults" of a port that has none is empty
+		on_target rtgt port set "$PORT" "$key" "${value:-off}"
 		keys+=("$key")
 	done
-	has "${keys[*]}" addr backlog conn_memory_max withhold_max
+	has "${keys[*]}" addr backlog conn_memory_max withhold_max faults
 }
 
 shown_as_json() {
