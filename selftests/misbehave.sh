@@ -502,6 +502,19 @@ tool() {
 	faults_are
 }
 
+# As Documentation/misbehave.rst has it.
+example() {
+	local rc=0
+	target_port
+	rtgt_port_set "reply-tag every 3 after 3"
+	rtgt ping -o send -C 10 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/ping" 2>&1 || rc=$?
+	same "exit status" "$rc" 1
+	grep -qi tag "$WORK/ping" || fail "$(<"$WORK/ping")"
+	faults_are "reply-tag every 3 after 3 seen 4 done 1"
+	rtgt_port_set off
+	ping_ok send 64 10
+}
+
 # --- all of them at once ----------------------------------------------------------------
 
 everything() { # ATTRIBUTE...
@@ -630,6 +643,7 @@ tcase names "features names the faults; each is set, shown and ended" names
 tcase covered "each fault has a case" covered
 tcase bad-lines "bad lines fail with their errno and change nothing" bad_lines
 tcase tool "rtgt port set and rtgt show have the faults, the kernel log tells of them" tool
+tcase example "rtgt ping notices the example of the documentation" example
 tcase unsupported-sink "the service sink has no replies" unsupported service=sink reply-tag reply-delay region-bit move-late cap-rkey qp-sqd
 tcase unsupported-rping "the REP of rping has no capability" unsupported service=rping reply-tag rep-rkey rep-ask rep-short
 tcase unsupported-ud "datagrams have no connection" unsupported transport=ud reply-twice move-never cap-len rep-len rep-delay rej-full rtu-ignore dreq-ignore recv-none disconnect qp-err qp-sqd
