@@ -171,7 +171,7 @@ nonsense() {
 	local -a alone=('\n' ' \n' '-' '+' ',' '0x\n' '1e3' '1.0' '\xff\xfe' '%%s%%n' "${long//0/9}" "${long//0/a}")
 	disabled_port
 	for name in addr port service transport scope srq max_conns recv_size recv_depth idle_ms mr_max enable \
-		backlog peer_conns_max conn_memory_max handshake_ms withhold_max revoke size access fill; do
+		backlog peer_conns_max conn_memory_max handshake_ms withhold_max faults revoke size access fill; do
 		file=$(attr "$name")
 		before=all
 		[[ $name == revoke ]] || before=$(show "$file")

@@ -209,6 +209,16 @@ leave_target() {
 	wait_until 2 process_gone "$SERVER" || kill "$SERVER"
 }
 
+# The module and the devices, for the next cases, whatever becomes of this one.
+bring_back() {
+	target module_load || return
+	if [[ $RTGT_TIER == fast ]]; then
+		"$HERE/topology.sh" up
+	else
+		target device_add "$RTGT_TARGET_DEV" "$RTGT_TARGET_NETDEV"
+	fi
+}
+
 # --- what the devices have ------------------------------------------------------
 
 # What a case can need of the devices (tcase --needs), and why it is skipped if they lack that.

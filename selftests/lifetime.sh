@@ -12,16 +12,6 @@
 
 . "${0%/*}/lib.sh"
 
-# What is left for the next cases, whatever becomes of this one.
-bring_back() {
-	target module_load || return
-	if [[ $RTGT_TIER == fast ]]; then
-		"$HERE/topology.sh" up
-	else
-		target device_add "$RTGT_TARGET_DEV" "$RTGT_TARGET_NETDEV"
-	fi
-}
-
 writer() {
 	background writer probe traffic len=4096
 	said writer started=1

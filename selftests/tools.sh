@@ -43,15 +43,17 @@ every_key() {
 		transport) value=uc ;;
 		scope) value=private ;;
 		mr_max) value=4096 ;;
+		faults) value="reply-drop every 2" ;;
 		srq) value=1 ;;
 		*) value=$(($(target cat "$CONFIGFS/ports/$PORT/$key") + 1)) ;;
 		esac
 		[[ $(target cat "$CONFIGFS/ports/$PORT/$key") != "$value" ]] || fail "$key is $value already"
 		on_target rtgt port set "$PORT" "$key" "$value"
+		[[ $key != faults ]] || value+=" seen 0 done 0"
 		same "$key" "$(target cat "$CONFIGFS/ports/$PORT/$key")" "$value"
 		keys+=("$key")
 	done
-	has "${keys[*]}" addr backlog conn_memory_max withhold_max
+	has "${keys[*]}" addr backlog conn_memory_max withhold_max faults
 }
 
 shown_as_json() {

@@ -5,12 +5,12 @@
  *   features
  *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,backlog,
  *                 peer_conns_max,conn_memory_max,handshake_ms,recv_size,
- *                 recv_depth,withhold_max,idle_ms,mr_max,enable,state,revoke}
+ *                 recv_depth,withhold_max,idle_ms,mr_max,faults,enable,state,revoke}
  *   ports/<port>/regions/          (configfs_region.c)
  *   initiators/                    (configfs_initiator.c)
  *
- * A store fails with -EBUSY while the port is enabled, and a store that fails changes nothing.
- * An enabled port and its regions are pinned (a configfs dependency), so rmdir fails with
+ * A store fails with -EBUSY while the port is enabled, except to faults and to revoke, and a store
+ * that fails changes nothing.  An enabled port and its regions are pinned (a configfs dependency), so rmdir fails with
  * -EBUSY, too, instead of freeing memory that a peer uses; mkdir of a region fails with -EBUSY.
  *
  * configfs holds the module while a port directory exists.
@@ -30,6 +30,7 @@
 #include "core/text.h"
 #include "registration/region.h"
 #include "target/domains.h"
+#include "target/fault.h"
 #include "target/listener.h"
 #include "target/port.h"
 #include "target/services.h"
@@ -285,6 +286,24 @@ static int mr_max_parse(const char *page, struct rtgt_port_cfg *cfg)
 
 RTGT_PORT_ATTR(mr_max, "%llu", cfg->mr_max);
 
+static ssize_t rtgt_port_faults_show(struct config_item *item, char *page)
+{
+	return rtgt_faults_show(to_port_item(item)->port, page);
+}
+
+static ssize_t rtgt_port_faults_store(struct config_item *item, const char *page, size_t count)
+{
+	struct rtgt_port *port = to_port_item(item)->port;
+	int ret = rtgt_check_text(page, count);
+
+	mutex_lock(&port->config);
+	if (!ret)
+		ret = rtgt_faults_set(port, page);
+	mutex_unlock(&port->config);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rtgt_port_, faults);
+
 static ssize_t rtgt_port_revoke_store(struct config_item *item, const char *page, size_t count)
 {
 	struct rtgt_port *port = to_port_item(item)->port;
@@ -440,6 +459,7 @@ static struct configfs_attribute *rtgt_port_attrs[] = {
 	&rtgt_port_attr_withhold_max,
 	&rtgt_port_attr_idle_ms,
 	&rtgt_port_attr_mr_max,
+	&rtgt_port_attr_faults,
 	&rtgt_port_attr_enable,
 	&rtgt_port_attr_state,
 	&rtgt_port_attr_revoke,
@@ -515,7 +535,8 @@ static ssize_t rtgt_features_show(struct config_item *item, char *page)
 			len += sysfs_emit_at(page, len, "msg-%s\n", msg_names[i]);
 	for (i = 0; (service = rtgt_service_nth(i)); i++)
 		len += sysfs_emit_at(page, len, "service-%s\n", service->name);
-	return rtgt_dev_features(page, len);
+	/* last: with many devices the page ends here */
+	return rtgt_faults_features(page, rtgt_dev_features(page, len));
 }
 
 CONFIGFS_ATTR_RO(rtgt_, features);

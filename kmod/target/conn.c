@@ -283,6 +283,8 @@ void rtgt_conn_step_done(struct rtgt_conn *conn, enum rtgt_conn_step step)
 void rtgt_conn_live(struct rtgt_conn *conn)
 {
 	WRITE_ONCE(conn->active, jiffies);
+	if (unlikely(conn->faults.deaf))
+		return;
 	if (!conn_set_state(conn, RTGT_CONN_LIVE))
 		return;
 	rtgt_port_established(conn->port, conn);
@@ -343,6 +345,7 @@ struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibde
 	INIT_LIST_HEAD(&conn->rw_free);
 	INIT_LIST_HEAD(&conn->rw_wait);
 	timer_setup(&conn->timer, conn_timer, 0);
+	rtgt_fault_conn_init(conn);
 	init_waitqueue_head(&conn->quiet);
 	spin_lock_init(&conn->lock);
 	conn->state = RTGT_CONN_CONNECTING;

@@ -17,6 +17,7 @@
 
 #include "core/cq.h"
 #include "core/device.h"
+#include "target/fault.h"
 #include "target/service.h"
 
 struct dentry;
@@ -122,6 +123,7 @@ enum rtgt_conn_step {
  * @can_read: the peer allows the target to READ its memory
  * @service_priv: data of the service, which rtgt_service.setup allocates and
  *		  rtgt_service.teardown frees
+ * @faults: what faults of the port hold
  * @responder_resources: outstanding READs and atomics of the peer, from the REQ
  * @initiator_depth: outstanding READs of the target, from the REQ
  * @lock: protects @state, @building, @failing, @unheard, and the lists whose line says so
@@ -192,6 +194,7 @@ struct rtgt_conn {
 	bool plain;
 	bool can_read;
 	void *service_priv;
+	struct rtgt_conn_faults faults;
 	u8 responder_resources;
 	u8 initiator_depth;
 	spinlock_t lock;	/* @state, @building, @failing, @unheard, lists of contexts */

@@ -17,6 +17,7 @@
 #include "proto/proto.h"
 #include "registration/region.h"
 #include "target/conn.h"
+#include "target/fault.h"
 #include "target/ops.h"
 #include "target/port.h"
 #include "target/recv.h"
@@ -67,6 +68,9 @@ static void checksum_start(struct rtgt_recv_ctx *recv)
 	body->rsvd = 0;
 	body->len = cpu_to_be64(recv->rq.count);
 	recv->done = 0;
+	if (rtgt_faulty(&recv->conn->port->faults) && recv->rq.count &&
+	    rtgt_fault_commit(recv->conn->port, RTGT_FAULT_REGION_BIT, NULL))
+		recv->faults |= RTGT_FAULT_DO_FLIP;
 	rtgt_recv_defer(recv);
 }
 
@@ -77,6 +81,8 @@ static void checksum_work(struct rtgt_recv_ctx *recv)
 	struct rtgt_crc *body = recv_body(recv);
 
 	rtgt_map_sync_for_cpu(recv->conn->domain, rq->region, rq->offset, here);
+	if (unlikely(recv->faults & RTGT_FAULT_DO_FLIP))
+		rtgt_fault_flip(recv);
 	recv->done = rtgt_mem_crc32_more(recv->conn->domain->map[rq->region].mem, recv->done,
 					 rq->offset, here);
 	rq->offset += here;
@@ -102,8 +108,14 @@ static void xfer_start(struct rtgt_recv_ctx *recv)
 		status = RTGT_ST_DEPTH;
 	if (status != RTGT_OK || !recv->rq.count)
 		rtgt_reply(recv, status, 0);
-	else
+	else if (!rtgt_faulty(&recv->conn->port->faults) || !rtgt_fault_move(recv))
 		rtgt_recv_defer(recv);
+}
+
+static void xfer_end(struct rtgt_recv_ctx *recv, u32 status)
+{
+	if (likely(!recv->faults) || !rtgt_fault_moved(recv))
+		rtgt_reply(recv, status, 0);
 }
 
 /*
@@ -138,7 +150,7 @@ static void xfer_work(struct rtgt_recv_ctx *recv)
 		rtgt_map_sync_for_cpu(conn->domain, rq->region, rq->offset, len);
 	recv->done = len;
 	if (rtgt_rw_post(rw, pull ? DMA_FROM_DEVICE : DMA_TO_DEVICE, rq->addr, rq->rkey))
-		rtgt_reply(recv, RTGT_ST_FAILED, 0);
+		xfer_end(recv, RTGT_ST_FAILED);
 }
 
 static void xfer_moved(struct rtgt_recv_ctx *recv)
@@ -153,7 +165,7 @@ static void xfer_moved(struct rtgt_recv_ctx *recv)
 	if (rq->count)
 		rtgt_recv_defer(recv);
 	else
-		rtgt_reply(recv, RTGT_OK, 0);
+		xfer_end(recv, RTGT_OK);
 }
 
 /*

@@ -97,6 +97,7 @@ struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *
 	mutex_init(&port->regions);
 	mutex_init(&port->making);
 	mutex_init(&port->making_endpoint);
+	rtgt_faults_init(&port->faults);
 	spin_lock_init(&port->half_lock);
 	hash_init(port->peers);
 	ratelimit_state_init(&port->failures, DEFAULT_RATELIMIT_INTERVAL,

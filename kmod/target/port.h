@@ -16,6 +16,7 @@
 #include "core/mem.h"
 #include "core/stats.h"
 #include "include/uapi/rtgt.h"
+#include "target/fault.h"
 #include "target/service.h"
 
 struct dentry;
@@ -85,6 +86,7 @@ struct rtgt_port_cfg {
  *	    is enabled, and serializes enable and disable, which hold it for as long as they
  *	    take.  CM handlers never take it
  * @cfg: attributes
+ * @faults: what the target does wrong on purpose
  * @regions: protects @spec, @nr_regions and @pinned.  mkdir and rmdir take it, for which all
  *	     others of the module wait, so no holder waits
  * @spec: regions, in the order of their creation; they do not change while @pinned is true
@@ -120,6 +122,7 @@ struct rtgt_port {
 	char name[RTGT_NAME_LEN];
 	struct mutex config;	/* @cfg, attributes of regions; enable and disable */
 	struct rtgt_port_cfg cfg;
+	struct rtgt_port_faults faults;
 	struct mutex regions;	/* @spec, @nr_regions, @pinned */
 	struct rtgt_spec *spec[RTGT_MAX_REGIONS];
 	unsigned int nr_regions;

@@ -15,7 +15,8 @@
  * 1. move the QP to error and send a marker through the CQ (ib_drain_rq() does both; with an
  *    SRQ, which keeps its receives, ib_drain_sq()).  When the marker has completed, no
  *    completion that began before CLOSING is still running
- * 2. wait for the workers, and drop the deferred requests that no worker has begun
+ * 2. drop the requests that faults hold, wait for the workers, and drop the deferred requests
+ *    that no worker has begun
  * 3. nothing posts a send any more: send a second marker through the send queue, which
  *    completes after the last send.  A datagram endpoint, whose replies are all signaled,
  *    waits for the last reply instead
@@ -29,6 +30,7 @@
 
 #include "registration/region.h"
 #include "target/conn.h"
+#include "target/fault.h"
 #include "target/port.h"
 #include "target/qp.h"
 #include "target/recv.h"
@@ -260,7 +262,9 @@ static int qp_to_rtr(struct rtgt_conn *conn, struct rdma_cm_id *id,
 	ret = qp_modify(conn, id, IB_QPS_INIT, param);
 	if (!ret && service->setup)
 		ret = service->setup(conn);
-	if (!ret && !conn->pool->srq)
+	if (!ret && !conn->pool->srq &&
+	    !(rtgt_faulty(&conn->port->faults) &&
+	      rtgt_fault_commit(conn->port, RTGT_FAULT_RECV_NONE, NULL)))
 		ret = rtgt_recv_pool_post(conn->pool);
 	if (!ret && !conn->iwarp)
 		ret = qp_modify(conn, id, IB_QPS_RTR, param);
@@ -317,6 +321,7 @@ static void qp_drain(struct rtgt_conn *conn)
 		ib_drain_sq(conn->qp);
 	else
 		ib_drain_rq(conn->qp);
+	rtgt_fault_cancel(conn);
 	rtgt_recv_cancel(conn);
 	/* ib_drain_sq() posts a WRITE, which a UD QP does not support */
 	if (conn->transport == RTGT_UD)

@@ -41,6 +41,7 @@
 #include "proto/proto.h"
 #include "registration/region.h"
 #include "target/conn.h"
+#include "target/fault.h"
 #include "target/port.h"
 #include "target/recv.h"
 #include "target/service.h"
@@ -240,6 +241,8 @@ void rtgt_recv_work(struct work_struct *work)
 		rtgt_recv_drop(recv);
 	else if (recv->resolve)
 		recv_resolve(recv);
+	else if (unlikely(recv->faults & (RTGT_FAULT_DO_ERR | RTGT_FAULT_DO_SQD)))
+		rtgt_fault_work(recv);
 	else
 		conn->port->cfg.service->work(recv);
 	spin_lock_irq(&conn->lock);
@@ -291,6 +294,8 @@ static void recv_message(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, str
 		rtgt_recv_defer(recv);
 		return;
 	}
+	if (rtgt_faulty(&conn->port->faults) && rtgt_fault_arrival(recv, false))
+		return;
 	conn->port->cfg.service->message(recv);
 }
 
@@ -317,8 +322,13 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	WRITE_ONCE(conn->active, jiffies);
 	/* rxe does not raise IB_EVENT_COMM_EST */
-	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING))
+	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING)) {
 		rtgt_conn_live(conn);
+		if (conn->faults.deaf) {
+			rtgt_recv_release(recv);
+			return;
+		}
+	}
 	/* qp_drain() relies on this: a completion that begins in CLOSING posts nothing */
 	if (unlikely(conn_closing(conn))) {
 		rtgt_recv_drop(recv);
@@ -334,6 +344,7 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 				   DMA_BIDIRECTIONAL);
 	recv->imm = 0;
 	recv->rw = NULL;
+	recv->faults = 0;
 	if (wc->wc_flags & IB_WC_WITH_IMM) {
 		recv->imm = be32_to_cpu(wc->ex.imm_data);
 		WRITE_ONCE(conn->imms, conn->imms + 1);
@@ -346,6 +357,8 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM) {
 		rtgt_count(stats, RTGT_IMM_BYTES, wc->byte_len);
 		recv->len = wc->byte_len;
+		if (rtgt_faulty(&conn->port->faults) && rtgt_fault_arrival(recv, true))
+			return;
 		conn->port->cfg.service->imm(recv);
 		return;
 	}

@@ -41,6 +41,7 @@ struct rtgt_buf {
  * @RTGT_RECV_RW_WAIT: in rtgt_conn.rw_wait, until an rw context is free
  * @RTGT_RECV_TRANSFER: owned by an rw context, until the transfer or registration completes
  * @RTGT_RECV_SEND_WAIT: in rtgt_conn.send_wait, with its reply, until a send context is free
+ * @RTGT_RECV_HELD: in rtgt_conn_faults.held, until rtgt_recv_ctx.due
  * @RTGT_RECV_WITHHELD: in rtgt_recv_pool.withheld, until rtgt_recv_ctx.due
  */
 enum rtgt_recv_state {
@@ -51,6 +52,7 @@ enum rtgt_recv_state {
 	RTGT_RECV_RW_WAIT,
 	RTGT_RECV_TRANSFER,
 	RTGT_RECV_SEND_WAIT,
+	RTGT_RECV_HELD,
 	RTGT_RECV_WITHHELD,
 };
 
@@ -77,7 +79,11 @@ enum rtgt_recv_state {
  * @reply_len: bytes of the reply
  * @reply_inv: the reply invalidates the client's rkey in @rq
  * @withhold_ms: milliseconds for which it is withheld at the end of the request, or 0
- * @due: RTGT_RECV_WITHHELD: jiffies at which it is posted again
+ * @due: RTGT_RECV_WITHHELD: jiffies at which it is posted again.  RTGT_RECV_HELD: jiffies at
+ *	 which its request goes on
+ * @faults: RTGT_FAULT_DO_*, 0 without faults
+ * @late_ms: move-late: milliseconds between the reply and the transfer
+ * @count: move-twice: bytes of the request
  * @wc: UD: completion of the receive
  * @ah: UD: address handle for the reply
  * @src_qp: UD: QP number for the reply
@@ -102,6 +108,9 @@ struct rtgt_recv_ctx {
 	bool reply_inv;
 	u32 withhold_ms;
 	unsigned long due;
+	u32 faults;
+	u32 late_ms;
+	u64 count;
 	struct ib_wc wc;
 	struct ib_ah *ah;
 	u32 src_qp;

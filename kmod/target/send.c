@@ -33,6 +33,7 @@
 #include "proto/proto.h"
 #include "registration/region.h"
 #include "target/conn.h"
+#include "target/fault.h"
 #include "target/port.h"
 #include "target/send.h"
 #include "target/trace.h"
@@ -146,6 +147,7 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 		.remote_qpn = recv->src_qp,
 		.remote_qkey = RDMA_UDP_QKEY,
 	};
+	bool keep;
 
 	if (recv->reply_inv) {
 		wr.wr.opcode = IB_WR_SEND_WITH_INV;
@@ -153,19 +155,26 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 	}
 	if (send_signaled(conn, send, recv))
 		wr.wr.send_flags = IB_SEND_SIGNALED;
+	/* a fault goes on with the receive context, and may send the same reply again */
+	keep = recv->faults & (RTGT_FAULT_DO_COPY | RTGT_FAULT_DO_LATE);
+	if (unlikely(keep))
+		memcpy(send->buf.at, recv->buf.at, size);
 	swap(send->buf, recv->buf);
 	swap(send->ah, recv->ah);
 	ib_dma_sync_single_for_device(ibdev, send->buf.dma, size, DMA_BIDIRECTIONAL);
-	rtgt_recv_release(recv);
+	if (likely(!keep))
+		rtgt_recv_release(recv);
 	/* before the post, so that a peer that has the reply finds it counted */
 	atomic64_inc(&conn->replies);
 	rtgt_count(conn->port->stats, RTGT_REPLIES, 1);
 	/* for a connected QP, the driver reads only wr.wr */
-	if (!ib_post_send(conn->qp, &wr.wr, NULL))
-		return;
-	rtgt_conn_close(conn, "a reply could not be posted");
-	if (send->state != RTGT_SEND_CHAINED)
-		send_put(conn, send);
+	if (ib_post_send(conn->qp, &wr.wr, NULL)) {
+		rtgt_conn_close(conn, "a reply could not be posted");
+		if (send->state != RTGT_SEND_CHAINED)
+			send_put(conn, send);
+	}
+	if (unlikely(keep))
+		rtgt_fault_sent(recv);
 }
 
 static void send_as(struct rtgt_recv_ctx *recv, u32 len, bool inv)
@@ -220,7 +229,11 @@ void rtgt_reply(struct rtgt_recv_ctx *recv, u32 status, u32 len)
 	trace_rtgt_reply(recv->conn, &recv->rq, status, len);
 	if (status != RTGT_OK)
 		rtgt_count(recv->conn->port->stats, RTGT_MALFORMED, 1);
-	rtgt_send(recv, sizeof(struct rtgt_msg) + len);
+	len += sizeof(struct rtgt_msg);
+	if (rtgt_faulty(&recv->conn->port->faults))
+		rtgt_fault_send(recv, len);
+	else
+		rtgt_send(recv, len);
 }
 
 /* Free a send context, or send with it the reply that waits longest. */

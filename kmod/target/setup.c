@@ -37,6 +37,7 @@
 #include "target/admission.h"
 #include "target/conn.h"
 #include "target/domains.h"
+#include "target/fault.h"
 #include "target/port.h"
 #include "target/qp.h"
 #include "target/recv.h"
@@ -66,6 +67,7 @@ static void conn_teardown(struct work_struct *work)
 	struct rtgt_conn *conn = container_of(work, struct rtgt_conn, close_work);
 
 	timer_delete_sync(&conn->timer);
+	rtgt_fault_cancel_rep(conn);
 	if (conn->cm_id)
 		rdma_disconnect(conn->cm_id);
 	rtgt_qp_destroy(conn);
@@ -93,6 +95,10 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		rtgt_conn_live(conn);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
+		if (rtgt_faulty(&conn->port->faults) &&
+		    READ_ONCE(conn->state) != RTGT_CONN_CLOSING &&
+		    rtgt_fault_commit(conn->port, RTGT_FAULT_DREQ_IGNORE, NULL))
+			break;
 		/* an iWARP device ends the connection itself after an error */
 		if (READ_ONCE(conn->failing))
 			rtgt_conn_fail(conn, "disconnected");
@@ -177,6 +183,8 @@ static int conn_accept(struct rtgt_conn *conn)
 	rtgt_conn_step_done(conn, RTGT_CONN_QP_DONE);
 	param.qp_num = conn->qpn;
 	param.private_data_len = conn->port->cfg.service->reply(conn, priv, sizeof(priv));
+	if (rtgt_faulty(&conn->port->faults) && rtgt_fault_accept(conn, &param, priv))
+		return 0;
 	rdma_lock_handler(conn->cm_id);
 	ret = rdma_accept(conn->cm_id, &param);
 	rdma_unlock_handler(conn->cm_id);
@@ -357,6 +365,8 @@ int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 	conn->responder_resources = param->responder_resources;
 	conn->initiator_depth = param->initiator_depth;
 	why = port->cfg.service->request(conn, param->private_data, param->private_data_len, &arg);
+	if (!why && rtgt_faulty(&port->faults))
+		why = rtgt_fault_reject(port, &arg);
 	if (why || rtgt_conn_admit(conn, &why, &arg)) {
 		rtgt_conn_reject(port, id, why, arg);
 		rtgt_conn_put(conn);

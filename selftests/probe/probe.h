@@ -37,7 +37,7 @@ struct option {
 	long long sges, inline_data, fence, to, step, rotate;
 	/* the client's own memory, for the target to reach */
 	long long at, rights, bindable, window, window_at, window_len, window_rights, kill, leave;
-	long long elsewhere, odp, handler;
+	long long elsewhere, odp, handler, expect;
 };
 
 struct link {
@@ -111,6 +111,7 @@ extern const struct command storm_command;
 extern const struct command overtake_command;
 extern const struct command half_command;
 extern const struct command lost_command;
+extern const struct command replies_command;
 
 /* main.c */
 int parse_option(const struct command *c, struct option *o, char *arg);

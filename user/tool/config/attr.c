@@ -38,6 +38,8 @@ const struct attr port_attrs[] = {
 	{ "idle_ms", true, "0 to " STRING(RTGT_IDLE_MAX_MS) " milliseconds, 0 for never" },
 	{ "mr_max", true, "whole pages up to " STRING(RTGT_EXTENT_MAX_GIB)
 	  "G bytes, K, M and G taken, 0 for no limit" },
+	{ "faults", false,
+	  "NAME [every N] [after N] [for N] [ms N], NAME off, or off (rtgt show: names)" },
 	{ }
 };
 
@@ -166,6 +168,9 @@ static int set_attr(const struct object *o, const struct attr *attr, const char 
 	case ERANGE:
 		return failed("%s \"%s\" is refused for %s %s: it takes %s", attr->name, value,
 			      o->what, o->name, attr->takes);
+	case EOPNOTSUPP:
+		return failed("%s \"%s\": cannot be set for %s %s: its service, transport or srq gives no opportunity",
+			      attr->name, value, o->what, o->name);
 	case ENOENT:
 		if (tree_exists(o->path))
 			return failed("this module's %s has no attribute %s: is it an older one?",

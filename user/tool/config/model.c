@@ -41,7 +41,21 @@ static void add_attr(struct json_object *to, const char *dir, const char *name, 
 static void add_attrs(struct json_object *to, const char *dir, const struct attr *attrs)
 {
 	for (const struct attr *a = attrs; a->name; a++)
-		add_attr(to, dir, a->name, a->number);
+		if (strcmp(a->name, "faults"))
+			add_attr(to, dir, a->name, a->number);
+}
+
+/* A file of lines as an array; nothing when it cannot be read */
+static void add_lines(struct json_object *to, const char *dir, const char *name)
+{
+	struct json_object *all = json_object_new_array();
+	char path[TREE_PATH], text[4096], *save;
+
+	if (!tree_path(path, dir, "%s", name) && !tree_read(path, text, sizeof(text)))
+		for (char *line = strtok_r(text, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save))
+			json_object_array_add(all, json_object_new_string(line));
+	json_object_object_add(to, name, all);
 }
 
 /* As a client numbers them; a module that does not tell the index leaves the order of names */
@@ -177,6 +191,7 @@ static struct json_object *read_port(const char *name, bool live)
 		return p;
 	add_attr(p, dir, "state", false);
 	add_attrs(p, dir, port_attrs);
+	add_lines(p, dir, "faults");
 	json_object_object_add(p, "regions", read_regions(name, dir));
 	if (!live)
 		return p;
@@ -208,13 +223,11 @@ struct json_object *model_ports(const char *only, bool live)
 /* The words of the features file */
 struct json_object *model_features(void)
 {
-	struct json_object *all = json_object_new_array();
-	char path[TREE_PATH], text[4096], *save;
+	struct json_object *doc = json_object_new_object(), *all;
 
-	if (tree_path(path, tree_config(), "features") || tree_read(path, text, sizeof(text)))
-		return all;
-	for (char *word = strtok_r(text, "\n", &save); word; word = strtok_r(NULL, "\n", &save))
-		json_object_array_add(all, json_object_new_string(word));
+	add_lines(doc, tree_config(), "features");
+	all = json_object_get(model_get(doc, "features"));
+	json_object_put(doc);
 	return all;
 }
 

@@ -189,6 +189,7 @@ static void print_counters(struct json_object *all)
 static void print_port(struct json_object *p)
 {
 	struct json_object *regions = model_get(p, "regions"), *counters;
+	struct json_object *faults = model_get(p, "faults");
 	char where[64];
 
 	printf("port %s %s %s, service %s, transport %s, scope %s\n", model_str(p, "name"),
@@ -197,6 +198,9 @@ static void print_port(struct json_object *p)
 	printf("  limits      max_conns %s, recv_size %s, recv_depth %s, srq %s, idle_ms %s, mr_max %s\n",
 	       model_str(p, "max_conns"), model_str(p, "recv_size"), model_str(p, "recv_depth"),
 	       model_str(p, "srq"), model_str(p, "idle_ms"), model_str(p, "mr_max"));
+	for (size_t i = 0; i < length(faults); i++)
+		printf("  fault       %s\n",
+		       json_object_get_string(json_object_array_get_idx(faults, i)));
 	for (size_t i = 0; i < length(regions); i++) {
 		struct json_object *r = json_object_array_get_idx(regions, i);
 

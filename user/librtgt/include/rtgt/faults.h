@@ -1,0 +1,1 @@
+../../../../kmod/proto/faults.h
