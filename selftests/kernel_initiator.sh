@@ -7,39 +7,7 @@
 # The initiator runs on the client's machine, so the module is loaded there too.
 
 . "${0%/*}/lib.sh"
-
-# An initiator on this machine, INI, aimed at PORT; what is given is set.
-initiator() { # [ATTR=VALUE...]
-	local word
-	if [[ -n $RTGT_PEER ]]; then
-		defer module_unload
-		module_load
-	fi
-	INI=$CONFIGFS/initiators/$CASE
-	defer rmdir "$INI"
-	mkdir "$INI"
-	for word in "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "source=$RTGT_CLIENT_ADDR" "timeout_ms=$((10000 * SLOW))" "$@"; do
-		attr_set "$INI/${word%%=*}" "${word#*=}"
-	done
-}
-
-await_run() {
-	contents "$DEBUGFS/initiators/$CASE/wait"
-}
-
-# Run it to its end; RESULT is "key=value" words.
-run() { # [ATTR=VALUE...]
-	local word key value
-	for word; do
-		attr_set "$INI/${word%%=*}" "${word#*=}"
-	done
-	attr_set "$INI/run" 1
-	await_run
-	RESULT=
-	while read -r key value; do
-		RESULT+="$key=$value "
-	done <"$INI/result"
-}
+. "$HERE/initiator_fixtures.sh"
 
 # One operation, each way to take its completions, one and several at a time.
 operation() { # OP SIZE VERIFIED-PER-DEPTH... of depth 1 and 4
@@ -138,13 +106,6 @@ duration_over() {
 	run
 	has "$RESULT" state=done
 	(($(value ops) >= 1 && $(value min_ns) >= 1 && $(value max_ns) >= $(value min_ns))) || fail "$RESULT"
-}
-
-value() { # KEY of RESULT
-	[[ " $RESULT" == *" $1="* ]] || fail "no $1: $RESULT"
-	local rest=" $RESULT"
-	rest=${rest#*" $1="}
-	echo "${rest%% *}"
 }
 
 # Each operation has bytes of its own at both ends.
@@ -357,10 +318,6 @@ other_port() {
 	finish delete
 	same "state" "$(<"$INI/state")" running
 	attr_set "$INI/run" 0
-}
-
-not_there() { # PATH
-	[[ ! -e $1 ]]
 }
 
 waits() {

@@ -69,6 +69,8 @@ static int run_operations(struct rtgt_run *run)
 	if (!ret)
 		ret = rtgt_run_capability(run);
 	if (!ret)
+		ret = rtgt_run_check_region(run);
+	if (!ret)
 		ret = rtgt_ini_reqs_make(run);
 	if (ret)
 		return rtgt_run_fail(run, ret, "no memory for %u operations of %u bytes: %d",

@@ -17,6 +17,21 @@
 struct rtgt_ini_req;
 
 /**
+ * struct rtgt_once - the completion of a work request that is posted once (ask.c)
+ * @cqe: its handler
+ * @done: it has completed
+ * @wc: how it completed
+ *
+ * Part of the run, and not of a stack: the wait for a completion may end before it arrives.  Then
+ * the run ends, too, and initiator.c drains the queue pair before it frees the run.
+ */
+struct rtgt_once {
+	struct ib_cqe cqe;
+	struct completion done;
+	struct ib_wc wc;
+};
+
+/**
  * struct rtgt_run - one run of an initiator, from connecting to the last free
  * @ini: the initiator
  * @cfg: a copy of its attributes
@@ -35,6 +50,9 @@ struct rtgt_ini_req;
  * @pd: protection domain
  * @cq: completions of @id's queue pair
  * @reqs: rtgt_ini_cfg.depth requests, and one more for the verification
+ * @sent: completion of a request that asks the target, or of another single work request
+ * @got: completion of the receive for its reply
+ * @woken: completion of the WRITE that wakes the target
  * @next: number of the next operation
  * @total: operations of the run, warm-up included
  * @under_way: outstanding chains of requests, and one more until all have been started
@@ -65,6 +83,9 @@ struct rtgt_run {
 	struct ib_pd *pd;
 	struct rtgt_cq cq;
 	struct rtgt_ini_req *reqs;
+	struct rtgt_once sent;
+	struct rtgt_once got;
+	struct rtgt_once woken;
 	atomic_t next;
 	u32 total;
 	atomic_t under_way;
