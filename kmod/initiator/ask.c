@@ -20,6 +20,9 @@
 /* Longer than a reply takes, as a rule; what comes too early costs an FPDU of 24 bytes */
 #define RTGT_INI_WAKE_MS	100
 
+/* In the tag of a request; no operation's tag has it, see req_stamp() */
+#define ASK_TAG			BIT(31)
+
 static void once_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_once *once = container_of(wc->wr_cqe, struct rtgt_once, cqe);
@@ -107,8 +110,8 @@ static int wake_peer(struct rtgt_run *run)
  *
  * May sleep.
  *
- * Return: 0; -EPROTO for a reply that is none to @op, or has another status than RTGT_OK, or
- * another negative errno.  Then the run must end.
+ * Return: 0; -EPROTO for a reply that is none to this request, or has another status than
+ * RTGT_OK, with the reason recorded; or another negative errno.  Then the run must end.
  */
 int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply)
 {
@@ -127,7 +130,7 @@ int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply
 	int ret;
 
 	once_init(&run->got);
-	rtgt_encode_msg(req->tx, op, 0, len);
+	rtgt_encode_msg(req->tx, op, ASK_TAG | run->asked, len);
 	ib_dma_sync_single_for_device(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
 	ret = rtgt_ini_req_post_recv(req, &run->got.cqe);
 	if (ret)
@@ -141,9 +144,17 @@ int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply
 		return ret;
 	ib_dma_sync_single_for_cpu(run->id->device, req->rx_dma, req->recv_sge.length,
 				   DMA_FROM_DEVICE);
-	if (rtgt_decode_reply(req->rx, run->got.wc.byte_len, reply) || reply->status != RTGT_OK ||
-	    reply->op != op)
-		return -EPROTO;
+	if (rtgt_decode_reply(req->rx, run->got.wc.byte_len, reply))
+		return rtgt_run_fail(run, -EPROTO, "a reply of %u bytes is malformed",
+				     run->got.wc.byte_len);
+	if (reply->tag != (ASK_TAG | run->asked++))
+		return rtgt_run_fail(run, -EPROTO,
+				     "the target replied to a request that is not outstanding: tag %u",
+				     reply->tag);
+	if (reply->status != RTGT_OK || reply->op != op)
+		return rtgt_run_fail(run, -EPROTO,
+				     "the reply to request %u is to a request %u and has the status %s",
+				     op, reply->op, rtgt_status_name(reply->status));
 	return 0;
 }
 

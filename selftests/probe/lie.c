@@ -54,6 +54,8 @@ static const char *const lies[] = {
 	"change-after",
 #define LIE_COVERED	14	/* CHECKSUM covers one byte less, and says so */
 	"covered",
+#define LIE_UNDO	15	/* the first eight bytes become 0 soon after they have changed */
+	"undo",
 	NULL
 };
 
@@ -144,6 +146,15 @@ static uint32_t answer(struct liar *l, const struct rtgt_request *rq, const uint
 	}
 }
 
+/* A queue pair in error acknowledges nothing.  Over iWARP it would close the stream instead. */
+static int be_deaf(struct liar *l)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	return l->id->verbs->device->transport_type == IBV_TRANSPORT_IWARP ? 0 :
+	       ibv_modify_qp(l->id->qp, &attr, IBV_QP_STATE);
+}
+
 static int reply(struct liar *l, const struct ibv_wc *wc)
 {
 	uint8_t *body = buffer[wc->wr_id + MESSAGES] + sizeof(struct rtgt_msg);
@@ -159,8 +170,7 @@ static int reply(struct liar *l, const struct ibv_wc *wc)
 		return -1;
 	}
 	if (rq.op == RTGT_MSG_EXTENTS && l->lie == LIE_ASK_DEAF)
-		return ibv_modify_qp(l->id->qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR },
-				     IBV_QP_STATE);
+		return be_deaf(l);
 	if (!l->replies)
 		l->first_tag = rq.tag;
 	if (l->lie == LIE_TAG)
@@ -175,9 +185,14 @@ static int reply(struct liar *l, const struct ibv_wc *wc)
 	       (l->lie == LIE_TWICE && post_reply(l, wc->wr_id, len));
 }
 
-/* Keep the region as it is after the first WRITE to it, which fills its first "len" bytes */
-static void keep_first(struct liar *l)
+/*
+ * Keep the region as it is after the first WRITE to it, which fills its first "len" bytes; or undo
+ * what an atomic did.
+ */
+static void watch_region(struct liar *l)
 {
+	if (l->lie == LIE_UNDO)
+		memset(memory, 0, sizeof(uint64_t));
 	if (l->lie != LIE_FIRST || l->copied || !memory[0] || !memory[l->o->len - 1])
 		return;
 	memcpy(copy, memory, sizeof(copy));
@@ -193,7 +208,7 @@ static int poll_queues(struct liar *l)
 			return -1;
 	while (ibv_poll_cq(l->id->send_cq, 1, &wc) > 0)
 		;
-	keep_first(l);
+	watch_region(l);
 	return 0;
 }
 
@@ -317,7 +332,8 @@ static int cmd_lie(const struct option *o)
 
 static const struct arg lie_args[] = {
 	TEXT(lie, "none, ask, ask-short, ask-deaf, wrap, tag, twice, flip, stale, imm-len, imm-arg,\n"
-		  "                 first, change-before, change-after, covered: see lie.c"),
+		  "                 first, change-before, change-after, covered, undo:\n"
+		  "                 see lie.c"),
 	NUMBER(after, "which reply is wrong, counted from 0"),
 	NUMBER(len, "bytes of a WRITE"),
 	NUMBER(at, "which byte changes"),
