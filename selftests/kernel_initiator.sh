@@ -7,39 +7,10 @@
 # The initiator runs on the client's machine, so the module is loaded there too.
 
 . "${0%/*}/lib.sh"
+. "$HERE/initiator_fixtures.sh"
 
-# An initiator on this machine, INI, aimed at PORT; what is given is set.
-initiator() { # [ATTR=VALUE...]
-	local word
-	if [[ -n $RTGT_PEER ]]; then
-		defer module_unload
-		module_load
-	fi
-	INI=$CONFIGFS/initiators/$CASE
-	defer rmdir "$INI"
-	mkdir "$INI"
-	for word in "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "source=$RTGT_CLIENT_ADDR" "timeout_ms=$((10000 * SLOW))" "$@"; do
-		attr_set "$INI/${word%%=*}" "${word#*=}"
-	done
-}
-
-await_run() {
-	contents "$DEBUGFS/initiators/$CASE/wait"
-}
-
-# Run it to its end; RESULT is "key=value" words.
-run() { # [ATTR=VALUE...]
-	local word key value
-	for word; do
-		attr_set "$INI/${word%%=*}" "${word#*=}"
-	done
-	attr_set "$INI/run" 1
-	await_run
-	RESULT=
-	while read -r key value; do
-		RESULT+="$key=$value "
-	done <"$INI/result"
-}
+# How many runs the cases do that repeat a run; by hand, do more
+RUNS=${RTGT_RUNS:-40}
 
 # One operation, each way to take its completions, one and several at a time.
 operation() { # OP SIZE VERIFIED-PER-DEPTH... of depth 1 and 4
@@ -140,13 +111,6 @@ duration_over() {
 	(($(value ops) >= 1 && $(value min_ns) >= 1 && $(value max_ns) >= $(value min_ns))) || fail "$RESULT"
 }
 
-value() { # KEY of RESULT
-	[[ " $RESULT" == *" $1="* ]] || fail "no $1: $RESULT"
-	local rest=" $RESULT"
-	rest=${rest#*" $1="}
-	echo "${rest%% *}"
-}
-
 # Each operation has bytes of its own at both ends.
 every_one() {
 	local op
@@ -185,12 +149,81 @@ part() {
 	target_port region mem size=64K fill=0x00
 	initiator op=write size=1000 offset=5000 span=3999 iters=20 warmup=0 depth=8
 	run
-	has "$RESULT" state=done verified=3000
+	has "$RESULT" state=done verified=3000 not_compared=17000 not_compared_why=overwritten
 	target look filled "$(data_of mem)" 0 5000 0
 	target look filled "$(data_of mem)" 8000 57536 0
 	fails_with "byte" target look filled "$(data_of mem)" 7000 1000 0
 	run op=read walk=1
-	has "$RESULT" state=done verified=3000
+	has "$RESULT" state=done verified=3000 not_compared=20000 not_compared_why=buffer-reused
+}
+
+# Requests that never ran have no place, and an atomic has the place of others: none of this is a
+# failure of an honest target.  Bytes that were compared and bytes that were not are all there are.
+adds_up() { # INITIATOR-ATTRIBUTE...
+	target_port recv_depth=128 recv_size=8K region mem size=1M access=read,write,atomic fill=counter
+	initiator "$@"
+	run
+	has "$RESULT" state=done
+	accounted
+}
+
+# Of a READ after the run, "verified" counts bytes that are no operation's.
+accounted() {
+	local not=0 all=$((($(<"$INI/warmup") + $(value ops)) * $(value size)))
+	[[ " $RESULT" != *" not_compared="* ]] || not=$(value not_compared)
+	[[ $(value op) == read && $(<"$INI/verify") == end ]] || not=$((not + $(value verified)))
+	same "bytes compared and not compared" "$not" "$all"
+}
+
+# Where the start loop and the completions of its first WRITEs run on two processors, some requests
+# never run.
+near_depth() {
+	local i
+	target_port region mem size=64K
+	initiator op=write size=3000 depth=8 iters=9 warmup=0
+	for ((i = 0; i < RUNS; i++)); do
+		run "depth=$((1 + i % 9))"
+		has "$RESULT" state=done
+		accounted
+	done
+}
+
+# One of the words, by SEED, in ONE; "$(...)" would start a process
+one_of() { # WORD...
+	SEED=$(((SEED * 1103515245 + 12345) % 2147483648))
+	# its low bits repeat soon
+	shift $(((SEED >> 8) % $#))
+	ONE=$1
+}
+
+# RTGT_RUNS runs with parameters that RTGT_SEED makes: none may fail.
+random_runs() {
+	local i words
+	local -a set
+	SEED=${RTGT_SEED:-$RANDOM}
+	echo "RTGT_SEED=$SEED"
+	target_port recv_depth=128 recv_size=8K region mem size=512K access=read,write,atomic fill=counter
+	device_ops write,read,write-imm,send,cas,faa
+	initiator
+	for ((i = 0; i < RUNS; i++)); do
+		set=()
+		# shellcheck disable=SC2086 # several words
+		one_of ${OPS//,/ } && set+=("op=$ONE")
+		one_of 1 7 8 64 999 4096 8000 && set+=("size=$ONE")
+		one_of 1 2 3 8 31 128 && set+=("depth=$ONE")
+		one_of 1 "$ONE" $(((ONE + 1) / 2)) && set+=("signal=$ONE")
+		one_of 1 2 7 28 100 300 && set+=("iters=$ONE")
+		one_of 0 1 9 100 && set+=("warmup=$ONE")
+		one_of 0 1 && set+=("walk=$ONE")
+		one_of 0 0 0 8000 20000 && set+=("span=$ONE")
+		one_of 0 0 8 4096 && set+=("offset=$ONE")
+		one_of softirq workqueue direct && set+=("poll=$ONE")
+		one_of 0 0 0 20 && set+=("duration_ms=$ONE")
+		words=${set[*]}
+		run "${set[@]}"
+		[[ " $RESULT" == *" state=done "* ]] || fail "run $i: $words: $RESULT"
+		accounted
+	done
 }
 
 # What cannot be is one line, not a hang, and leaves nothing.
@@ -230,7 +263,7 @@ no_length() {
 	example_server --loop --no-len
 	initiator op=write size=1024 walk=1 iters=8 warmup=0
 	run
-	has "$RESULT" state=done ops=8 verified=0
+	has "$RESULT" state=done ops=8 verified=0 not_compared=8192 not_compared_why=no-checksum
 	if is_iwarp; then
 		# a WRITE completes before the other end refuses it, so one run of a few would be over by then
 		run size=4097 iters=20000
@@ -358,10 +391,6 @@ other_port() {
 	attr_set "$INI/run" 0
 }
 
-not_there() { # PATH
-	[[ ! -e $1 ]]
-}
-
 waits() {
 	endless
 	background waiter cat "$DEBUGFS/initiators/$CASE/wait"
@@ -455,7 +484,7 @@ lat_says_why() {
 
 tcase lat --tier fast,wire "rtgt lat compares user and kernel, operation by operation" lat
 tcase write --tier fast,wire "kernel WRITE: all ways to complete, verified" operation write 3000 3000 12000
-tcase send --tier fast,wire "kernel SEND and its echo: all ways to complete, verified" operation send 3000 6000 6000
+tcase send --tier fast,wire "kernel SEND and its echo: all ways to complete, verified" operation send 3000 165000 165000
 
 tcase read "kernel READ: all ways to complete, verified" operation read 3000 3000 12000
 tcase write-imm --needs imm "kernel WRITE_WITH_IMM: all ways to complete, verified" operation write-imm 3000 3000 12000
@@ -475,6 +504,13 @@ tcase duration-send --more "the kernel SENDs for a given time, one by one" durat
 tcase duration-over "a run times one operation even if its warm-up takes longer than duration_ms" duration_over
 tcase verify-all "every operation is verified" every_one
 tcase verify-own "every WRITE has different bytes" own_bytes
+tcase unused "requests that never ran leave no place to compare" adds_up op=write depth=128 signal=8 warmup=100 iters=28
+tcase near-depth "runs with about as many WRITEs as requests" near_depth
+tcase faa-walk --needs atomic "FETCH_AND_ADD of one word after the other" adds_up op=faa walk=1 span=64 iters=100
+tcase faa-shared --needs atomic "FETCH_AND_ADD of two words, with 16 outstanding" adds_up op=faa span=16 depth=16 iters=100
+tcase cas-shared --needs atomic "COMPARE_AND_SWAP of two words, with 16 outstanding" adds_up op=cas span=16 depth=16 iters=100 signal=3
+tcase write-shared "WRITEs to two places, with 16 outstanding" adds_up op=write size=1000 span=2000 depth=16 iters=100
+tcase random --limit $((60 + RUNS * 2)) "runs with random parameters: no failure, and all bytes are accounted for" random_runs
 tcase signal "a chain longer than the depth" fails "signal 3: no operation of depth 2" -- depth=2 signal=3
 tcase nobody "if no target listens, the result has the reason, and the next run works" nobody
 tcase no-region "a region that the target does not have" fails "the target has 1" -- region=3 op=write

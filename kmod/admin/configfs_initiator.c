@@ -287,6 +287,9 @@ static ssize_t show_times(const struct rtgt_ini_result *r, char *page, ssize_t l
 {
 	len += sysfs_emit_at(page, len, "ops %u\nbytes %llu\nverified %llu\n", r->done,
 			     (u64)r->done * r->cfg.size, r->verified);
+	if (r->why_not)
+		len += sysfs_emit_at(page, len, "not_compared %llu\nnot_compared_why %s\n",
+				     r->not_compared, r->why_not);
 	len += sysfs_emit_at(page, len, "begin_ns %llu\nelapsed_ns %llu\n", r->begin_ns,
 			     r->elapsed_ns);
 	if (!r->nr_samples)

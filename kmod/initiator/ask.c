@@ -4,7 +4,8 @@
  * by itself.  They are posted while no operation of the run is outstanding, so one of them is
  * outstanding at a time.
  *
- * The completions are on the stack, so a failure drains the queue pair before it returns.
+ * Their completions are part of the run (struct rtgt_once).  After a failure a work request may
+ * still be outstanding, so the caller must end the run.
  */
 #include <linux/completion.h>
 #include <linux/wait.h>
@@ -19,15 +20,12 @@
 /* Longer than a reply takes, as a rule; what comes too early costs an FPDU of 24 bytes */
 #define RTGT_INI_WAKE_MS	100
 
-struct once {
-	struct ib_cqe cqe;
-	struct completion done;
-	struct ib_wc wc;
-};
+/* In the tag of a request; no operation's tag has it, see req_stamp() */
+#define ASK_TAG			BIT(31)
 
 static void once_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct once *once = container_of(wc->wr_cqe, struct once, cqe);
+	struct rtgt_once *once = container_of(wc->wr_cqe, struct rtgt_once, cqe);
 	struct rtgt_run *run = container_of(cq->cq_context, struct rtgt_run, cq);
 
 	once->wc = *wc;
@@ -35,13 +33,13 @@ static void once_done(struct ib_cq *cq, struct ib_wc *wc)
 	wake_up(&run->ini->wake);
 }
 
-static void once_init(struct once *once)
+static void once_init(struct rtgt_once *once)
 {
 	once->cqe.done = once_done;
 	init_completion(&once->done);
 }
 
-static int once_wait(struct rtgt_run *run, struct once *once)
+static int once_wait(struct rtgt_run *run, struct rtgt_once *once)
 {
 	int ret = rtgt_run_wait(run, &once->done);
 
@@ -50,7 +48,7 @@ static int once_wait(struct rtgt_run *run, struct once *once)
 	return ret;
 }
 
-static int once_post(struct rtgt_run *run, struct ib_send_wr *wr, struct once *once)
+static int once_post(struct rtgt_run *run, struct ib_send_wr *wr, struct rtgt_once *once)
 {
 	once_init(once);
 	wr->wr_cqe = &once->cqe;
@@ -66,17 +64,11 @@ static int once_post(struct rtgt_run *run, struct ib_send_wr *wr, struct once *o
  *
  * May sleep.
  *
- * Return: 0; -EIO when it failed, or another negative errno.
+ * Return: 0; -EIO when it failed, or another negative errno.  Then the run must end.
  */
 int rtgt_run_post_once(struct rtgt_run *run, struct ib_send_wr *wr)
 {
-	struct once once;
-	int ret = once_post(run, wr, &once);
-
-	/* on this stack: it must have completed before it returns */
-	if (ret)
-		ib_drain_qp(run->id->qp);
-	return ret;
+	return once_post(run, wr, &run->sent);
 }
 
 /**
@@ -100,14 +92,13 @@ void *rtgt_run_ask_body(struct rtgt_run *run)
  * siw may leave the first message of a connection in the peer's socket until more comes
  * (Documentation/findings/siw-first-fpdu.rst).  An empty WRITE is more.
  */
-static int wake_peer(struct rtgt_run *run, struct once *got)
+static int wake_peer(struct rtgt_run *run)
 {
 	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_RDMA_WRITE };
-	struct once written;
 
-	if (rtgt_run_wait_briefly(run, &got->done, RTGT_INI_WAKE_MS))
+	if (rtgt_run_wait_briefly(run, &run->got.done, RTGT_INI_WAKE_MS))
 		return 0;
-	return once_post(run, &wr.wr, &written);
+	return once_post(run, &wr.wr, &run->woken);
 }
 
 /**
@@ -119,14 +110,13 @@ static int wake_peer(struct rtgt_run *run, struct once *got)
  *
  * May sleep.
  *
- * Return: 0; -EPROTO for a reply that is none to @op, or has another status than RTGT_OK, or
- * another negative errno.
+ * Return: 0; -EPROTO for a reply that is none to this request, or has another status than
+ * RTGT_OK, with the reason recorded; or another negative errno.  Then the run must end.
  */
 int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply)
 {
 	struct rtgt_ini_req *req = &run->reqs[run->cfg.depth];
 	u32 size = sizeof(struct rtgt_msg) + len;
-	struct once sent, got;
 	struct ib_sge sge = {
 		.addr = req->tx_dma,
 		.length = size,
@@ -139,33 +129,38 @@ int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply
 	};
 	int ret;
 
-	once_init(&got);
-	rtgt_encode_msg(req->tx, op, 0, len);
+	once_init(&run->got);
+	rtgt_encode_msg(req->tx, op, ASK_TAG | run->asked, len);
 	ib_dma_sync_single_for_device(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
-	ret = rtgt_ini_req_post_recv(req, &got.cqe);
+	ret = rtgt_ini_req_post_recv(req, &run->got.cqe);
 	if (ret)
 		return ret;
-	ret = once_post(run, &send, &sent);
+	ret = once_post(run, &send, &run->sent);
 	if (!ret && run->peer.features & RTGT_F_ASK)
-		ret = wake_peer(run, &got);
+		ret = wake_peer(run);
 	if (!ret)
-		ret = once_wait(run, &got);
-	/* both are on this stack: they must have completed before it returns */
-	if (ret) {
-		ib_drain_qp(run->id->qp);
+		ret = once_wait(run, &run->got);
+	if (ret)
 		return ret;
-	}
 	ib_dma_sync_single_for_cpu(run->id->device, req->rx_dma, req->recv_sge.length,
 				   DMA_FROM_DEVICE);
-	if (rtgt_decode_reply(req->rx, got.wc.byte_len, reply) || reply->status != RTGT_OK ||
-	    reply->op != op)
-		return -EPROTO;
+	if (rtgt_decode_reply(req->rx, run->got.wc.byte_len, reply))
+		return rtgt_run_fail(run, -EPROTO, "a reply of %u bytes is malformed",
+				     run->got.wc.byte_len);
+	if (reply->tag != (ASK_TAG | run->asked++))
+		return rtgt_run_fail(run, -EPROTO,
+				     "the target replied to a request that is not outstanding: tag %u",
+				     reply->tag);
+	if (reply->status != RTGT_OK || reply->op != op)
+		return rtgt_run_fail(run, -EPROTO,
+				     "the reply to request %u is to a request %u and has the status %s",
+				     op, reply->op, rtgt_status_name(reply->status));
 	return 0;
 }
 
 /**
  * rtgt_run_capability() - request the capability of the run's region, if the REP has none
- * @run: with requests; run->peer is completed
+ * @run: with requests; run->peer is completed, and the caller checks it again
  *
  * May sleep.
  *

@@ -234,8 +234,16 @@ static int check_answered(struct rtgt_run *run)
 	return 0;
 }
 
-/* Does the target have such a region, with such an access? */
-static int check_region(struct rtgt_run *run)
+/**
+ * rtgt_run_check_region() - check that the target's region allows the run
+ * @run: connected
+ *
+ * The numbers are the target's, from the REP or from the reply to EXTENTS, so each of both is
+ * checked before it is used.  May sleep.
+ *
+ * Return: 0, which it always is for SENDs; or a negative errno, with the reason recorded.
+ */
+int rtgt_run_check_region(struct rtgt_run *run)
 {
 	static const u32 needs[] = {
 		[RTGT_INI_WRITE] = RTGT_ACCESS_WRITE,
@@ -246,20 +254,27 @@ static int check_region(struct rtgt_run *run)
 	};
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
 	const struct rtgt_rep_info *peer = &run->peer;
+	const struct rtgt_region_info *region = &peer->region[cfg->region];
 	u64 len;
 
+	if (cfg->op == RTGT_INI_SEND)
+		return 0;
 	if (cfg->region >= peer->nr)
 		return rtgt_run_fail(run, -EINVAL, "region %u: the target has %u", cfg->region,
 				     peer->nr);
-	if ((peer->region[cfg->region].access & needs[cfg->op]) != needs[cfg->op])
+	if ((region->access & needs[cfg->op]) != needs[cfg->op])
 		return rtgt_run_fail(run, -EACCES, "region %u does not grant it (access)",
 				     cfg->region);
+	if (region->len && region->len - 1 > U64_MAX - region->addr)
+		return rtgt_run_fail(run, -EPROTO,
+				     "region %u: the address 0x%llx and the length %llu wrap",
+				     cfg->region, region->addr, region->len);
 	len = rtgt_run_region_len(run);
 	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_run_places(run))
 		return rtgt_run_fail(run, -ERANGE,
 				     "size %u, offset %llu: region %u has %llu bytes%s",
 				     cfg->size, cfg->offset, cfg->region, len,
-				     peer->region[cfg->region].access & RTGT_ACCESS_MORE ?
+				     region->access & RTGT_ACCESS_MORE ?
 				     " in its first extent" : "");
 	if (cfg->verify_all && !rtgt_op_is_atomic(cfg->op) &&
 	    rtgt_run_places(run) < cfg->warmup + cfg->iters)
@@ -297,9 +312,7 @@ static int run_check(struct rtgt_run *run)
 		ret = check_cfg(run);
 	if (!ret && rtgt_op_is_answered(run->cfg.op))
 		ret = check_answered(run);
-	if (!ret && run->cfg.op != RTGT_INI_SEND)
-		ret = check_region(run);
-	return ret;
+	return ret ?: rtgt_run_check_region(run);
 }
 
 /**

@@ -5,6 +5,7 @@
 
 struct rtgt_run;
 
+int rtgt_run_check_region(struct rtgt_run *run);
 int rtgt_run_connect(struct rtgt_run *run);
 
 #endif /* _RTGT_CONNECT_H */

@@ -70,7 +70,11 @@ static int run_operations(struct rtgt_run *run)
 	if (!ret)
 		ret = rtgt_run_capability(run);
 	if (!ret)
+		ret = rtgt_run_check_region(run);
+	if (!ret)
 		ret = rtgt_ini_reqs_make(run);
+	if (!ret)
+		ret = rtgt_run_verify_begin(run);
 	if (ret)
 		return rtgt_run_fail(run, ret, "no memory for %u operations of %u bytes: %d",
 				     run->cfg.depth, run->cfg.size, ret);
@@ -90,7 +94,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The initiator gets the results; a run that failed has none. */
-static void run_publish(struct rtgt_run *run, int ret, u64 verified)
+static void run_publish(struct rtgt_run *run, int ret)
 {
 	struct rtgt_initiator *ini = run->ini;
 	struct rtgt_ini_result *r = &ini->result;
@@ -104,7 +108,9 @@ static void run_publish(struct rtgt_run *run, int ret, u64 verified)
 	r->nr_samples = samples;
 	r->begin_ns = run->begin;
 	r->elapsed_ns = run->end - run->begin;
-	r->verified = verified;
+	r->verified = run->verified;
+	r->not_compared = run->not_compared;
+	r->why_not = run->why_not;
 	memcpy(r->step_ns, run->step_ns, sizeof(r->step_ns));
 	strscpy(r->dev, run->dev, sizeof(r->dev));
 	kvfree(r->sample);
@@ -123,6 +129,7 @@ static void run_end(struct rtgt_run *run)
 		ib_drain_qp(run->id->qp);
 	}
 	rtgt_ini_reqs_destroy(run);
+	kvfree(run->word);
 	if (run->id && run->id->qp)
 		rdma_destroy_qp(run->id);
 	rtgt_cq_destroy(&run->cq);
@@ -134,7 +141,7 @@ static void run_end(struct rtgt_run *run)
 		rdma_destroy_id(run->id);
 }
 
-static int run_all(struct rtgt_run *run, u64 *verified)
+static int run_all(struct rtgt_run *run)
 {
 	int ret;
 
@@ -143,7 +150,7 @@ static int run_all(struct rtgt_run *run, u64 *verified)
 		ret = run_operations(run);
 	if (ret)
 		return ret;
-	ret = rtgt_run_verify(run, verified);
+	ret = rtgt_run_verify(run);
 	/* a reason that is recorded already is kept */
 	return ret ? rtgt_run_fail(run, ret, "verification: %d", ret) : 0;
 }
@@ -152,7 +159,6 @@ static void run_work(struct work_struct *work)
 {
 	struct rtgt_initiator *ini = container_of(work, struct rtgt_initiator, work);
 	struct rtgt_run *run = kzalloc(sizeof(*run), GFP_KERNEL);
-	u64 verified = 0;
 	int ret;
 
 	if (run) {
@@ -161,9 +167,10 @@ static void run_work(struct work_struct *work)
 		if (rtgt_op_is_atomic(run->cfg.op))
 			run->cfg.size = sizeof(u64);
 		init_completion(&run->all_done);
-		ret = run_all(run, &verified);
+		spin_lock_init(&run->post);
+		ret = run_all(run);
 		run_end(run);
-		run_publish(run, ret, verified);
+		run_publish(run, ret);
 		kfree(run);
 	} else {
 		set_state(ini, RTGT_INI_FAILED);

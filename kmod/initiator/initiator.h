@@ -20,9 +20,10 @@
 struct dentry;
 struct net;
 
-/* Segments of an operation's local bytes; each is up to 2 MiB */
-#define RTGT_INI_SGES		8
-#define RTGT_INI_SIZE_MAX	(RTGT_INI_SGES * SZ_2M)
+/* Bytes of an operation */
+#define RTGT_INI_SIZE_MAX	SZ_16M
+/* Segments of an operation's local bytes: of up to 2 MiB each, and the first may begin anywhere */
+#define RTGT_INI_SGES		(RTGT_INI_SIZE_MAX / SZ_2M + 1)
 #define RTGT_INI_ITERS_MAX	1048576
 #define RTGT_INI_DEPTH_MAX	128
 #define RTGT_INI_TIMEOUT_MAX_MS	(3600 * 1000)
@@ -125,7 +126,9 @@ enum rtgt_ini_step {
  * @begin_ns: when the timed operations began, by the monotonic clock
  * @elapsed_ns: from the end of the warm-up to the completion of the last operation
  * @step_ns: time of each step of connecting
- * @verified: bytes that were compared and are the same at both ends
+ * @verified: bytes that were compared, all of them with success
+ * @not_compared: bytes of operations, warm-up included, that were not compared
+ * @why_not: why they were not, one word; NULL if all were
  * @dev: name of the device
  * @sample: times of operations in nanoseconds, in rising order
  */
@@ -137,6 +140,8 @@ struct rtgt_ini_result {
 	u64 elapsed_ns;
 	u64 step_ns[RTGT_NR_STEPS];
 	u64 verified;
+	u64 not_compared;
+	const char *why_not;
 	char dev[IB_DEVICE_NAME_MAX];
 	u32 *sample;
 };

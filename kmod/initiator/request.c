@@ -11,13 +11,17 @@
  * parallel, so a request and the results of the run have one owner.
  *
  * An operation that the target replies to (SEND, WRITE_WITH_IMM) is timed until the
- * reply arrives.  The tag of the reply is the number of the request: if several are
- * outstanding, a reply may arrive in the receive that another request posted.  Each
+ * reply arrives.  If several are outstanding, a reply may arrive in the receive that another
+ * request posted; its tag has the number of the request, and that of the operation.  Each
  * such request is a chain of its own.
+ *
+ * What a completion brings is compared in its handler, after the time was taken: every reply and
+ * every value that an atomic returns.  WRITEs and READs are compared after the run (verify.c).
  *
  * The first failure is recorded and ends the run: no request is posted again, and
  * outstanding ones complete when the QP is drained.
  */
+#include <linux/crc32.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -38,11 +42,24 @@ static void chain_retire(struct rtgt_run *run)
 	}
 }
 
-/* Only the first failure is kept; rtgt_run_wait() reports it. */
-static void run_fail(struct rtgt_run *run, int why)
+/* Only the first failure is kept; rtgt_run_wait() reports it, because a completion cannot sleep. */
+static void __printf(2, 3) run_fail(struct rtgt_run *run, const char *fmt, ...)
 {
-	if (!cmpxchg(&run->failed, 0, why))
-		wake_up(&run->ini->wake);
+	va_list args;
+
+	if (cmpxchg(&run->failing, 0, 1))
+		return;
+	va_start(args, fmt);
+	vscnprintf(run->what, sizeof(run->what), fmt, args);
+	va_end(args);
+	/* pairs with rtgt_run_wait() */
+	smp_store_release(&run->failed, true);
+	wake_up(&run->ini->wake);
+}
+
+static void run_fail_wc(struct rtgt_run *run, const struct ib_wc *wc)
+{
+	run_fail(run, "an operation ended with \"%s\"", ib_wc_status_msg(wc->status));
 }
 
 /**
@@ -80,16 +97,13 @@ static bool run_is_over(const struct rtgt_run *run)
  */
 static u32 run_take(struct rtgt_run *run, u32 most, u32 *index)
 {
-	int next = atomic_read(&run->next);
-	u32 end, nr;
+	u32 end = run->next < run->cfg.warmup ? run->cfg.warmup : run->total, nr;
 
 	if (READ_ONCE(run->failed) || READ_ONCE(run->ini->stop) || run_is_over(run))
 		return 0;
-	do {
-		end = next < run->cfg.warmup ? run->cfg.warmup : run->total;
-		nr = min(most, end - next);
-	} while (nr && !atomic_try_cmpxchg(&run->next, &next, next + nr));
-	*index = next;
+	nr = min(most, end - run->next);
+	*index = run->next;
+	run->next += nr;
 	return nr;
 }
 
@@ -98,17 +112,51 @@ static u32 chain_len(const struct rtgt_run *run)
 	return rtgt_op_is_answered(run->cfg.op) ? 1 : run->cfg.signal;
 }
 
+/* Make the operation differ from the ones before it in its reply's tag, and in its bytes. */
+static void req_stamp(struct rtgt_ini_req *req)
+{
+	struct ib_device *ibdev = req->run->id->device;
+	u32 size = min_t(u32, sizeof(__le32), req->run->cfg.size);
+	__le32 index = cpu_to_le32(req->index);
+	struct rtgt_msg *msg = req->tx;
+
+	req->tag = (req->index * RTGT_INI_DEPTH_MAX + rtgt_ini_req_number(req)) & RTGT_IMM_ARG_MASK;
+	req->waiting = true;
+	if (req->run->cfg.op == RTGT_INI_WRITE_IMM) {
+		req->wr.send.ex.imm_data = cpu_to_be32(rtgt_imm(RTGT_IMM_ACK, req->tag));
+		return;
+	}
+	/* the target has replied to the operation before, so it has all its bytes */
+	ib_dma_sync_single_for_cpu(ibdev, req->tx_dma, sizeof(*msg) + size, DMA_TO_DEVICE);
+	msg->tag = cpu_to_be32(req->tag);
+	memcpy(msg + 1, &index, size);
+	ib_dma_sync_single_for_device(ibdev, req->tx_dma, sizeof(*msg) + size, DMA_TO_DEVICE);
+}
+
+static struct rtgt_ini_word *req_word(const struct rtgt_ini_req *req)
+{
+	return &req->run->word[rtgt_ini_req_place(req)];
+}
+
 /* Point the work request at the segment at @req->at. */
 static void req_aim(struct rtgt_ini_req *req)
 {
 	struct rtgt_run *run = req->run;
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
+	u32 len = cfg->size - req->at;
 
-	if (cfg->segment)
-		rtgt_ini_req_cut(req, req->at, min(cfg->segment, cfg->size - req->at));
-	if ((cfg->walk || cfg->segment) && cfg->op != RTGT_INI_SEND)
-		req->wr.rdma.remote_addr = run->peer.region[cfg->region].addr +
-					    rtgt_ini_req_offset(req) + req->at;
+	if (cfg->op == RTGT_INI_SEND)
+		return;
+	if (cfg->op == RTGT_INI_CAS) {
+		/* of a value that is not known yet, the comparison fails, most likely */
+		req->wr.atomic.compare_add = READ_ONCE(req_word(req)->value);
+		req->wr.atomic.swap = req->wr.atomic.compare_add + 1;
+	} else if (cfg->op != RTGT_INI_FAA) {
+		rtgt_ini_req_cut(req, rtgt_run_shift(run, req->index) + req->at,
+				 cfg->segment ? min(cfg->segment, len) : len);
+	}
+	req->wr.rdma.remote_addr = run->peer.region[cfg->region].addr + rtgt_ini_req_offset(req) +
+				    req->at;
 }
 
 static int chain_post(struct rtgt_ini_req *first, struct rtgt_ini_req *last)
@@ -134,7 +182,10 @@ static int chain_begin(struct rtgt_ini_req *first, u32 index, u32 nr)
 	for (req = first; req <= last; req++) {
 		req->index = index++;
 		req->at = 0;
+		req->ran = true;
 		req->start = now;
+		if (rtgt_op_is_answered(req->run->cfg.op))
+			req_stamp(req);
 	}
 	if (!first->index)
 		first->run->begin = now;
@@ -148,17 +199,17 @@ static void chain_start(struct rtgt_ini_req *first, struct rtgt_ini_req *got)
 	u32 room = run->cfg.depth - rtgt_ini_req_number(first), index, nr;
 	int ret = 0;
 
+	spin_lock_bh(&run->post);
 	nr = run_take(run, min(chain_len(run), room), &index);
-	if (!nr) {
-		chain_retire(run);
-		return;
-	}
-	if (rtgt_op_is_answered(run->cfg.op))
+	if (nr && rtgt_op_is_answered(run->cfg.op))
 		ret = rtgt_ini_req_post_recv(got, &got->recv_cqe);
-	if (!ret)
+	if (nr && !ret)
 		ret = chain_begin(first, index, nr);
-	if (ret)
-		run_fail(run, -1);
+	spin_unlock_bh(&run->post);
+	if (!nr)
+		chain_retire(run);
+	else if (ret)
+		run_fail(run, "operation %u cannot be posted: %d", index, ret);
 }
 
 /* An operation that is verified must not be overwritten by the next one. */
@@ -186,31 +237,51 @@ static void req_done(struct rtgt_ini_req *req, u64 now)
 	run->end = now;
 }
 
-/*
- * The value that an atomic returns must be the one that this request left there: no
- * other request uses the address.  The first atomic learns the value.
+/**
+ * rtgt_word_has_crc() - compare a word with a checksum of the target
+ * @value: the word; the order of its bytes is that of the target's CPU, which is not known
+ * @crc: CRC-32 of its eight bytes
+ *
+ * Any context.
+ *
+ * Return: true if it is the checksum of the word.
  */
-static bool req_atomic_ok(struct rtgt_ini_req *req)
+bool rtgt_word_has_crc(u64 value, u32 crc)
+{
+	__le64 le = cpu_to_le64(value);
+	__be64 be = cpu_to_be64(value);
+
+	return crc == ~crc32_le(~0, (u8 *)&le, sizeof(le)) ||
+	       crc == ~crc32_le(~0, (u8 *)&be, sizeof(be));
+}
+
+/*
+ * An atomic must return the value that the one before it left in its word; atomics of a queue
+ * pair are executed, and complete, in the order in which they were posted.  What the first atomic
+ * of a word returns is compared with the target's checksum, if it could be asked for that.
+ */
+static void req_check_atomic(struct rtgt_ini_req *req)
 {
 	struct ib_device *ibdev = req->run->id->device;
+	struct rtgt_ini_word *word = req_word(req);
 	struct ib_atomic_wr *wr = &req->wr.atomic;
 	u64 dma = req->sge[0].addr, old;
-	bool ok;
 
 	ib_dma_sync_single_for_cpu(ibdev, dma, sizeof(old), DMA_BIDIRECTIONAL);
 	old = ((u64 *)page_address(req->bytes->mem->chunk[0]))[rtgt_ini_req_number(req)];
 	ib_dma_sync_single_for_device(ibdev, dma, sizeof(old), DMA_BIDIRECTIONAL);
-	ok = !req->known || old == req->value;
-	if (req->run->cfg.op == RTGT_INI_FAA) {
-		req->value = old + wr->compare_add;
-	} else {
-		/* the first comparison fails, most likely */
-		req->value = old == wr->compare_add ? wr->swap : old;
-		wr->compare_add = req->value;
-		wr->swap = req->value + 1;
-	}
-	req->known = true;
-	return ok;
+	if (word->known ? old != word->value : word->asked && !rtgt_word_has_crc(old, word->crc))
+		run_fail(req->run, "atomic %u at offset %llu returned 0x%llx, %s", req->index,
+			 rtgt_ini_req_offset(req), old, word->known ?
+			 "not what the one before it left" : "not what the target had there");
+	else if (!word->known && !word->asked)
+		req->run->not_compared += sizeof(old);
+	if (req->run->cfg.op == RTGT_INI_FAA)
+		old += wr->compare_add;
+	else if (old == wr->compare_add)
+		old = wr->swap;
+	WRITE_ONCE(word->value, old);
+	word->known = true;
 }
 
 /*
@@ -222,16 +293,20 @@ static bool chain_continue(struct rtgt_ini_req *first, struct rtgt_ini_req *last
 	struct rtgt_run *run = first->run;
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
 	struct rtgt_ini_req *req;
+	int ret;
 
 	if (!cfg->segment || cfg->segment >= cfg->size - last->at)
 		return false;
 	WRITE_ONCE(run->parts, run->parts + 1);
 	for (req = first; req <= last; req++)
 		req->at += cfg->segment;
-	if (READ_ONCE(run->failed) || READ_ONCE(run->ini->stop))
+	if (READ_ONCE(run->failed) || READ_ONCE(run->ini->stop)) {
 		chain_retire(run);
-	else if (chain_post(first, last))
-		run_fail(run, -1);
+		return true;
+	}
+	ret = chain_post(first, last);
+	if (ret)
+		run_fail(run, "operation %u cannot be posted: %d", first->index, ret);
 	return true;
 }
 
@@ -244,15 +319,15 @@ static void req_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	u64 now = ktime_get_ns();
 
 	if (wc->status != IB_WC_SUCCESS) {
-		run_fail(run, wc->status);
+		run_fail_wc(run, wc);
 		return;
 	}
 	if (chain_continue(first, last))
 		return;
 	for (req = first; req <= last; req++) {
 		req_done(req, now);
-		if (rtgt_op_is_atomic(run->cfg.op) && !req_atomic_ok(req))
-			run_fail(run, -1);
+		if (rtgt_op_is_atomic(run->cfg.op))
+			req_check_atomic(req);
 	}
 	chain_next(first, first);
 }
@@ -263,30 +338,68 @@ static void req_idle_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rtgt_ini_req *req = container_of(wc->wr_cqe, struct rtgt_ini_req, idle_cqe);
 
 	if (wc->status != IB_WC_SUCCESS)
-		run_fail(req->run, wc->status);
+		run_fail_wc(req->run, wc);
 }
 
-/*
- * The outstanding request that the message replies to, or NULL.  The first and the last echo
- * are compared with what was sent, or all of them.
- */
+/* The echo must have the bytes that were sent. */
+static bool echo_ok(struct rtgt_ini_req *req, const struct rtgt_reply *reply)
+{
+	const u8 *sent = req->tx + sizeof(struct rtgt_msg), *got = reply->body;
+	u32 size = req->run->cfg.size, at = 0;
+
+	if (reply->len != size) {
+		run_fail(req->run, "echo %u has %u bytes instead of %u", req->index,
+			 reply->len, size);
+		return false;
+	}
+	if (!memcmp(got, sent, size))
+		return true;
+	while (got[at] == sent[at])
+		at++;
+	run_fail(req->run, "echo %u differs at byte %u", req->index, at);
+	return false;
+}
+
+/* The reply to a WRITE with an immediate must have its length, and the immediate. */
+static bool imm_ok(struct rtgt_ini_req *req, const struct rtgt_reply *reply)
+{
+	u32 imm = rtgt_imm(RTGT_IMM_ACK, req->tag);
+
+	if (reply->covered != req->run->cfg.size)
+		run_fail(req->run, "the reply to WRITE %u is to %llu bytes instead of %u",
+			 req->index, reply->covered, req->run->cfg.size);
+	else if (reply->arg != imm)
+		run_fail(req->run, "the reply to WRITE %u is to the immediate 0x%x instead of 0x%x",
+			 req->index, reply->arg, imm);
+	return reply->covered == req->run->cfg.size && reply->arg == imm;
+}
+
+/* The outstanding request that the message replies to, or NULL if the reply is wrong. */
 static struct rtgt_ini_req *req_answered(struct rtgt_ini_req *got, u32 len)
 {
 	struct rtgt_run *run = got->run;
-	bool echo = run->cfg.op == RTGT_INI_SEND, look = run->cfg.verify_all;
+	u32 op = run->cfg.op == RTGT_INI_SEND ? RTGT_MSG_ECHO : RTGT_MSG_IMM, nth;
 	struct rtgt_reply reply;
 	struct rtgt_ini_req *req;
 
-	if (rtgt_decode_reply(got->rx, len, &reply) || reply.status != RTGT_OK ||
-	    reply.op != (echo ? RTGT_MSG_ECHO : RTGT_MSG_IMM) || reply.tag >= run->cfg.depth ||
-	    (echo && reply.len != run->cfg.size))
+	if (rtgt_decode_reply(got->rx, len, &reply)) {
+		run_fail(run, "a reply of %u bytes is malformed", len);
 		return NULL;
-	req = &run->reqs[reply.tag];
-	look |= !req->index || req->index == run->total - 1;
-	if (echo && look &&
-	    memcmp(reply.body, req->tx + sizeof(struct rtgt_msg), run->cfg.size))
+	}
+	nth = reply.tag % RTGT_INI_DEPTH_MAX;
+	req = nth < run->cfg.depth ? &run->reqs[nth] : NULL;
+	if (!req || !req->waiting || req->tag != reply.tag) {
+		run_fail(run, "the target replied to a request that is not outstanding: tag %u",
+			 reply.tag);
 		return NULL;
-	return req;
+	}
+	req->waiting = false;
+	if (reply.status != RTGT_OK || reply.op != op) {
+		run_fail(run, "the reply to operation %u is to a request %u and has the status %s",
+			 req->index, reply.op, rtgt_status_name(reply.status));
+		return NULL;
+	}
+	return (op == RTGT_MSG_ECHO ? echo_ok(req, &reply) : imm_ok(req, &reply)) ? req : NULL;
 }
 
 static void req_recv_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -299,15 +412,13 @@ static void req_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status != IB_WC_SUCCESS) {
 		/* a failure came before it, and is recorded */
 		if (wc->status != IB_WC_WR_FLUSH_ERR)
-			run_fail(run, wc->status);
+			run_fail_wc(run, wc);
 		return;
 	}
 	ib_dma_sync_single_for_cpu(cq->device, got->rx_dma, got->recv_sge.length, DMA_FROM_DEVICE);
 	req = req_answered(got, wc->byte_len);
-	if (!req) {
-		run_fail(run, -1);
+	if (!req)
 		return;
-	}
 	req_done(req, now);
 	chain_next(req, got);
 }

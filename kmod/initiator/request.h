@@ -47,8 +47,9 @@ struct rtgt_ini_buf {
  * @rx_dma: DMA address of @rx
  * @tx_mapped: @tx_dma is mapped
  * @rx_mapped: @rx_dma is mapped
- * @value: value that the last atomic of this request left in the target's memory
- * @known: @value is valid
+ * @tag: tag of the outstanding operation; no earlier one of the last 2^21 had it
+ * @waiting: the target must reply to @tag
+ * @ran: the request was posted
  * @index: number of the outstanding operation
  * @at: offset, in the operation, of the segment that @wr moves
  * @start: when the operation was posted
@@ -73,8 +74,9 @@ struct rtgt_ini_req {
 	u64 rx_dma;
 	bool tx_mapped;
 	bool rx_mapped;
-	u64 value;
-	bool known;
+	u32 tag;
+	bool waiting;
+	bool ran;
 	u32 index;
 	u32 at;
 	u64 start;
@@ -83,6 +85,7 @@ struct rtgt_ini_req {
 /* request.c */
 int rtgt_ini_req_post_recv(struct rtgt_ini_req *req, struct ib_cqe *cqe);
 void rtgt_ini_req_init(struct rtgt_ini_req *req);
+bool rtgt_word_has_crc(u64 value, u32 crc);
 void rtgt_ini_reqs_start(struct rtgt_run *run);
 
 /* request_make.c */
@@ -91,10 +94,12 @@ bool rtgt_op_is_answered(enum rtgt_ini_op op);
 u64 rtgt_run_region_len(const struct rtgt_run *run);
 u64 rtgt_run_places(const struct rtgt_run *run);
 u32 rtgt_ini_req_number(const struct rtgt_ini_req *req);
+u64 rtgt_ini_req_place(const struct rtgt_ini_req *req);
 u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req);
 u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg);
 void rtgt_ini_req_sync_for_cpu(struct rtgt_ini_req *req);
 void rtgt_ini_req_sync_for_device(struct rtgt_ini_req *req);
+u32 rtgt_run_shift(const struct rtgt_run *run, u32 index);
 void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len);
 int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req *req));
 int rtgt_ini_reqs_make(struct rtgt_run *run);

@@ -7,9 +7,11 @@
  * A READ over iWARP tells the target the address of the local memory.  So that memory is
  * registered, at an address chosen at random, and by the queue pair of the run.
  *
- * All requests use the same local memory, unless each operation is verified: then each
- * request has its own.
+ * All requests use the same local memory, except READs of which each is verified: then each
+ * request has its own.  WRITEs send different bytes all the same, because each begins somewhere
+ * else in that memory (rtgt_run_shift()).
  */
+#include <linux/hash.h>
 #include <linux/math64.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -20,6 +22,11 @@
 #include "initiator/request.h"
 #include "initiator/run.h"
 #include "proto/proto.h"
+
+/* WRITEs begin at one of 2^10 cache lines of the local memory, so it has 64 KiB more than one */
+#define SHIFT_BITS		10
+#define SHIFT_STEP		64
+#define SHIFT_BYTES		(SHIFT_STEP << SHIFT_BITS)
 
 /* enough for each reply but an echo, and for a CHECKSUM request */
 #define REQ_MSG_SIZE		64
@@ -85,6 +92,22 @@ u64 rtgt_run_places(const struct rtgt_run *run)
 }
 
 /**
+ * rtgt_ini_req_place() - return the place of a request's operation
+ * @req: request
+ *
+ * Return: in units of the size, from the offset on.
+ */
+u64 rtgt_ini_req_place(const struct rtgt_ini_req *req)
+{
+	const struct rtgt_ini_cfg *cfg = &req->run->cfg;
+	u64 nth;
+
+	div64_u64_rem(cfg->walk || cfg->verify_all ? req->index : rtgt_ini_req_number(req),
+		      rtgt_run_places(req->run), &nth);
+	return nth;
+}
+
+/**
  * rtgt_ini_req_offset() - return the offset of a request's operation
  * @req: request
  *
@@ -92,12 +115,27 @@ u64 rtgt_run_places(const struct rtgt_run *run)
  */
 u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req)
 {
-	const struct rtgt_run *run = req->run;
-	u64 place = run->cfg.walk ? req->index : rtgt_ini_req_number(req);
-	u64 nth;
+	return req->run->cfg.offset + rtgt_ini_req_place(req) * req->run->cfg.size;
+}
 
-	div64_u64_rem(place, rtgt_run_places(run), &nth);
-	return run->cfg.offset + nth * run->cfg.size;
+static bool op_writes(enum rtgt_ini_op op)
+{
+	return op == RTGT_INI_WRITE || op == RTGT_INI_WRITE_IMM;
+}
+
+/**
+ * rtgt_run_shift() - return where in the local memory the bytes of an operation begin
+ * @run: run
+ * @index: number of the operation
+ *
+ * The memory is random, so WRITEs that begin at different bytes of it carry different bytes.  Of
+ * any two WRITEs, one pair in 2^10 begins at the same byte.
+ *
+ * Return: offset in bytes; 0 unless the operation is a WRITE.
+ */
+u32 rtgt_run_shift(const struct rtgt_run *run, u32 index)
+{
+	return op_writes(run->cfg.op) ? hash_32(index, SHIFT_BITS) * SHIFT_STEP : 0;
 }
 
 static u32 req_rx_size(const struct rtgt_ini_cfg *cfg)
@@ -173,7 +211,8 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 	const struct ib_device_attr *can = &run->id->device->attrs;
 	struct rtgt_spec spec = {
 		.name = "initiator",
-		.size = rtgt_op_is_atomic(cfg->op) ? cfg->depth * sizeof(u64) : cfg->size,
+		.size = rtgt_op_is_atomic(cfg->op) ? cfg->depth * sizeof(u64) :
+			cfg->size + (op_writes(cfg->op) ? SHIFT_BYTES : 0),
 	};
 	u32 most;
 
@@ -207,8 +246,7 @@ static void bytes_destroy(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 static int req_create_bytes(struct rtgt_ini_req *req)
 {
 	struct rtgt_run *run = req->run;
-	bool own = req == run->reqs ||
-		   (run->cfg.verify_all && !rtgt_op_is_atomic(run->cfg.op));
+	bool own = req == run->reqs || (run->cfg.verify_all && run->cfg.op == RTGT_INI_READ);
 
 	if (run->cfg.op == RTGT_INI_SEND)
 		return 0;
@@ -274,8 +312,8 @@ void rtgt_ini_req_sync_for_device(struct rtgt_ini_req *req)
 /**
  * rtgt_ini_req_cut() - make a request transfer a segment of its bytes
  * @req: of a WRITE or a READ
- * @at: offset of the segment
- * @len: its length, not 0; @at + @len is at most rtgt_ini_cfg.size
+ * @at: offset of the segment in the local memory
+ * @len: its length, not 0
  *
  * The caller sets the address at the target.  Any context.
  */
@@ -325,9 +363,7 @@ static void req_make_sges(struct rtgt_ini_req *req)
 		req->sge[0].addr = sg_dma_address(req->bytes->sgt.sgl) +
 				    rtgt_ini_req_number(req) * sizeof(u64);
 		req->sge[0].length = sizeof(u64);
-		return;
 	}
-	rtgt_ini_req_cut(req, 0, run->cfg.size);
 }
 
 static void req_make_wr(struct rtgt_ini_req *req)
@@ -342,7 +378,6 @@ static void req_make_wr(struct rtgt_ini_req *req)
 	};
 	struct rtgt_run *run = req->run;
 	struct ib_send_wr *wr = &req->wr.send;
-	u64 addr;
 
 	wr->wr_cqe = rtgt_op_is_answered(run->cfg.op) ? &req->idle_cqe : &req->send_cqe;
 	wr->opcode = opcodes[run->cfg.op];
@@ -352,22 +387,17 @@ static void req_make_wr(struct rtgt_ini_req *req)
 		ib_dma_sync_single_for_cpu(run->id->device, req->tx_dma, req_rx_size(&run->cfg),
 					   DMA_TO_DEVICE);
 		get_random_bytes(req->tx + sizeof(struct rtgt_msg), run->cfg.size);
-		rtgt_encode_msg(req->tx, RTGT_MSG_ECHO, rtgt_ini_req_number(req), run->cfg.size);
+		rtgt_encode_msg(req->tx, RTGT_MSG_ECHO, 0, run->cfg.size);
 		ib_dma_sync_single_for_device(run->id->device, req->tx_dma,
 					      req_rx_size(&run->cfg), DMA_TO_DEVICE);
 		return;
 	}
-	addr = run->peer.region[run->cfg.region].addr + rtgt_ini_req_offset(req);
 	if (rtgt_op_is_atomic(run->cfg.op)) {
-		req->wr.atomic.remote_addr = addr;
 		req->wr.atomic.rkey = run->peer.region[run->cfg.region].rkey;
-		req->wr.atomic.compare_add = run->cfg.op == RTGT_INI_FAA;
+		req->wr.atomic.compare_add = 1;
 		return;
 	}
-	req->wr.rdma.remote_addr = addr;
 	req->wr.rdma.rkey = run->peer.region[run->cfg.region].rkey;
-	if (run->cfg.op == RTGT_INI_WRITE_IMM)
-		wr->ex.imm_data = cpu_to_be32(rtgt_imm(RTGT_IMM_ACK, rtgt_ini_req_number(req)));
 }
 
 /**

@@ -108,11 +108,9 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 					     run->cfg.timeout_ms);
 		progress = now;
 	}
-	if (READ_ONCE(run->failed) > 0)
-		return rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"",
-				     ib_wc_status_msg(run->failed));
-	if (READ_ONCE(run->failed))
-		return rtgt_run_fail(run, -EIO, "an answer, or a value, is not what it should be");
+	/* pairs with run_fail() in request.c: the reason is complete */
+	if (smp_load_acquire(&run->failed))
+		return rtgt_run_fail(run, -EIO, "%s", run->what);
 	/* a stop ends the chains: @done may be complete although operations are left */
 	if (READ_ONCE(run->ini->stop))
 		return -EINTR;

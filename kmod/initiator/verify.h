@@ -3,10 +3,9 @@
 #ifndef _RTGT_VERIFY_H
 #define _RTGT_VERIFY_H
 
-#include <linux/types.h>
-
 struct rtgt_run;
 
-int rtgt_run_verify(struct rtgt_run *run, u64 *bytes);
+int rtgt_run_verify_begin(struct rtgt_run *run);
+int rtgt_run_verify(struct rtgt_run *run);
 
 #endif /* _RTGT_VERIFY_H */

@@ -20,7 +20,7 @@ static const struct command *const commands[] = {
 	&connect_command, &access_command, &send_command, &unheard_command, &rping_command,
 	&sync_command, &messages_command, &chain_command, &move_command, &invalidate_command,
 	&contend_command, &traffic_command, &late_command, &closed_command, &revoked_command,
-	&replies_command,
+	&replies_command, &lie_command,
 	/* many.c */
 	&race_command, &hold_command, &end_command,
 	/* large.c */

@@ -25,7 +25,7 @@
 
 /* The values of all options; each command says which it takes */
 struct option {
-	const char *host, *port, *source, *op, *file;
+	const char *host, *port, *source, *op, *file, *lie;
 	long long offset, len, addr, rkey, rkey_xor, key_of, imm, seed, region;
 	long long magic, version, size, plain, extra;
 	long long msg_version, msg_op, tag, msg_len, body, cut, count;
@@ -112,6 +112,7 @@ extern const struct command overtake_command;
 extern const struct command half_command;
 extern const struct command lost_command;
 extern const struct command replies_command;
+extern const struct command lie_command;
 
 /* main.c */
 int parse_option(const struct command *c, struct option *o, char *arg);

@@ -186,6 +186,22 @@ static uint64_t number_of(const char *text, const char *key)
 	return strtoull(value_of(text, key), NULL, 10);
 }
 
+/* Why bytes were not compared: the word in "result", and a phrase */
+static const char *why_not(const char *word)
+{
+	static const char *const reasons[][2] = {
+		{ "overwritten", "a later operation overwrote them" },
+		{ "buffer-reused", "the READs shared one buffer" },
+		{ "first-result", "the value before the first atomic is not known" },
+		{ "no-checksum", "the target sends no checksum of the region" },
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (!strncmp(word, reasons[i][0], strlen(reasons[i][0])))
+			return reasons[i][1];
+	return *word ? "the kernel's initiator has another reason" : NULL;
+}
+
 /**
  * kernel_result() - what a run came to
  * @k: opened
@@ -213,6 +229,8 @@ int kernel_result(const struct kernel *k, unsigned int i, struct kernel_result *
 	result->begin_ns = number_of(text, "begin_ns");
 	result->elapsed_ns = number_of(text, "elapsed_ns");
 	result->verified = number_of(text, "verified");
+	result->not_compared = number_of(text, "not_compared");
+	result->why_not = why_not(value_of(text, "not_compared_why"));
 	return 0;
 }
 

@@ -54,13 +54,17 @@ struct kernel {
  * @ops: operations timed
  * @begin_ns: when the time began, on the monotonic clock
  * @elapsed_ns: until the end of the last
- * @verified: bytes of which it was made sure that both ends hold the same
+ * @verified: bytes that were compared
+ * @not_compared: bytes of its operations that were not
+ * @why_not: the reason, a constant string; NULL if all were
  */
 struct kernel_result {
 	uint64_t ops;
 	uint64_t begin_ns;
 	uint64_t elapsed_ns;
 	uint64_t verified;
+	uint64_t not_compared;
+	const char *why_not;
 };
 
 int kernel_open(struct kernel *k, const struct kernel_param *param, unsigned int nr,
