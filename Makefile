@@ -5,7 +5,7 @@
 # of what.
 
 # What the scripts take from the environment is said in vm/lib.sh; nothing of make's own
-export KERNEL CLIENT_KERNEL DEVICE MODULES SOURCE PATCH DEBUG MATRIX T V LOCAL WALL
+export KERNEL CLIENT_KERNEL DEVICE MODULES SOURCE PATCH DEBUG MATRIX T V LOCAL WALL FULL
 unexport MAKEFLAGS MFLAGS MAKEFILES MAKELEVEL
 .NOTPARALLEL:
 
@@ -37,6 +37,11 @@ help:
 #: make kernel-patch KERNEL=/path/to/linux
 #:                   writes patches that add the module and the selftests to a kernel, and
 #:                   checks them; OUT=build/kernel-patch
+#: make coverage     the lines that the suite executes, as a page: build/coverage/index.html;
+#:                   T=PATTERN: what these cases execute
+#: make mutants      plants N=100 faults, one at a time, and looks whether the suite notices;
+#:                   SEED=1 says which, LIST=planted: those of scripts/mutants-planted;
+#:                   FULL=0 leaves out the whole suite (Documentation/testing.rst)
 #: make lint         the checks of the source; silent when fine
 #: make docs         the documentation as HTML, with the manual pages: build/docs/html/
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
@@ -99,6 +104,12 @@ report-check: build
 report-picture: build
 	@vm/report-check picture
 
+coverage:
+	@vm/coverage
+
+mutants:
+	@scripts/mutants $(or $(LIST),$(or $(N),100) $(or $(SEED),1))
+
 lint:
 	@vm/root run scripts/lint
 
@@ -138,5 +149,5 @@ clean:
 distclean: clean
 	@vm/root forget
 
-.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell lint docs features \
+.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell coverage mutants lint docs features \
 	capture wireshark report-check report-picture fuzz build kernel-config kernel kernel-patch source matrix install clean distclean
