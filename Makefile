@@ -107,7 +107,7 @@ report-picture: build
 coverage:
 	@vm/coverage
 
-mutants:
+mutants: build
 	@scripts/mutants $(or $(LIST),$(or $(N),100) $(or $(SEED),1))
 
 lint:

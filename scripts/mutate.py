@@ -6,6 +6,9 @@ that only print, or what stands outside of functions, and it keeps the number of
 objects compiled from equal code are equal.  It knows C in the kernel's style, bash with awk in
 it, Python, and lists of a rule a line (selftests/kernel-log).  A fault that does not compile is
 the caller's to notice.
+
+Scripts of vm/ and scripts/ run on the machine itself, perhaps as root: of these it changes only
+awk and functions that remove, move, kill and mount nothing.
 """
 import collections
 import re
@@ -21,6 +24,7 @@ SHELL_PRINTS = re.compile(r"(say|echo|printf|die|complain|usage|tell\w*|local|de
                           r"|readonly|trap|set|shopt|\.|source)\b")
 SHELL_WORDS = re.compile(r"(if|then|else|elif|fi|for|while|until|do|done|case|esac|function|select"
                          r"|\{|\}|\(|\)|;;)(?![\w-])|.*\)$(?<!\)\))|\w+\(\) \{")
+DANGER = re.compile(r"\b(rm|mv|rmdir|kill|mount|umount|mktemp|mkfs\w*|dd|trap|exec|chmod|chown)\b")
 ANDOR = {"&&": "||", "||": "&&", "and": "or", "or": "and"}
 BOUNDS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "-lt": "-le", "-le": "-lt", "-gt": "-ge",
           "-ge": "-gt"}
@@ -155,7 +159,7 @@ def c_statement(code, what, start, end):
         yield "remove", [(start, end, ";" + blank(text)[1:].rstrip(" "))]
 
 
-def c_faults(text):
+def c_faults(_, text):
     """(kind, edits) of a C file: of its functions, which begin and end in the first column."""
     code = mask_c(text)
     for body in re.finditer(r"^\{\n.*?^\}", code, re.M | re.S):
@@ -263,20 +267,29 @@ def shell_line(offset, code, goes_on):
         yield "remove", [(begin, begin + len(stripped), ":")]
 
 
-def shell_faults(text):
+def harmless(text):
+    """The places of a script's functions that have no dangerous command."""
+    for m in re.finditer(r"^\w+\(\) \{.*?^\}", text, re.M | re.S):
+        if not DANGER.search(m.group()):
+            yield from range(m.start(), m.end())
+
+
+def shell_faults(path, text):
     """(kind, edits) of a shell script."""
     goes_on = False
+    allowed = set(harmless(text)) if path.startswith(("vm/", "scripts/")) else None
     for offset, code, in_awk in shell_lines(text):
         if in_awk:
             yield from awk_line(offset, code)
             goes_on = False
             continue
-        yield from shell_line(offset, code, goes_on)
+        if allowed is None or offset in allowed:
+            yield from shell_line(offset, code, goes_on)
         raw = text[offset:offset + len(code)].rstrip()
         goes_on = raw.endswith(("\\", "&&", "||", "|"))
 
 
-def python_faults(text):
+def python_faults(_, text):
     """(kind, edits) of a Python program."""
     code = mask(text, r'"""(?:.*?)"""|#[^\n]*|"(?:\\.|[^"\\\n])*"|'
                 r"'(?:\\.|[^'\\\n])*'")
@@ -302,7 +315,7 @@ def python_faults(text):
         offset += len(line) + 1
 
 
-def list_faults(text):
+def list_faults(_, text):
     """(kind, edits) of a list: a line that is missing."""
     for m in re.finditer(r"^bad .*\n", text, re.M):
         yield "remove", [(m.start(), m.end() - 1, "#")]
@@ -322,7 +335,7 @@ def faults(path, text):
     """The faults that can be planted in a file."""
     finder = FINDERS.get(language(path, text))
     seen = collections.Counter()
-    for kind, edits in finder(text) if finder else ():
+    for kind, edits in finder(path, text) if finder else ():
         start = min(edits)[0]
         line = text.count("\n", 0, start)
         changed = apply(text, edits)

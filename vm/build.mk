@@ -10,7 +10,8 @@
 
 K := build/$(RTGT_KNAME)
 root := $(K)/root-of-build
-# With RTGT_COVERAGE (vm/coverage) all counts what it executes
+# With RTGT_COVERAGE (vm/coverage) all counts what it executes.  The kselftest harness ends a
+# test with _exit(), which would leave no counts
 gcov := --coverage -fprofile-update=atomic
 programs-root := build/root-of-programs
 
@@ -103,7 +104,7 @@ build/selftests/.built: $(call files,selftests) $(call files,user/librtgt) $(cal
 		$(call files,user/tool/timeline) $(call files,kmod/include) $(call files,kmod/proto) \
 		$(programs-root)
 	rm -rf $(@D)
-	$(if $(RTGT_COVERAGE),CFLAGS="$(gcov)") $(MAKE) -C selftests tree KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
+	$(if $(RTGT_COVERAGE),CFLAGS="$(gcov) -D_exit=exit") $(MAKE) -C selftests tree KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
 		OUTPUT=$(CURDIR)/build/selftests-obj DEST=$(CURDIR)/$(@D)
 	touch $@
 
