@@ -5,7 +5,7 @@
 # of what.
 
 # What the scripts take from the environment is said in vm/lib.sh; nothing of make's own
-export KERNEL CLIENT_KERNEL DEVICE MODULES SOURCE PATCH DEBUG MATRIX T V LOCAL WALL FULL
+export KERNEL CLIENT_KERNEL DEVICE MODULES SOURCE PATCH DEBUG MATRIX T V LOCAL WALL FULL FILES
 unexport MAKEFLAGS MFLAGS MAKEFILES MAKELEVEL
 .NOTPARALLEL:
 
@@ -41,7 +41,7 @@ help:
 #:                   T=PATTERN: what these cases execute
 #: make mutants      plants N=100 faults, one at a time, and looks whether the suite notices;
 #:                   SEED=1 says which, LIST=planted: those of scripts/mutants-planted;
-#:                   FULL=0 leaves out the whole suite (Documentation/testing.rst)
+#:                   FULL=0 leaves out the whole suite, FILES='kmod/*' the other files
 #: make lint         the checks of the source; silent when fine
 #: make docs         the documentation as HTML, with the manual pages: build/docs/html/
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
