@@ -5,7 +5,7 @@
 # of what.
 
 # What the scripts take from the environment is said in vm/lib.sh; nothing of make's own
-export KERNEL CLIENT_KERNEL DEVICE MODULES SOURCE PATCH DEBUG MATRIX T V LOCAL WALL
+export KERNEL CLIENT_KERNEL DEVICE MODULES SOURCE PATCH DEBUG MATRIX T V LOCAL WALL FULL FILES
 unexport MAKEFLAGS MFLAGS MAKEFILES MAKELEVEL
 .NOTPARALLEL:
 
@@ -37,6 +37,11 @@ help:
 #: make kernel-patch KERNEL=/path/to/linux
 #:                   writes patches that add the module and the selftests to a kernel, and
 #:                   checks them; OUT=build/kernel-patch
+#: make coverage     the lines that the suite executes, as a page: build/coverage/index.html;
+#:                   T=PATTERN: what these cases execute
+#: make mutants      plants N=100 faults, one at a time, and looks whether the suite notices;
+#:                   SEED=1 says which, LIST=planted: those of scripts/mutants-planted;
+#:                   FULL=0 leaves out the whole suite, FILES='kmod/*' the other files
 #: make lint         the checks of the source, of what changed since they found nothing;
 #:                   silent when fine; ALL=1: of all files
 #: make docs         the documentation as HTML, with the manual pages: build/docs/html/
@@ -100,6 +105,12 @@ report-check: build
 report-picture: build
 	@vm/report-check picture
 
+coverage:
+	@vm/coverage
+
+mutants: build
+	@scripts/mutants $(or $(LIST),$(or $(N),100) $(or $(SEED),1))
+
 lint:
 	@vm/root run scripts/lint $(if $(ALL),--all)
 
@@ -139,5 +150,5 @@ clean:
 distclean: clean
 	@vm/root forget
 
-.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell lint docs features \
+.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell coverage mutants lint docs features \
 	capture wireshark report-check report-picture fuzz build kernel-config kernel kernel-patch source matrix install clean distclean

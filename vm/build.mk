@@ -10,6 +10,9 @@
 
 K := build/$(RTGT_KNAME)
 root := $(K)/root-of-build
+# With RTGT_COVERAGE (vm/coverage) all counts what it executes.  The kselftest harness ends a
+# test with _exit(), which would leave no counts
+gcov := --coverage -fprofile-update=atomic
 programs-root := build/root-of-programs
 
 # A file of the tree, but not what editors and in-place builds leave there
@@ -63,7 +66,7 @@ $(K)/kmod/rtgt.ko: $(call files,kmod) $(root) $(if $(RTGT_KTREE),FORCE)
 	@mkdir -p $(@D)
 	@rsync -a --delete --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' --exclude='.*' \
 		--exclude=Module.symvers --exclude=modules.order kmod/ $(@D)/
-	@$(MAKE) --no-print-directory -C $(RTGT_KDIR) M=$(CURDIR)/$(@D) modules
+	@$(MAKE) --no-print-directory -C $(RTGT_KDIR) M=$(CURDIR)/$(@D) $(if $(RTGT_COVERAGE),GCOV_PROFILE=y) modules
 	@$(if $(RTGT_KTREE),:,touch $@)
 
 # The kernel's root, with the directories of the tree or variant
@@ -85,7 +88,7 @@ $(agent-tests): build/%: vm/agent/test/%.c vm/agent/test/peer.h vm/agent/channel
 	mv $@.new $@
 
 build/user/.built: $(call files,user) $(call files,kmod/include) $(call files,kmod/proto) $(programs-root)
-	$(MAKE) -C user O=$(CURDIR)/build/user all static
+	$(MAKE) -C user O=$(CURDIR)/build/user $(if $(RTGT_COVERAGE),CFLAGS="-Og -g $(gcov)") all static
 	touch $@
 
 # The tools for this machine, whatever libraries it has
@@ -101,7 +104,7 @@ build/selftests/.built: $(call files,selftests) $(call files,user/librtgt) $(cal
 		$(call files,user/tool/timeline) $(call files,kmod/include) $(call files,kmod/proto) \
 		$(programs-root)
 	rm -rf $(@D)
-	$(MAKE) -C selftests tree KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
+	$(if $(RTGT_COVERAGE),CFLAGS="$(gcov) -D_exit=exit") $(MAKE) -C selftests tree KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
 		OUTPUT=$(CURDIR)/build/selftests-obj DEST=$(CURDIR)/$(@D)
 	touch $@
 
