@@ -51,6 +51,7 @@ enum opt {
 	OPT_QPS,
 	OPT_QUIET,
 	OPT_REGION,
+	OPT_SEED,
 	OPT_SEGMENT,
 	OPT_SGE,
 	OPT_SIGNAL,
@@ -135,6 +136,8 @@ int opt_int(enum opt opt, const char *text, uint64_t min, uint64_t max, uint64_t
 int opt_uint(enum opt opt, const char *text, unsigned int min, unsigned int max,
 	     unsigned int *value);
 int opt_bytes(enum opt opt, const char *text, uint64_t min, uint64_t max, uint64_t *value);
+int opt_seed(const char *text, uint64_t *seed);
+uint64_t new_seed(void);
 int opt_sizes(enum opt opt, const char *text, uint64_t min, uint64_t max, struct sizes *sizes);
 int opt_word(enum opt opt, const char *text, const char *const *words, unsigned int *which);
 int opt_words(enum opt opt, const char *text, const char *const *words, unsigned int *bits);
