@@ -52,6 +52,8 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_DURATION] = { "duration", .letters = "D", .value = "SECONDS" },
 	[OPT_EVENTS] = { "events",
 			 .help = "user: sleep until a completion event comes (default)" },
+	[OPT_FAULT] = { "fault", .value = "RULE" },
+	[OPT_FAULTS] = { "faults" },
 	[OPT_FENCE] = { "fence" },
 	[OPT_FIELD] = { "field", .letters = "e", .value = "NAME" },
 	[OPT_FILTER] = { "filter", .letters = "f", .value = "FILTER" },
