@@ -282,6 +282,22 @@ TEST_F(wire, reply_bad)
 }
 
 /* Words: each status, reason and access has its own, and they are cut where the room ends */
+/* A reply matches one request only: with any field of its head changed it is another's */
+TEST_F(wire, reply_match)
+{
+	const struct rtgt_reply good = { .op = RTGT_MSG_ECHO, .tag = 7, .arg = 9 };
+	struct rtgt_reply bad[] = { good, good, good, good };
+	struct rtgt_err *err = &self->err;
+
+	bad[0].status = RTGT_ST_FAILED;
+	bad[1].op = RTGT_MSG_CHECKSUM;
+	bad[2].tag ^= 1U << 31;
+	bad[3].arg = 0;
+	EXPECT_EQ(0, rtgt_wire_match(&good, RTGT_MSG_ECHO, 7, 9, err));
+	for (u32 i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EPROTO, rtgt_wire_match(&bad[i], RTGT_MSG_ECHO, 7, 9, err));
+}
+
 TEST_F(wire, words)
 {
 	const struct rtgt_refusal odd = { .typed = true, .reason = 0xffff, .arg = 0xffffffff };

@@ -123,9 +123,16 @@ int main(int argc, char **argv)
 	check(!rdma_post_send(id, NULL, &ask, sizeof(ask), mr_ask, 0), "posting");
 	done(rdma_get_send_comp(id, &wc), &wc, "SEND");
 	done(rdma_get_recv_comp(id, &wc), &wc, "receive");
-	check(answer.head.op == (OP_CHECKSUM | OP_REPLY) && !answer.head.status, "reply");
+	/* a peer's word is not proof: version, operation, status, tag and both lengths */
+	errno = EPROTO;
+	check(wc.byte_len == sizeof(answer) && answer.head.version == VERSION &&
+	      answer.head.op == (OP_CHECKSUM | OP_REPLY) && !answer.head.status &&
+	      answer.head.tag == ask.head.tag && answer.head.len == htonl(16) &&
+	      answer.len == ask.len, "the reply is not to this request");
 	printf("the target's CRC-32 is 0x%08x, mine 0x%08x\n", ntohl(answer.crc), crc32(data, 8));
 	rdma_disconnect(id);
 	rdma_destroy_ep(id);
-	return ntohl(answer.crc) != crc32(data, 8);
+	errno = EBADMSG;
+	check(ntohl(answer.crc) == crc32(data, 8), "the target holds other bytes");
+	return 0;
 }

@@ -214,12 +214,8 @@ static const char *rdma_name(enum ibv_wr_opcode opcode)
 }
 
 /* @len: bytes of the work request that carried the immediate */
-static int check_imm_reply(const struct rtgt_rdma *op, uint32_t len,
-			   const struct rtgt_reply *reply, struct rtgt_err *err)
+static int check_imm_reply(uint32_t len, const struct rtgt_reply *reply, struct rtgt_err *err)
 {
-	if (reply->arg != op->imm)
-		return rtgt_fail(err, EPROTO, "the target got immediate 0x%08x, 0x%08x was sent",
-				 reply->arg, op->imm);
 	if (reply->covered != len)
 		return rtgt_fail(err, EPROTO,
 				 "the target's completion tells %llu bytes, %u were written",
@@ -322,9 +318,10 @@ int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigne
 	took->completion = rtgt_now_ns() - start;
 	if (!answered)
 		return 0;
-	ret = rtgt_client_reply(c, recv, RTGT_MSG_IMM, &reply, err);
+	ret = rtgt_client_reply(c, recv, RTGT_MSG_IMM, rtgt_imm_arg(last->imm), last->imm, &reply,
+				err);
 	took->reply = rtgt_now_ns() - start;
-	return ret ? ret : check_imm_reply(last, last_len, &reply, err);
+	return ret ? ret : check_imm_reply(last_len, &reply, err);
 }
 
 /**

@@ -10,8 +10,8 @@
 
 /* wait.c: one receive, one reply */
 int rtgt_client_expect(struct rtgt_client *c, uint64_t *id, struct rtgt_err *err);
-int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op,
-		      struct rtgt_reply *reply, struct rtgt_err *err);
+int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op, uint32_t tag,
+		      uint32_t arg, struct rtgt_reply *reply, struct rtgt_err *err);
 
 /* extents.c */
 void rtgt_layout_free(struct rtgt_layout *layout);

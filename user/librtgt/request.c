@@ -39,11 +39,8 @@ static int ask(struct rtgt_client *c, enum rtgt_op op, const struct rtgt_echo *a
 	if (ret)
 		return ret;
 	took->completion = rtgt_now_ns() - start;
-	ret = rtgt_client_reply(c, recv, op, reply, err);
+	ret = rtgt_client_reply(c, recv, op, c->tag, as->imm, reply, err);
 	took->reply = rtgt_now_ns() - start;
-	if (!ret && reply->tag != c->tag)
-		ret = rtgt_fail(err, EPROTO, "the reply's tag is %u, the request's was %u",
-				reply->tag, c->tag);
 	return ret;
 }
 
@@ -80,9 +77,6 @@ int rtgt_client_echo(struct rtgt_client *c, const struct rtgt_echo *echo, struct
 	if (!ret && reply.len != echo->len)
 		ret = rtgt_fail(err, EPROTO, "the echo has %u bytes, %u were sent", reply.len,
 				echo->len);
-	if (!ret && reply.arg != echo->imm)
-		ret = rtgt_fail(err, EPROTO, "the target got immediate 0x%08x, 0x%08x was sent",
-				reply.arg, echo->imm);
 	return ret;
 }
 
@@ -128,11 +122,16 @@ int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct
 {
 	struct rtgt_reply reply;
 	struct rtgt_xfer xfer;
+	int ret;
 
 	rtgt_encode_xfer(&xfer, move->region, move->remote, move->len,
 			 (uintptr_t)move->mr->buf + move->local,
 			 move->window ? move->window->mw->rkey : move->mr->mr->rkey);
-	return ask_small(c, move->op, &xfer, sizeof(xfer), &reply, took, err);
+	ret = ask_small(c, move->op, &xfer, sizeof(xfer), &reply, took, err);
+	if (!ret && reply.len)
+		ret = rtgt_fail(err, EPROTO, "the reply to op %u has %u bytes, it should have none",
+				move->op, reply.len);
+	return ret;
 }
 
 /* More extents than this are no answer but an attempt on our memory */
@@ -267,7 +266,8 @@ static int renew_extents(struct rtgt_client *c, uint32_t region, struct rtgt_err
  */
 int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *err)
 {
-	const uint32_t old = c->peer.region[region].rkey;
+	const struct rtgt_region_info *mem = &c->peer.region[region];
+	const uint32_t old = mem->rkey;
 	struct rtgt_range range;
 	struct rtgt_reply reply;
 	struct rtgt_took took;
@@ -275,6 +275,11 @@ int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *
 
 	rtgt_encode_range(&range, region, 0, 0);
 	ret = ask_small(c, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, &took, err);
+	if (!ret && (reply.region.len != mem->len || reply.region.access != mem->access))
+		ret = rtgt_fail(err, EPROTO,
+				"the target's new capability of region %u has %llu bytes and access 0x%x, the old one %llu and 0x%x",
+				region, (unsigned long long)reply.region.len, reply.region.access,
+				(unsigned long long)mem->len, mem->access);
 	if (ret)
 		return ret;
 	if (c->layout[region].extent) {

@@ -71,19 +71,26 @@ int rtgt_client_expect(struct rtgt_client *c, uint64_t *id, struct rtgt_err *err
  * rtgt_client_reply() - wait for a reply and understand it
  * @c: open
  * @id: from rtgt_client_expect()
- * @op: what was asked for
+ * @op: of the request
+ * @tag: of the request
+ * @arg: immediate of the request, or 0
  * @reply: filled
  * @err: says what is wrong
  *
- * Return: 0, or a negative errno; -EPROTO for another op or a status other than
- * RTGT_OK.
+ * Return: 0, or a negative errno; -EPROTO for a reply that is not to this request, or has a
+ * status other than RTGT_OK.
  */
-int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op,
-		      struct rtgt_reply *reply, struct rtgt_err *err)
+int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op, uint32_t tag,
+		      uint32_t arg, struct rtgt_reply *reply, struct rtgt_err *err)
 {
 	struct ibv_wc wc;
 	int ret = rtgt_client_wait(c, id, "the receive of the reply", &wc, err);
 
+	/* the request has completed: over RC the target's device has it */
+	if (ret == -ETIMEDOUT && c->cm.param.transport == RTGT_RC)
+		rtgt_fail(err, ETIMEDOUT,
+			  "the target got request %u and sent no reply within %d s (--timeout waits longer)",
+			  op, c->cm.param.timeout_ms / 1000);
 	if (!ret && wc.byte_len < c->head)
 		ret = rtgt_fail(err, EPROTO, "a datagram of %u bytes has no address header",
 				wc.byte_len);
@@ -93,10 +100,5 @@ int rtgt_client_reply(struct rtgt_client *c, uint64_t id, enum rtgt_op op,
 		return ret;
 	rtgt_log(c->cm.param.log, "msg", "reply to op %u: %s, tag %u, %u bytes", reply->op,
 		 rtgt_status_str(reply->status), reply->tag, reply->len);
-	if (reply->status != RTGT_OK)
-		return rtgt_fail(err, EPROTO, "the target refused request %u: %s (status %u)",
-				 op, rtgt_status_str(reply->status), reply->status);
-	if (reply->op != op)
-		return rtgt_fail(err, EPROTO, "the target answered op %u, not %u", reply->op, op);
-	return 0;
+	return rtgt_wire_match(reply, op, tag, arg, err);
 }

@@ -91,6 +91,36 @@ int rtgt_wire_reply(struct rtgt_reply *reply, const void *data, size_t len, stru
 }
 
 /**
+ * rtgt_wire_match() - is a reply the one to a request, and does it report success?
+ * @reply: from rtgt_wire_reply()
+ * @op: of the request
+ * @tag: of the request
+ * @arg: immediate that came with the request; 0 if none did
+ * @err: says what is wrong
+ *
+ * Everything in the header is compared.  The length of the body is the caller's to compare: it
+ * depends on the request.
+ *
+ * Return: 0, or -EPROTO.
+ */
+int rtgt_wire_match(const struct rtgt_reply *reply, enum rtgt_op op, uint32_t tag, uint32_t arg,
+		    struct rtgt_err *err)
+{
+	if (reply->status != RTGT_OK)
+		return rtgt_fail(err, EPROTO, "the target refused request %u: %s (status %u)",
+				 op, rtgt_status_str(reply->status), reply->status);
+	if (reply->op != op)
+		return rtgt_fail(err, EPROTO, "the target answered op %u, not %u", reply->op, op);
+	if (reply->tag != tag)
+		return rtgt_fail(err, EPROTO, "the reply's tag is %u, the request's was %u",
+				 reply->tag, tag);
+	if (reply->arg != arg)
+		return rtgt_fail(err, EPROTO, "the target got immediate 0x%08x, 0x%08x was sent",
+				 reply->arg, arg);
+	return 0;
+}
+
+/**
  * rtgt_status_str() - a reply's status in words
  * @status: enum rtgt_status
  *

@@ -52,6 +52,8 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_DURATION] = { "duration", .letters = "D", .value = "SECONDS" },
 	[OPT_EVENTS] = { "events",
 			 .help = "user: sleep until a completion event comes (default)" },
+	[OPT_FAULT] = { "fault", .value = "RULE" },
+	[OPT_FAULTS] = { "faults" },
 	[OPT_FENCE] = { "fence" },
 	[OPT_FIELD] = { "field", .letters = "e", .value = "NAME" },
 	[OPT_FILTER] = { "filter", .letters = "f", .value = "FILTER" },
@@ -89,6 +91,9 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_QUIET] = { "quiet", .help = "print errors only" },
 	[OPT_REGION] = { "region", .letters = "r", .value = "N",
 			 .help = "index of the port's region; default 0" },
+	[OPT_SEED] = { "seed", .value = "N",
+		       .help = "seed of the data, to repeat a run; default: another one each time, "
+			       "which is printed" },
 	[OPT_SEGMENT] = { "segment", .value = "BYTES" },
 	[OPT_SGE] = { "sge", .value = "N" },
 	[OPT_SIGNAL] = { "signal", .letters = "Q", .value = "N" },

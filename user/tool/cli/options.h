@@ -22,6 +22,8 @@ enum opt {
 	OPT_DOCS,
 	OPT_DURATION,
 	OPT_EVENTS,
+	OPT_FAULT,
+	OPT_FAULTS,
 	OPT_FENCE,
 	OPT_FIELD,
 	OPT_FILTER,
@@ -51,6 +53,7 @@ enum opt {
 	OPT_QPS,
 	OPT_QUIET,
 	OPT_REGION,
+	OPT_SEED,
 	OPT_SEGMENT,
 	OPT_SGE,
 	OPT_SIGNAL,
@@ -135,6 +138,8 @@ int opt_int(enum opt opt, const char *text, uint64_t min, uint64_t max, uint64_t
 int opt_uint(enum opt opt, const char *text, unsigned int min, unsigned int max,
 	     unsigned int *value);
 int opt_bytes(enum opt opt, const char *text, uint64_t min, uint64_t max, uint64_t *value);
+int opt_seed(const char *text, uint64_t *seed);
+uint64_t new_seed(void);
 int opt_sizes(enum opt opt, const char *text, uint64_t min, uint64_t max, struct sizes *sizes);
 int opt_word(enum opt opt, const char *text, const char *const *words, unsigned int *which);
 int opt_words(enum opt opt, const char *text, const char *const *words, unsigned int *bits);

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "options.h"
 
@@ -27,6 +29,22 @@ int opt_uint(enum opt opt, const char *text, unsigned int min, unsigned int max,
 	if (!ret)
 		*value = (unsigned int)wide;
 	return ret;
+}
+
+/* The seed of a run's data: 32 bits, which JSON and a person can repeat */
+int opt_seed(const char *text, uint64_t *seed)
+{
+	return opt_int(OPT_SEED, text, 0, UINT32_MAX, seed);
+}
+
+/* The seed of a run for which none was given: never that of a run before */
+uint64_t new_seed(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint32_t)((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 16 ^
+			  (uint64_t)getpid() << 8);
 }
 
 /* Bytes as rtgt writes them: 16M and not 16777216 */

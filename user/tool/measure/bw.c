@@ -48,6 +48,7 @@ static const struct usage_option options[] = {
 	{ OPT_EVENTS, NULL },
 	{ OPT_POLL, "user: poll instead; needs a CPU for each connection" },
 	{ OPT_COMPLETION, NULL },
+	{ OPT_SEED, NULL },
 	{ OPT_TIMEOUT, NULL },
 	{ OPT_PROGRESS, NULL },
 	{ OPT_JSON, NULL },
@@ -210,6 +211,11 @@ static int move(struct bw_stream *s, unsigned int nr, struct watch *w, struct rt
 	return ret;
 }
 
+static bool is_send(const struct bw_stream *s)
+{
+	return s->op->opcode == IBV_WR_SEND;
+}
+
 static int a_round(struct bw *b, struct bw_stream *s, unsigned int nr, uint64_t messages,
 		   struct rtgt_err *err)
 {
@@ -229,11 +235,17 @@ static int a_round(struct bw *b, struct bw_stream *s, unsigned int nr, uint64_t 
 	ret = watch_begin(&w, &b->m.progress, b->m.to.timeout, err);
 	if (!ret)
 		ret = watch_end(&w, move(s, nr, &w, err), err);
+	measure_no_reply(&b->m, ret, err);
 	for (unsigned int i = 0; i < nr && !ret; i++) {
 		begin = s[i].begin < begin ? s[i].begin : begin;
 		end = s[i].end > end ? s[i].end : end;
+		const uint64_t before = s[i].verified;
+
 		b->messages += s[i].done;
+		s[i].why = is_send(&s[i]) ? NOT_LAST : OVERWRITTEN;
 		ret = s[i].by->check(&s[i], err);
+		s[i].unseen += (b->m.warmup + s[i].done) * b->m.at.size -
+			       (s[i].verified - before);
 	}
 	b->elapsed_ns += end - begin;
 	b->m.progress.before += (b->m.warmup + messages) * nr;
@@ -253,8 +265,10 @@ static int rounds(struct bw *b, struct bw_stream *s, unsigned int nr, struct rtg
 			at_once = left;
 		ret = a_round(b, s, nr, at_once, err);
 	}
-	for (unsigned int i = 0; i < nr; i++)
-		b->verified += s[i].verified;
+	for (unsigned int i = 0; i < nr; i++) {
+		b->m.verified += s[i].verified;
+		measure_not_compared(&b->m, s[i].unseen, s[i].why);
+	}
 	return ret;
 }
 
@@ -304,7 +318,6 @@ static int cell(struct measure *m, struct rtgt_err *err)
 
 	b->messages = 0;
 	b->elapsed_ns = 0;
-	b->verified = 0;
 	ret = m->at.from == FROM_KERNEL ? bw_kernel_run(b, err) : user_run(b, err);
 	if (!ret)
 		bw_out_row(b);

@@ -36,7 +36,6 @@ static_assert(2 * BW_QPS_MAX <= WATCH_MAX, "write+read has two connections for e
  * @verify_all: every byte of every message is compared
  * @messages: of the cell, all connections
  * @elapsed_ns: for them
- * @verified: bytes of which it was made sure that both ends hold the same
  */
 struct bw {
 	struct measure m;
@@ -48,7 +47,6 @@ struct bw {
 	bool verify_all;
 	uint64_t messages;
 	uint64_t elapsed_ns;
-	uint64_t verified;
 };
 
 /* The operations there are: indices in measure.op */
@@ -105,6 +103,10 @@ struct bw_transport {
  * @begin: when the first was posted
  * @end: when the last message ended
  * @verified: bytes compared so far
+ * @unseen: bytes moved and not compared so far
+ * @why: the reason for that
+ * @owed: over RDMA, messages that await a reply: the tag of each; 0 if there is none.  The
+ *	  low bits of a tag are its index here
  * @received: over RDMA, answers that have come: receives are used in their order
  * @watch: looks after the round
  * @first: no other stream of the round had failed before
@@ -136,6 +138,9 @@ struct bw_stream {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t verified;
+	uint64_t unseen;
+	const char *why;
+	uint32_t owed[BW_DEPTH_MAX];
 	uint64_t received;
 	struct watch *watch;
 	bool first;

@@ -62,7 +62,7 @@ static int run(struct bw *b, unsigned int nr, uint64_t iters, unsigned int depth
 		begin = r.begin_ns < begin ? r.begin_ns : begin;
 		end = r.begin_ns + r.elapsed_ns > end ? r.begin_ns + r.elapsed_ns : end;
 		b->messages += r.ops;
-		b->verified += r.verified;
+		b->m.verified += r.verified;
 	}
 	if (!ret)
 		b->elapsed_ns += end - begin;

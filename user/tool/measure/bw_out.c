@@ -35,7 +35,7 @@ void bw_out_row(struct bw *b)
 		printf("%-6s %-4s %-10s %8u %4u %5u %8llu %12llu %10.2f %12.0f\n",
 		       measure_from_str(at->from), measure_over_str(at->over), at->op->name,
 		       at->size, bw_connections(b), b->depth, (unsigned long long)b->messages,
-		       (unsigned long long)b->verified, mib, rate);
+		       (unsigned long long)b->m.verified, mib, rate);
 		fflush(stdout);
 	}
 	o = measure_json_row(&b->m);
@@ -48,7 +48,7 @@ void bw_out_row(struct bw *b)
 	rtgt_json_str(o, "verify", b->verify_all ? "all" : "end");
 	rtgt_json_int(o, "messages", (int64_t)b->messages);
 	rtgt_json_int(o, "bytes", (int64_t)bytes);
-	rtgt_json_int(o, "verified_bytes", (int64_t)b->verified);
+	measure_out_compared(&b->m, o);
 	rtgt_json_us(o, "elapsed_us", b->elapsed_ns);
 	json_rate(o, "mib_per_s", mib);
 	json_rate(o, "messages_per_s", rate);
@@ -59,6 +59,6 @@ int bw_out_end(struct bw *b)
 {
 	if (b->m.tool->json)
 		return measure_out_json(&b->m);
-	puts("verified: bytes compared at both ends, outside of the time");
+	measure_out_end(&b->m);
 	return EXIT_OK;
 }

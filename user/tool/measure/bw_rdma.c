@@ -6,6 +6,10 @@
  * completion says that its message has ended, and all before it that asked for none:
  * they end in order.  Of what is answered the answer says so, and a completion only
  * that the send queue has room again.
+ *
+ * The tag of a message that is answered is new each time, and each answer must be to a message
+ * that awaits one; they may come in any order.  The first bytes of each message are new as
+ * well, so that the last one to an offset is told from those before it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,6 +23,11 @@
 
 /* Completions taken at a time */
 #define BATCH		16
+
+/* Tags: 28 bits, as an immediate has; the low ones are an index in bw_stream.owed */
+#define TAG_BITS	RTGT_IMM_ARG_BITS
+#define OWED_BITS	7
+static_assert(1 << OWED_BITS == BW_DEPTH_MAX, "an index of each outstanding message");
 
 /* An answer without the bytes of an echo */
 #define SMALL_ANSWER	64
@@ -70,8 +79,6 @@ static void make_wr(struct bw_stream *s, unsigned int place)
 		return;
 	wr->wr.rdma.remote_addr = mem->addr + s->base + (uint64_t)place * len;
 	wr->wr.rdma.rkey = mem->rkey;
-	if (s->op->answered)
-		wr->imm_data = htonl(rtgt_imm(RTGT_IMM_ACK, place));
 }
 
 static int make_buffers(struct bw_stream *s, struct rtgt_err *err)
@@ -138,19 +145,47 @@ static void rdma_close(struct bw_stream *s)
 
 static void rdma_refresh(struct bw_stream *s)
 {
-	rtgt_pattern_fill(s->mr.buf, s->mr.len, rtgt_now_ns() ^ s->base);
-	if (!is_send(s))
-		return;
-	for (unsigned int i = 0; i < s->slots; i++)
-		rtgt_encode_msg((struct rtgt_msg *)(s->mr.buf + (size_t)i * message_size(s)),
-				RTGT_MSG_ECHO, i, s->b->m.at.size);
+	rtgt_pattern_fill(s->mr.buf, s->mr.len, measure_seed(&s->b->m));
+	if (is_send(s))
+		rtgt_pattern_fill(s->rx.buf, s->rx.len, measure_seed(&s->b->m));
+}
+
+/* The next message awaits an answer: the index of its tag in @owed */
+static unsigned int expect_answer(struct bw_stream *s)
+{
+	unsigned int i = (unsigned int)(s->posted % s->b->depth);
+
+	/* if answers come out of order, another one is free: less than depth are awaited */
+	while (s->owed[i])
+		i = (i + 1) % s->b->depth;
+	/* never 0 */
+	s->owed[i] = (uint32_t)((s->posted + 1) << OWED_BITS | i) & ((1u << TAG_BITS) - 1);
+	if (!(s->owed[i] >> OWED_BITS))
+		s->owed[i] |= 1u << OWED_BITS;
+	return i;
 }
 
 static int post(struct bw_stream *s, struct rtgt_err *err)
 {
-	struct ibv_send_wr *wr = &s->wr[s->posted % s->slots], *bad;
+	unsigned int place = (unsigned int)(s->posted % s->slots);
+	unsigned int i = s->op->answered ? expect_answer(s) : 0;
+	struct ibv_send_wr *wr, *bad;
+	uint8_t *bytes;
 	int ret;
 
+	/* the bytes of an echo that is still to come stay as they are */
+	if (is_send(s))
+		place = i;
+	wr = &s->wr[place];
+	bytes = (uint8_t *)(uintptr_t)s->sge[place].addr;
+	if (is_send(s)) {
+		rtgt_encode_msg((struct rtgt_msg *)bytes, RTGT_MSG_ECHO, s->owed[i],
+				s->b->m.at.size);
+		bytes += sizeof(struct rtgt_msg);
+	} else if (s->op->answered) {
+		wr->imm_data = htonl(rtgt_imm(RTGT_IMM_ACK, s->owed[i]));
+	}
+	measure_stamp(bytes, s->b->m.at.size);
 	wr->wr_id = s->posted + 1;
 	wr->send_flags = bw_signaled(s) ? IBV_SEND_SIGNALED : 0;
 	ret = ibv_post_send(s->client.qp.qp, wr, &bad);
@@ -166,17 +201,25 @@ static int answered(struct bw_stream *s, const struct ibv_wc *wc, struct rtgt_er
 	const uint64_t place = wc->wr_id & ~ID_RECV;
 	struct rtgt_reply reply;
 	int ret = rtgt_wire_reply(&reply, s->rx.buf + place * answer_size(s), wc->byte_len, err);
+	uint64_t len;
+	uint32_t i;
 
 	s->received++;
 	if (ret)
 		return ret;
-	if (reply.status != RTGT_OK)
-		return rtgt_fail(err, EPROTO, "the target answered: %s",
-				 rtgt_status_str(reply.status));
-	if (reply.op != (is_send(s) ? RTGT_MSG_ECHO : RTGT_MSG_IMM) ||
-	    (is_send(s) && (reply.len != s->b->m.at.size || reply.tag >= s->slots)) ||
-	    (!is_send(s) && reply.covered != s->b->m.at.size))
-		return rtgt_fail(err, EPROTO, "an answer is not to what was sent");
+	i = reply.tag % BW_DEPTH_MAX;
+	if (reply.status == RTGT_OK && (!s->owed[i] || s->owed[i] != reply.tag))
+		return rtgt_fail(err, EPROTO, "a reply has tag %u, and no request awaits that one",
+				 reply.tag);
+	ret = rtgt_wire_match(&reply, is_send(s) ? RTGT_MSG_ECHO : RTGT_MSG_IMM, s->owed[i],
+			      is_send(s) ? 0 : rtgt_imm(RTGT_IMM_ACK, s->owed[i]), err);
+	if (ret)
+		return ret;
+	len = is_send(s) ? reply.len : reply.covered;
+	if (len != s->b->m.at.size)
+		return rtgt_fail(err, EPROTO, "the target answers for %llu bytes, %u were sent",
+				 (unsigned long long)len, s->b->m.at.size);
+	s->owed[i] = 0;
 	return post_recv(s, place, err);
 }
 
@@ -226,6 +269,8 @@ static int rdma_transfer(struct bw_stream *s, struct rtgt_err *err)
 static int ask_among_answers(struct bw_stream *s, uint64_t offset, uint32_t len, uint32_t *crc,
 			     struct rtgt_err *err)
 {
+	/* of no message: their numbers are not 0 */
+	const uint32_t tag = (uint32_t)s->received % BW_DEPTH_MAX;
 	const uint64_t place = s->received++ % s->b->depth;
 	struct rtgt_client *c = &s->client;
 	struct rtgt_wr wr = {
@@ -236,7 +281,7 @@ static int ask_among_answers(struct bw_stream *s, uint64_t offset, uint32_t len,
 	struct ibv_wc wc;
 	int ret;
 
-	rtgt_encode_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_CHECKSUM, 0,
+	rtgt_encode_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_CHECKSUM, tag,
 			sizeof(struct rtgt_range));
 	rtgt_encode_range((struct rtgt_range *)rtgt_client_tx(c), s->b->m.region, offset, len);
 	ret = rtgt_qp_post(&c->qp, &wr, err);
@@ -246,9 +291,11 @@ static int ask_among_answers(struct bw_stream *s, uint64_t offset, uint32_t len,
 		ret = rtgt_client_wait(c, ID_RECV | place, "the receive of the reply", &wc, err);
 	if (!ret)
 		ret = rtgt_wire_reply(&reply, s->rx.buf + place * answer_size(s), wc.byte_len, err);
-	if (!ret && (reply.op != RTGT_MSG_CHECKSUM || reply.status != RTGT_OK))
-		ret = rtgt_fail(err, EPROTO, "the target gave no checksum: %s",
-				rtgt_status_str(reply.status));
+	if (!ret)
+		ret = rtgt_wire_match(&reply, RTGT_MSG_CHECKSUM, tag, 0, err);
+	if (!ret && reply.covered != len)
+		ret = rtgt_fail(err, EPROTO, "the checksum covers %llu bytes, not %u",
+				(unsigned long long)reply.covered, len);
 	if (ret)
 		return ret;
 	*crc = reply.crc;
@@ -263,18 +310,24 @@ static int ask(struct bw_stream *s, uint64_t offset, uint32_t len, uint32_t *crc
 	return rtgt_client_checksum(&s->client, s->b->m.region, offset, len, crc, err);
 }
 
-/* The last answers, one for each place of the receive queue */
+/*
+ * The last answers, one for each place of the receive queue.  If answers came out of order, the
+ * bytes of some message may have been overwritten: then its tag has been, too.
+ */
 static int check_echoes(struct bw_stream *s, struct rtgt_err *err)
 {
 	const uint64_t nr = s->done < s->slots ? s->done : s->slots;
-	const uint32_t head = (uint32_t)sizeof(struct rtgt_msg);
 
 	for (uint64_t i = 0; i < nr; i++) {
-		const uint8_t *got = s->rx.buf + i * message_size(s);
-		uint32_t tag = ntohl(((const struct rtgt_msg *)got)->tag);
+		const uint64_t place = (s->received - nr + i) % s->b->depth;
+		const uint8_t *got = s->rx.buf + place * message_size(s);
+		const struct rtgt_msg *head = (const struct rtgt_msg *)got;
+		const uint8_t *sent = s->mr.buf + ntohl(head->tag) % BW_DEPTH_MAX *
+				      (uint64_t)message_size(s);
 
-		if (memcmp(got + head, s->mr.buf + (uint64_t)tag * message_size(s) + head,
-			   s->b->m.at.size))
+		if (head->tag != ((const struct rtgt_msg *)sent)->tag)
+			continue;
+		if (memcmp(head + 1, sent + sizeof(*head), s->b->m.at.size))
 			return rtgt_fail(err, EILSEQ, "an echo differs from what was sent");
 		s->verified += s->b->m.at.size;
 	}
@@ -283,10 +336,15 @@ static int check_echoes(struct bw_stream *s, struct rtgt_err *err)
 
 static int rdma_check(struct bw_stream *s, struct rtgt_err *err)
 {
+	const char *no_checksum = measure_no_checksum(&s->b->m, &s->client);
+
 	if (is_send(s))
 		return check_echoes(s, err);
-	/* a plain target cannot be asked */
-	return s->client.peer.rtgt ? bw_compare(s, s->mr.buf, ask, err) : 0;
+	if (no_checksum) {
+		s->why = no_checksum;
+		return 0;
+	}
+	return bw_compare(s, s->mr.buf, ask, err);
 }
 
 const struct bw_transport bw_rdma = {

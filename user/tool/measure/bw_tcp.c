@@ -41,10 +41,10 @@ static void tcp_refresh(struct bw_stream *s)
 {
 	size_t len = (size_t)s->slots * s->b->m.at.size;
 
-	rtgt_pattern_fill(s->out, len, rtgt_now_ns() ^ s->base);
+	rtgt_pattern_fill(s->out, len, measure_seed(&s->b->m));
 	/* what does not come is not there */
 	if (s->in)
-		rtgt_pattern_invert(s->in, len, rtgt_now_ns() ^ s->base);
+		rtgt_pattern_fill(s->in, len, measure_seed(&s->b->m));
 }
 
 static uint8_t *place(const struct bw_stream *s, uint8_t *buf, uint64_t message)

@@ -156,7 +156,7 @@ int cmd_cost(struct tool *tool, int argc, char **argv)
 	if (ret)
 		ret = failed("%s", err.text);
 	else if (tool->json)
-		ret = out_document(tool, COST_SCHEMA, &c.facts, c.results);
+		ret = out_print(tool, out_document(tool, COST_SCHEMA, &c.facts, c.results));
 	json_object_put(c.results);
 	return ret;
 }

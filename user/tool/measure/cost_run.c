@@ -192,14 +192,26 @@ static int time_echoes(struct cost *c, struct rtgt_client *client, uint64_t held
 		       struct rtgt_err *err)
 {
 	const struct rtgt_echo echo = { .opcode = IBV_WR_SEND, .len = ECHO_BYTES };
+	uint8_t *back = client->rx.buf + client->head + sizeof(struct rtgt_msg);
 	struct rtgt_took took;
+	struct rtgt_diff diff;
 	struct rtgt_hist h;
 	int ret = 0;
 
+	if (client->payload < ECHO_BYTES)
+		return rtgt_fail(err, EMSGSIZE, "the target takes SENDs of %u bytes (recv_size)",
+				 client->payload);
 	rtgt_hist_reset(&h);
 	for (uint64_t i = 0; !ret && i < c->count; i++) {
+		rtgt_pattern_fill(rtgt_client_tx(client), ECHO_BYTES, i);
+		rtgt_pattern_invert(back, ECHO_BYTES, i);
 		ret = rtgt_client_echo(client, &echo, &took, err);
 		rtgt_hist_add(&h, took.reply);
+		if (!ret && rtgt_pattern_verify(back, ECHO_BYTES, i, &diff))
+			ret = rtgt_fail(err, EILSEQ,
+					"echo %llu: byte %zu is 0x%02x, expected 0x%02x",
+					(unsigned long long)i, diff.offset, diff.got,
+					diff.expected);
 	}
 	if (!ret)
 		cost_out(c, &(struct cost_row) { "SEND", "held", held, &h, kib });

@@ -26,6 +26,7 @@ static const struct usage_option options[] = {
 	{ OPT_EVENTS, NULL },
 	{ OPT_POLL, "user: poll instead; needs a CPU of its own" },
 	{ OPT_COMPLETION, NULL },
+	{ OPT_SEED, NULL },
 	{ OPT_TIMEOUT, NULL },
 	{ OPT_PROGRESS, NULL },
 	{ OPT_JSON, NULL },
@@ -103,7 +104,7 @@ static int kernel_cell(struct lat *l, struct rtgt_err *err)
 		return ret;
 	l->nr = m->count;
 	l->elapsed_ns = result.elapsed_ns;
-	l->verified = result.verified;
+	m->verified = result.verified;
 	return 0;
 }
 
@@ -113,7 +114,6 @@ static int cell(struct measure *m, struct rtgt_err *err)
 	int ret;
 
 	l->nr = 0;
-	l->verified = 0;
 	l->gives_way = false;
 	if (m->at.from == FROM_KERNEL)
 		ret = kernel_cell(l, err);

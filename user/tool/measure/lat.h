@@ -22,7 +22,6 @@
  * @ns: how long each operation took, in rising order when the cell is done
  * @nr: how many
  * @elapsed_ns: from the first to the end of the last
- * @verified: bytes of which it was made sure that both ends hold the same
  */
 struct lat {
 	struct measure m;
@@ -31,7 +30,6 @@ struct lat {
 	uint64_t *ns;
 	uint64_t nr;
 	uint64_t elapsed_ns;
-	uint64_t verified;
 };
 
 int lat_user_run(struct lat *l, struct rtgt_err *err);

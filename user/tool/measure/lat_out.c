@@ -81,7 +81,7 @@ void lat_out_row(struct lat *l)
 	rtgt_json_str(o, "trip", half ? "half" : "full");
 	json_object_object_add(o, "gives_way", json_object_new_boolean(l->gives_way));
 	rtgt_json_int(o, "count", (int64_t)l->nr);
-	rtgt_json_int(o, "verified_bytes", (int64_t)l->verified);
+	measure_out_compared(&l->m, o);
 	rtgt_json_us(o, "elapsed_us", l->elapsed_ns);
 	json_object_object_add(o, "us", json_times(l, by));
 	json_object_object_add(o, "histogram", json_histogram(l, by));
@@ -92,6 +92,7 @@ int lat_out_end(struct lat *l)
 {
 	if (l->m.tool->json)
 		return measure_out_json(&l->m);
+	measure_out_end(&l->m);
 	puts("full: post to completion, or to the target's answer; half: half of that");
 	return EXIT_OK;
 }

@@ -66,9 +66,12 @@ static int verify(struct lat *l, const uint8_t *tx, const uint8_t *rx, struct rt
 		if (!ret && crc != rtgt_crc32(0, mine, size))
 			ret = rtgt_fail(err, EILSEQ, "the two ends hold different bytes");
 	}
-	if (!ret)
-		l->verified = size;
-	return ret;
+	if (ret)
+		return ret;
+	l->m.verified = size;
+	measure_not_compared(&l->m, (l->m.warmup + l->m.count - 1) * size,
+			     l->m.at.op->tcp == RTGT_TCP_ECHO ? NOT_LAST : OVERWRITTEN);
+	return 0;
 }
 
 int lat_tcp_run(struct lat *l, struct rtgt_err *err)
@@ -87,9 +90,9 @@ int lat_tcp_run(struct lat *l, struct rtgt_err *err)
 	tx = malloc(size);
 	rx = malloc(size);
 	if (tx && rx) {
-		rtgt_pattern_fill(tx, size, rtgt_now_ns());
+		rtgt_pattern_fill(tx, size, measure_seed(&l->m));
 		/* what does not come is not there */
-		rtgt_pattern_fill(rx, size, rtgt_now_ns());
+		rtgt_pattern_fill(rx, size, measure_seed(&l->m));
 		ret = watch_begin(&w, &l->m.progress, l->m.to.timeout, err);
 		if (!ret)
 			ret = watch_end(&w, loop(l, &watched, tx, rx, err), err);

@@ -4,14 +4,17 @@
  *
  * What is answered is posted unsignaled but for one in 16, and only the answer is
  * waited for: a completion that tells nothing new is not paid for.  Nothing is
- * allocated, printed or verified between two operations; bytes are compared when the
- * last one is done.
+ * allocated or printed between two operations.  What costs nothing to speak of is verified
+ * there, outside of the time: each reply must be the one to its request, and each atomic must
+ * find what the one before left.  Bytes are compared when the last operation is done, whose
+ * bytes are new; what the others moved is reported as not compared.
  *
  * With one processor the kernel's workers, which do the work of an operation on rxe and
  * siw, take turns with this thread, and how often the processor changes hands is chance.
  * What the peer's device answers is waited for in a thread that lets them finish
  * first, outside of the time; see give_way_begin().
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -73,38 +76,124 @@ static void give_way_end(struct lat *l, struct policy *before)
 		syscall(SYS_sched_setattr, 0, before, 0);
 }
 
-/* What atomics leave at their place is known: each must find what the last one left */
-struct atom {
-	uint64_t value;
-	bool known;
-};
+/* ------------------------------------------------------------------------- atomics */
 
-static int check_atomic(struct ibv_send_wr *wr, const struct rtgt_mr *mr, struct atom *atom,
+/* What is at the offset of the atomics: a READ tells, or, where that is not allowed, adding 0 */
+static int learn(struct lat *l, const struct rtgt_mr *mr, uint64_t *value, struct rtgt_err *err)
+{
+	struct rtgt_client *c = &l->m.client;
+	const bool readable = c->peer.region[l->m.region].access & RTGT_ACCESS_READ;
+	const struct rtgt_rdma op = {
+		.opcode = readable ? IBV_WR_RDMA_READ : IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.region = l->m.region, .mr = mr, .len = sizeof(*value),
+	};
+	struct rtgt_took took;
+	int ret = rtgt_client_rdma(c, &op, &took, err);
+
+	memcpy(value, mr->buf, sizeof(*value));
+	return ret;
+}
+
+static int wrong_value(const char *what, uint64_t got, uint64_t want, struct rtgt_err *err)
+{
+	return rtgt_fail(err, EILSEQ, "%s 0x%llx and not 0x%llx", what, (unsigned long long)got,
+			 (unsigned long long)want);
+}
+
+/* The result of an atomic must be @value, which then becomes what the atomic leaves */
+static int check_atomic(const struct ibv_send_wr *wr, const struct rtgt_mr *mr, uint64_t *value,
 			struct rtgt_err *err)
 {
 	uint64_t old;
 
 	memcpy(&old, mr->buf, sizeof(old));
-	if (atom->known && old != atom->value)
-		return rtgt_fail(err, EILSEQ, "an atomic found 0x%llx and not 0x%llx",
-				 (unsigned long long)old, (unsigned long long)atom->value);
-	atom->known = true;
-	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		atom->value = old + wr->wr.atomic.compare_add;
-		return 0;
-	}
-	atom->value = old == wr->wr.atomic.compare_add ? wr->wr.atomic.swap : old;
-	wr->wr.atomic.compare_add = atom->value;
-	wr->wr.atomic.swap = atom->value + 1;
+	if (old != *value)
+		return wrong_value("an atomic found", old, *value, err);
+	*value = wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? old + wr->wr.atomic.compare_add :
+							     wr->wr.atomic.swap;
 	return 0;
+}
+
+/* After the last atomic: did it leave what it should? */
+static int check_left(struct lat *l, const struct rtgt_mr *mr, uint64_t value,
+		      struct rtgt_err *err)
+{
+	struct rtgt_client *c = &l->m.client;
+	uint64_t now;
+	uint32_t crc;
+	int ret;
+
+	if (measure_no_checksum(&l->m, c)) {
+		ret = learn(l, mr, &now, err);
+		if (!ret && now != value)
+			ret = wrong_value("the last atomic left", now, value, err);
+		return ret;
+	}
+	ret = rtgt_client_checksum(c, l->m.region, 0, sizeof(value), &crc, err);
+	if (!ret && crc != rtgt_crc32(0, &value, sizeof(value)))
+		ret = rtgt_fail(err, EILSEQ,
+				"the last atomic did not leave 0x%llx: the target's checksum is 0x%08x",
+				(unsigned long long)value, crc);
+	return ret;
+}
+
+/* ---------------------------------------------------------------------- an operation */
+
+/* The bytes of the next operation, and what tells its reply from others: outside of the time */
+static void prepare(struct lat *l, struct ibv_send_wr *wr, const struct rtgt_mr *mr, uint64_t i,
+		    uint64_t value)
+{
+	const bool last = i + 1 == l->m.warmup + l->m.count;
+	struct rtgt_client *c = &l->m.client;
+	const uint32_t size = l->m.at.size;
+	uint8_t *bytes = mr->buf;
+
+	if (measure_is_atomic(l->m.at.op)) {
+		/* what an atomic that does nothing leaves here is wrong */
+		memset(mr->buf, (uint8_t)~value, sizeof(value));
+		wr->wr.atomic.compare_add = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? value : 1;
+		wr->wr.atomic.swap = value + 1;
+		return;
+	}
+	if (wr->opcode == IBV_WR_SEND) {
+		bytes = rtgt_client_tx(c);
+		rtgt_encode_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_ECHO, (uint32_t)i, size);
+	} else if (wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+		wr->imm_data = htonl(rtgt_imm(RTGT_IMM_ACK, (uint32_t)i));
+	}
+	if (!last) {
+		measure_stamp(bytes, size);
+		return;
+	}
+	rtgt_pattern_fill(bytes, size, measure_seed(&l->m));
+	if (wr->opcode == IBV_WR_SEND)
+		rtgt_pattern_fill(c->rx.buf, c->rx.len, measure_seed(&l->m));
+}
+
+/* The reply to operation @i */
+static int check_reply(struct lat *l, const struct ibv_send_wr *wr, uint64_t i, uint32_t len,
+		       struct rtgt_err *err)
+{
+	const bool echo = wr->opcode == IBV_WR_SEND;
+	const uint32_t imm = echo ? 0 : ntohl(wr->imm_data);
+	struct rtgt_reply reply;
+	int ret = rtgt_wire_reply(&reply, l->m.client.rx.buf, len, err);
+
+	if (!ret)
+		ret = rtgt_wire_match(&reply, echo ? RTGT_MSG_ECHO : RTGT_MSG_IMM,
+				      echo ? (uint32_t)i : rtgt_imm_arg(imm), imm, err);
+	if (!ret && (echo ? reply.len : reply.covered) != l->m.at.size)
+		ret = rtgt_fail(err, EPROTO, "the target answers for %llu bytes, %u were sent",
+				(unsigned long long)(echo ? reply.len : reply.covered),
+				l->m.at.size);
+	return ret;
 }
 
 /* One operation and, if it is answered, its answer; the time from post to end */
 static int once(struct watched *w, const struct measure_op *op, struct ibv_send_wr *wr,
-		bool signaled, uint64_t *start, uint64_t *end, struct rtgt_err *err)
+		bool signaled, uint64_t *start, uint64_t *end, uint32_t *len, struct rtgt_err *err)
 {
 	struct rtgt_client *c = w->client;
-	struct rtgt_reply reply;
 	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 	int ret = 0;
@@ -120,30 +209,30 @@ static int once(struct watched *w, const struct measure_op *op, struct ibv_send_
 	if (!ret)
 		ret = watch_wait(w, op->answered ? ID_RECV : ID_SEND, &wc, err);
 	*end = rtgt_now_ns();
-	if (!ret && op->answered)
-		ret = rtgt_wire_reply(&reply, c->rx.buf, wc.byte_len, err);
-	if (!ret && op->answered && reply.status != RTGT_OK)
-		ret = rtgt_fail(err, EPROTO, "the target answered: %s",
-				rtgt_status_str(reply.status));
+	*len = ret ? 0 : wc.byte_len;
 	return ret;
 }
 
+/* @value: what atomics find, then what they have left */
 static int loop(struct lat *l, struct watched *w, struct ibv_send_wr *wr, const struct rtgt_mr *mr,
-		struct rtgt_err *err)
+		uint64_t *value, struct rtgt_err *err)
 {
 	const struct measure *m = &l->m;
 	const struct measure_op *op = m->at.op;
 	uint64_t total = m->warmup + m->count, start, end, begin = 0;
-	struct atom atom = { };
+	uint32_t len;
 	int ret;
 
 	for (uint64_t i = 0; i < total; i++) {
 		/* what the last one left to do is not of this one's time */
 		if (l->gives_way)
 			sched_yield();
-		ret = once(w, op, wr, i % LAT_SIGNAL_EVERY == 0, &start, &end, err);
+		prepare(l, wr, mr, i, *value);
+		ret = once(w, op, wr, i % LAT_SIGNAL_EVERY == 0, &start, &end, &len, err);
+		if (!ret && op->answered)
+			ret = check_reply(l, wr, i, len, err);
 		if (!ret && measure_is_atomic(op))
-			ret = check_atomic(wr, mr, &atom, err);
+			ret = check_atomic(wr, mr, value, err);
 		if (ret)
 			return ret;
 		if (i < m->warmup)
@@ -157,32 +246,39 @@ static int loop(struct lat *l, struct watched *w, struct ibv_send_wr *wr, const 
 }
 
 /* Do both ends hold the same? */
-static int verify(struct lat *l, const struct rtgt_mr *mr, struct rtgt_err *err)
+static int verify(struct lat *l, const struct rtgt_mr *mr, uint64_t value, struct rtgt_err *err)
 {
 	struct rtgt_client *c = &l->m.client;
 	const struct measure_op *op = l->m.at.op;
 	const uint32_t size = l->m.at.size;
+	const uint64_t total = l->m.warmup + l->m.count;
+	const char *why = measure_no_checksum(&l->m, c);
 	uint32_t crc;
 	int ret;
 
 	if (measure_is_atomic(op)) {
-		l->verified = 8 * (l->m.warmup + l->m.count);
-		return 0;
+		ret = check_left(l, mr, value, err);
+		/* the result of each */
+		l->m.verified = ret ? 0 : size * total;
+		return ret;
 	}
+	measure_not_compared(&l->m, size * (total - 1),
+			     op->opcode == IBV_WR_SEND ? NOT_LAST : OVERWRITTEN);
 	if (op->opcode == IBV_WR_SEND) {
 		if (memcmp(rtgt_client_tx(c), rtgt_client_rx(c), size))
 			return rtgt_fail(err, EILSEQ, "the last echo differs from what was sent");
-		l->verified = size;
+		l->m.verified = size;
 		return 0;
 	}
-	/* a plain target cannot be asked */
-	if (!c->peer.rtgt)
+	if (why) {
+		measure_not_compared(&l->m, size, why);
 		return 0;
+	}
 	ret = rtgt_client_checksum(c, l->m.region, 0, size, &crc, err);
 	if (!ret && crc != rtgt_crc32(0, mr->buf, size))
 		ret = rtgt_fail(err, EILSEQ, "the two ends hold different bytes");
 	if (!ret)
-		l->verified = size;
+		l->m.verified = size;
 	return ret;
 }
 
@@ -194,13 +290,13 @@ int lat_user_run(struct lat *l, struct rtgt_err *err)
 	struct rtgt_wr wr = {
 		.id = ID_SEND, .opcode = l->m.at.op->opcode, .len = size,
 		.remote_addr = mem->addr, .rkey = mem->rkey,
-		.imm = rtgt_imm(RTGT_IMM_ACK, 1), .compare_add = 1,
 	};
 	struct watched watched = { .client = c };
 	struct watch w = { .nr = 1, .list = { &watched } };
 	struct policy before = { };
 	struct ibv_send_wr send;
 	struct ibv_sge sge;
+	uint64_t value = 0;
 	struct rtgt_mr mr;
 	int ret = measure_can(&l->m, c, mem->len, err);
 
@@ -209,22 +305,25 @@ int lat_user_run(struct lat *l, struct rtgt_err *err)
 	ret = rtgt_mr_create(&mr, c->qp.pd, "buffer", size, IBV_ACCESS_LOCAL_WRITE, NULL, err);
 	if (ret)
 		return ret;
-	rtgt_pattern_fill(mr.buf, size, rtgt_now_ns());
+	rtgt_pattern_fill(mr.buf, size, measure_seed(&l->m));
 	wr.mr = &mr;
 	if (wr.opcode == IBV_WR_SEND) {
 		wr.mr = &c->tx;
 		wr.len += (uint32_t)sizeof(struct rtgt_msg);
-		rtgt_pattern_fill(rtgt_client_tx(c), size, rtgt_now_ns());
-		rtgt_encode_msg((struct rtgt_msg *)c->tx.buf, RTGT_MSG_ECHO, 1, size);
+		rtgt_pattern_fill(rtgt_client_tx(c), size, measure_seed(&l->m));
 	}
 	rtgt_wr_prepare(&c->qp, &wr, &sge, &send);
+	if (measure_is_atomic(l->m.at.op))
+		ret = learn(l, &mr, &value, err);
 	give_way_begin(l, &before);
-	ret = watch_begin(&w, &l->m.progress, l->m.to.timeout, err);
 	if (!ret)
-		ret = watch_end(&w, loop(l, &watched, &send, &mr, err), err);
+		ret = watch_begin(&w, &l->m.progress, l->m.to.timeout, err);
+	if (!ret)
+		ret = watch_end(&w, loop(l, &watched, &send, &mr, &value, err), err);
 	give_way_end(l, &before);
+	measure_no_reply(&l->m, ret, err);
 	if (!ret)
-		ret = verify(l, &mr, err);
+		ret = verify(l, &mr, value, err);
 	rtgt_mr_destroy(&mr);
 	return ret;
 }

@@ -9,9 +9,13 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tool/cli/interrupt.h"
 #include "measure.h"
+
+/* Bytes of an operation that differ from those of the one before */
+#define STAMP	8
 
 /**
  * measure_completions() - how the present cell waits, as a word
@@ -35,6 +39,44 @@ const char *measure_completions(const struct measure *m)
 bool measure_is_atomic(const struct measure_op *op)
 {
 	return op->access == RTGT_ACCESS_ATOMIC;
+}
+
+/**
+ * measure_seed() - a seed of its own for a pattern
+ * @m: parsed
+ *
+ * Return: another one with each call, the same ones in each run with the same --seed.
+ */
+uint64_t measure_seed(struct measure *m)
+{
+	return m->seed + ++m->serial * 0xd1342543de82ef95u;
+}
+
+/**
+ * measure_stamp() - make the first bytes of an operation differ from those of the one before
+ * @buf: bytes that will be moved, or that a READ will overwrite
+ * @len: how many; up to STAMP of them change
+ *
+ * It costs next to nothing, and shows whether the last operation to an offset did something.
+ */
+void measure_stamp(uint8_t *buf, uint32_t len)
+{
+	for (uint32_t i = 0; i < len && i < STAMP; i++)
+		buf[i]++;
+}
+
+/**
+ * measure_no_checksum() - why does the target send no checksum of the region?
+ * @m: parsed
+ * @c: its connection
+ *
+ * Return: a constant string; NULL if it sends one.
+ */
+const char *measure_no_checksum(const struct measure *m, const struct rtgt_client *c)
+{
+	if (!c->peer.rtgt)
+		return NO_CHECKSUM;
+	return c->peer.region[m->region].access & RTGT_ACCESS_READ ? NULL : NO_READ;
 }
 
 /* ----------------------------------------------------------------------- the targets */
@@ -163,6 +205,20 @@ int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t r
 }
 
 /**
+ * measure_no_reply() - say what is missing when the time is up
+ * @m: its cell is set
+ * @ret: how its operations ended
+ * @err: says that nothing came, if @ret is -ETIMEDOUT
+ */
+void measure_no_reply(const struct measure *m, int ret, struct rtgt_err *err)
+{
+	if (ret == -ETIMEDOUT && m->at.op->answered)
+		rtgt_fail(err, ETIMEDOUT,
+			  "the target sent no reply within %u s (--timeout waits longer)",
+			  m->to.timeout);
+}
+
+/**
  * measure_cannot_be() - is it no failure?
  * @ret: a negative errno of a cell
  *
@@ -185,6 +241,8 @@ static int one(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err
 	snprintf(m->progress.what, sizeof(m->progress.what), "%s %s of %u bytes over %s",
 		 measure_from_str(m->at.from), m->at.op->name, m->at.size,
 		 measure_over_str(m->at.over));
+	m->verified = 0;
+	memset(m->not_compared, 0, sizeof(m->not_compared));
 	progress_begin(&m->progress, m->warmup + m->count);
 	ret = cell(m, err);
 	progress_end(&m->progress);
@@ -266,7 +324,8 @@ int measure_run(struct measure *m, const struct rtgt_client_param *param,
 	if (!ret)
 		return EXIT_OK;
 	if (m->at.op)
-		return failed("%s %s over %s: %s", m->usage->name, m->at.op->name,
-			      measure_over_str(m->at.over), err.text);
+		return failed("%s %s over %s: %s (seed %llu)", m->usage->name, m->at.op->name,
+			      measure_over_str(m->at.over), err.text,
+			      (unsigned long long)m->seed);
 	return failed("%s: %s", m->usage->name, err.text);
 }

@@ -70,6 +70,24 @@ struct cell {
 	uint32_t size;
 };
 
+/* Reasons why bytes of a cell, and of all cells, were not compared */
+#define NOT_COMPARED_MAX	8
+
+#define OVERWRITTEN	"a later operation overwrote them"
+#define NOT_LAST	"only the last echoes are compared"
+#define NO_CHECKSUM	"the target does not speak rtgt, so it sends no checksum"
+#define NO_READ		"the region does not allow READ, so the target sends no checksum"
+
+/**
+ * struct not_compared - bytes that were moved and not compared
+ * @bytes: how many
+ * @why: a constant string
+ */
+struct not_compared {
+	uint64_t bytes;
+	const char *why;
+};
+
 /**
  * struct measure - a command line, and what comes of it
  * @tool: options in front of the command
@@ -89,6 +107,12 @@ struct cell {
  * @region: which of the target's
  * @completion: how the kernel initiator takes completions
  * @poll: the user initiator spins
+ * @seed: of all data
+ * @serial: patterns made of it
+ * @verified: bytes of the cell that were compared
+ * @not_compared: bytes of the cell that were not
+ * @all_verified: bytes of all cells that were compared
+ * @all_not_compared: bytes of all cells that were not
  * @at: the cell being measured
  * @progress: of it
  * @results: for JSON
@@ -118,6 +142,12 @@ struct measure {
 	uint32_t region;
 	const char *completion;
 	bool poll;
+	uint64_t seed;
+	uint64_t serial;
+	uint64_t verified;
+	struct not_compared not_compared[NOT_COMPARED_MAX];
+	uint64_t all_verified;
+	struct not_compared all_not_compared[NOT_COMPARED_MAX];
 	struct cell at;
 	struct progress progress;
 	struct json_object *results;
@@ -146,16 +176,24 @@ int measure_run(struct measure *m, const struct rtgt_client_param *param,
 const char *measure_extent_str(const struct measure *m);
 int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t room,
 		struct rtgt_err *err);
+void measure_no_reply(const struct measure *m, int ret, struct rtgt_err *err);
 bool measure_cannot_be(int ret);
 struct rtgt_cm_param measure_cm_param(const struct measure *m);
 const char *measure_completions(const struct measure *m);
+uint64_t measure_seed(struct measure *m);
+void measure_stamp(uint8_t *buf, uint32_t len);
+const char *measure_no_checksum(const struct measure *m, const struct rtgt_client *c);
+void measure_not_compared(struct measure *m, uint64_t bytes, const char *why);
 bool measure_is_atomic(const struct measure_op *op);
 
 /* measure_out.c */
 struct json_object *measure_json_row(const struct measure *m);
+void measure_out_compared(struct measure *m, struct json_object *row);
+void measure_out_end(const struct measure *m);
 void measure_out_skip(struct measure *m, const char *why);
 int measure_out_json(struct measure *m);
-int out_document(const struct tool *tool, const char *schema, const struct rtgt_facts *facts,
-		 struct json_object *results);
+struct json_object *out_document(const struct tool *tool, const char *schema,
+				 const struct rtgt_facts *facts, struct json_object *results);
+int out_print(const struct tool *tool, struct json_object *doc);
 
 #endif /* RTGT_MEASURE_H */

@@ -89,6 +89,8 @@ static int set_number(struct measure *m, enum opt opt, char *text)
 		return opt_int(opt, text, 1, COUNT_MAX, &m->count);
 	case OPT_WARMUP:
 		return opt_int(opt, text, 0, COUNT_MAX, &m->warmup);
+	case OPT_SEED:
+		return opt_seed(text, &m->seed);
 	case OPT_REGION:
 		return opt_uint(opt, text, 0, RTGT_MAX_REGIONS - 1, &m->region);
 	default:
@@ -138,8 +140,10 @@ static int set_option(void *arg, enum opt opt, char *text)
 int measure_parse(struct measure *m, struct tool *tool, int argc, char **argv)
 {
 	struct words words = { argc, argv };
-	int ret = options_parse(m->usage, tool, &words, set_option, m);
+	int ret;
 
+	m->seed = new_seed();
+	ret = options_parse(m->usage, tool, &words, set_option, m);
 	if (!ret)
 		ret = where_host(&m->to, m->usage->name, &words);
 	if (!ret && m->from == 1u << FROM_KERNEL && m->over == 1u << OVER_TCP)

@@ -73,6 +73,21 @@ void rtgt_json_us(struct json_object *to, const char *key, uint64_t ns)
 }
 
 /**
+ * rtgt_json_not_compared() - add bytes that were moved and not compared to the list of these
+ * @to: array
+ * @bytes: how many
+ * @why: in words
+ */
+void rtgt_json_not_compared(struct json_object *to, uint64_t bytes, const char *why)
+{
+	struct json_object *o = json_object_new_object();
+
+	rtgt_json_int(o, "bytes", (int64_t)bytes);
+	rtgt_json_str(o, "why", why);
+	json_object_array_add(to, o);
+}
+
+/**
  * rtgt_json_hex() - add an address or a key
  * @to: object
  * @key: name

@@ -17,6 +17,7 @@ void rtgt_json_str(struct json_object *to, const char *key, const char *value);
 void rtgt_json_int(struct json_object *to, const char *key, int64_t value);
 void rtgt_json_bool(struct json_object *to, const char *key, bool value);
 void rtgt_json_us(struct json_object *to, const char *key, uint64_t ns);
+void rtgt_json_not_compared(struct json_object *to, uint64_t bytes, const char *why);
 void rtgt_json_hex(struct json_object *to, const char *key, uint64_t value);
 struct json_object *rtgt_json_access(uint32_t access);
 struct json_object *rtgt_json_hist(const struct rtgt_hist *h);

@@ -39,6 +39,7 @@ static int run_size(struct ping *p, uint32_t len, struct rtgt_err *err)
 
 	p->len = len;
 	p->iteration = 0;
+	p->blind = false;
 	rtgt_hist_reset(&p->completion);
 	rtgt_hist_reset(&p->reply);
 	ret = ping_prepare(p, err);
@@ -47,6 +48,7 @@ static int run_size(struct ping *p, uint32_t len, struct rtgt_err *err)
 		if (!ret)
 			p->iteration++;
 	}
+	p->first = false;
 	if (p->iteration)
 		ping_out_result(p, p->iteration);
 	return ret;
@@ -139,6 +141,7 @@ static int run_ops(struct ping *p, struct rtgt_err *err)
 		p->op = &ping_ops[i];
 		p->len = 0;
 		p->iteration = 0;
+		p->first = true;
 		if (p->all || p->asked & 1u << i ||
 		    (!p->asked && !(p->op->needs & PING_EXTRA)))
 			ret = run_op(p, p->asked & 1u << i, err);
@@ -244,7 +247,6 @@ static int run(struct ping *p)
 	/* Beside the facts of -d each result is to stand where it belongs */
 	if (p->debug)
 		setlinebuf(stdout);
-	p->seed = rtgt_now_ns() ^ (uint64_t)getpid() << 32;
 	p->results = json_object_new_array();
 	p->skipped = json_object_new_array();
 	ret = rtgt_client_open(&p->client, &param, &err);

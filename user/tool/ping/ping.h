@@ -80,6 +80,7 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @sges, @chain, @flags: --sge, --unsignaled, --inline and --fence as IBV_SEND_*
  * @window, @odp: --window, --odp
  * @region: index
+ * @seed: of all data, with --seed; otherwise another one in each run
  * @verify, @show, @debug, @quiet, @poll, @json, @pretty: options
  *
  * While it runs:
@@ -92,7 +93,6 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @mw: with --window, what the target gets the key of
  * @wr: a chain being put together
  * @completion, @reply: samples of the current operation and size
- * @seed: changes with every run
  * @serial: counts patterns
  *
  * The current operation and size:
@@ -101,10 +101,13 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @at: its first byte in the region
  * @before, @behind: margins around it
  * @iteration: counts from 0
+ * @first: it is the first size of the operation
+ * @blind: its bytes could not be compared: the region does not allow READ
  *
  * Results:
  * @results, @skipped: for the JSON document
  * @total_iterations, @total_bytes: of what was verified
+ * @total_blind: bytes that were not compared
  */
 struct ping {
 	struct where to;
@@ -117,6 +120,7 @@ struct ping {
 	unsigned int sges, chain, flags;
 	bool window, odp;
 	uint32_t region;
+	uint64_t seed;
 	bool verify, show, debug, quiet, poll, json, pretty;
 
 	struct rtgt_client client;
@@ -126,16 +130,17 @@ struct ping {
 	struct rtgt_window mw;
 	struct rtgt_rdma wr[PING_CHAIN + 1];
 	struct rtgt_hist completion, reply;
-	uint64_t seed, serial;
+	uint64_t serial;
 
 	const struct ping_op *op;
 	uint32_t len;
 	uint64_t at;
 	uint32_t before, behind;
 	uint64_t iteration;
+	bool first, blind;
 
 	struct json_object *results, *skipped;
-	uint64_t total_iterations, total_bytes;
+	uint64_t total_iterations, total_bytes, total_blind;
 };
 
 int ping_parse(struct ping *p, struct tool *tool, int argc, char **argv);

@@ -16,6 +16,7 @@ static const struct usage_option options[] = {
 		    "and the port's recv_size reach" },
 	{ OPT_COUNT, "iterations of each operation and size; default 100, and 10 above 64K" },
 	{ OPT_REGION, NULL },
+	{ OPT_SEED, NULL },
 	{ OPT_NO_VERIFY, "only look at completions" },
 	{ OPT_INLINE, "post data inline, up to what the device takes" },
 	{ OPT_SGE, "data in N pieces, in a scatter-gather list; at most " STRING(RTGT_SGES) },
@@ -134,6 +135,8 @@ static int set_option(void *arg, enum opt opt, char *text)
 		return opt_int(opt, text, 1, 1000000000, &p->count);
 	case OPT_REGION:
 		return opt_uint(opt, text, 0, RTGT_MAX_REGIONS - 1, &p->region);
+	case OPT_SEED:
+		return opt_seed(text, &p->seed);
 	case OPT_SGE:
 		return opt_uint(opt, text, 1, RTGT_SGES, &p->sges);
 	case OPT_UNSIGNALED:
@@ -147,6 +150,7 @@ static void set_defaults(struct ping *p)
 {
 	p->to.service = STRING(RTGT_PORT);
 	p->to.timeout = default_timeout();
+	p->seed = new_seed();
 	p->verify = true;
 	p->sges = 1;
 	p->chain = 1;

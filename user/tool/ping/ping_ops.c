@@ -59,8 +59,8 @@ static int told(const struct ping *p, int ret, struct rtgt_err *err)
  * @err: says what is wrong
  *
  * The place is a random one near either end of the region, so that unaligned and
- * page-crossing ones and the last byte occur; an atomic's is a multiple of its
- * size.
+ * page-crossing ones occur; an atomic's is a multiple of its size.  The first range of an
+ * operation ends with the region, so that a length that the target does not have is noticed.
  *
  * Return: 0, or a negative errno.
  */
@@ -71,8 +71,8 @@ int ping_prepare(struct ping *p, struct rtgt_err *err)
 	uint64_t align;
 	int ret;
 
-	p->at = place % (room < SPREAD ? room + 1 : SPREAD);
-	if (place & 1u << 31)
+	p->at = p->first ? 0 : place % (room < SPREAD ? room + 1 : SPREAD);
+	if (p->first || place & 1u << 31)
 		p->at = room - p->at;
 	if (p->op->size) {
 		align = (p->mem->addr + p->at) % p->op->size;

@@ -25,11 +25,11 @@ void ping_out_head(const struct ping *p, const struct rtgt_facts *f)
 	if (!table(p))
 		return;
 	rtgt_access_str(p->mem->access, access, sizeof(access));
-	printf("ping %s port %s from %s: device %s, %s, path MTU %s, %s, kernel %s, %s\n",
+	printf("ping %s port %s from %s: device %s, %s, path MTU %s, %s, kernel %s, %s, seed %llu\n",
 	       f->destination, p->to.service, f->source, f->device,
 	       rtgt_transport_str(p->transport), f->path_mtu,
 	       f->same_machine ? "one machine" : "two machines", f->kernel,
-	       p->poll ? "polling" : "completion events");
+	       p->poll ? "polling" : "completion events", (unsigned long long)p->seed);
 	if (extents > 1)
 		snprintf(several, sizeof(several), " in %u extents", extents);
 	if (p->flags & IBV_SEND_INLINE)
@@ -71,11 +71,21 @@ static void print_row(const struct ping *p, uint64_t iterations, uint64_t verifi
 	fflush(stdout);
 }
 
+/* Why the bytes of an operation were not compared; NULL if they were */
+static const char *not_compared(const struct ping *p)
+{
+	if (!p->verify)
+		return "--no-verify";
+	return p->blind ? "the region does not allow READ" : NULL;
+}
+
 /* One operation and size is done, or as many iterations of it as there were */
 void ping_out_result(struct ping *p, uint64_t iterations)
 {
-	uint64_t verified = p->verify ? iterations * p->len : 0;
+	const char *why = not_compared(p);
+	uint64_t verified = why ? 0 : iterations * p->len;
 	struct json_object *o = json_object_new_object();
+	struct json_object *list = json_object_new_array();
 
 	if (table(p))
 		print_row(p, iterations, verified);
@@ -83,12 +93,16 @@ void ping_out_result(struct ping *p, uint64_t iterations)
 	rtgt_json_int(o, "size", p->len);
 	rtgt_json_int(o, "iterations", (int64_t)iterations);
 	rtgt_json_int(o, "verified_bytes", (int64_t)verified);
+	if (why)
+		rtgt_json_not_compared(list, iterations * p->len, why);
+	json_object_object_add(o, "not_compared", list);
 	json_object_object_add(o, "completion_us", rtgt_json_hist(&p->completion));
 	if (p->reply.count)
 		json_object_object_add(o, "reply_us", rtgt_json_hist(&p->reply));
 	json_object_array_add(p->results, o);
 	p->total_iterations += iterations;
 	p->total_bytes += verified;
+	p->total_blind += iterations * p->len - verified;
 }
 
 /* Something was not done: why, and, if it was all of the operation, what is missing */
@@ -141,12 +155,17 @@ void ping_out_end(const struct ping *p)
 		return;
 	puts("times: full round trip, post to completion; reply: post to the target's answer");
 	if (p->verify)
-		printf("%llu operations, %llu bytes verified at both ends, nothing else touched\n",
+		printf("%llu operations, %llu bytes verified at both ends%s\n",
 		       (unsigned long long)p->total_iterations,
-		       (unsigned long long)p->total_bytes);
-	else
-		printf("%llu operations completed, data not verified\n",
-		       (unsigned long long)p->total_iterations);
+		       (unsigned long long)p->total_bytes,
+		       p->total_blind ? "" : ", nothing else touched");
+	if (p->verify && p->total_blind)
+		printf("%llu bytes not compared: the region does not allow READ\n",
+		       (unsigned long long)p->total_blind);
+	if (p->verify)
+		return;
+	printf("%llu operations completed, data not verified\n",
+	       (unsigned long long)p->total_iterations);
 }
 
 static struct json_object *json_error(const struct rtgt_err *err, const struct ping *p)
@@ -180,6 +199,7 @@ int ping_out_json(struct ping *p, const struct rtgt_facts *facts, const struct r
 	rtgt_json_str(doc, "host", p->to.host);
 	rtgt_json_str(doc, "port", p->to.service);
 	rtgt_json_bool(doc, "verify", p->verify);
+	rtgt_json_int(doc, "seed", (int64_t)p->seed);
 	rtgt_json_int(doc, "sges", p->sges);
 	rtgt_json_int(doc, "chain", p->chain);
 	rtgt_json_bool(doc, "fence", p->flags & IBV_SEND_FENCE);

@@ -278,6 +278,19 @@ static int cas_unequal(struct ping *p, uint64_t value, struct rtgt_err *err)
 	return ret ? ret : check_old(p, old, value, err);
 }
 
+/* What an atomic left: the checksum of the range, or, where nobody may READ, a sum of it and 0 */
+static int check_left(struct ping *p, uint64_t value, struct rtgt_err *err)
+{
+	struct rtgt_took took;
+	uint64_t now;
+	int ret;
+
+	if (p->mem->access & RTGT_ACCESS_READ)
+		return ping_check_target(p, err);
+	ret = atomic(p, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 0, &now, &took, err);
+	return ret ? ret : check_old(p, now, value, err);
+}
+
 static int do_atomic(struct ping *p, enum ibv_wr_opcode opcode, struct rtgt_err *err)
 {
 	bool cas = opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
@@ -306,7 +319,7 @@ static int do_atomic(struct ping *p, enum ibv_wr_opcode opcode, struct rtgt_err 
 	memcpy(mirror, &value, sizeof(value));
 	if (!ret && p->verify && cas)
 		ret = cas_unequal(p, value, err);
-	return ret || !p->verify ? ret : ping_check_target(p, err);
+	return ret || !p->verify ? ret : check_left(p, value, err);
 }
 
 int ping_cas(struct ping *p, struct rtgt_err *err)

@@ -68,7 +68,11 @@ int ping_send_inv(struct ping *p, struct rtgt_err *err)
 		return ret;
 	rtgt_pattern_fill(p->tx.buf + p->before, p->len, ping_seed(p));
 	ret = ping_put(p, IBV_WR_RDMA_WRITE, &took, err);
-	return ret || !p->verify ? ret : ping_check_target(p, err);
+	if (!ret && p->verify)
+		ret = ping_check_target(p, err);
+	/* what is reported as verified is the echo */
+	p->blind = false;
+	return ret;
 }
 
 /*

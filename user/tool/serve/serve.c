@@ -153,6 +153,9 @@ static uint64_t next_due(const struct server *s)
 
 	if (recv)
 		due = earlier(due, recv->due_ns);
+	recv = TAILQ_FIRST(&s->delayed);
+	if (recv)
+		due = earlier(due, recv->due_ns);
 	if (idle)
 		due = earlier(due, idle->active_ns + idle_ns(s));
 	if (failing)
@@ -203,6 +206,7 @@ static void loop(struct server *s)
 		run_ready(s);
 		run_deferred(s);
 		run_later(s);
+		serve_fault_run(s);
 		run_timed(s);
 		run_failing(s);
 		serve_reap(s);
@@ -363,6 +367,9 @@ static int open_listener(struct server *s)
 	/* whoever reads this line may look there */
 	serve_state_write(s);
 	printf("listening on %s port %u\n", text, port);
+	if (s->cfg.faulty)
+		printf("on purpose, this server commits these faults:\n");
+	serve_fault_print(s, stdout);
 	fflush(stdout);
 	return 0;
 }
@@ -412,6 +419,7 @@ int cmd_serve(struct tool *tool, int argc, char **argv)
 	TAILQ_INIT(&s->failing);
 	TAILQ_INIT(&s->deferred);
 	TAILQ_INIT(&s->later);
+	TAILQ_INIT(&s->delayed);
 	if (!begin(s))
 		loop(s);
 	end(s);

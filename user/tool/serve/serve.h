@@ -11,6 +11,7 @@
  *	serve_ud.c	datagrams: endpoints, and the way back to a client
  *	serve_io.c	a connection's queue pair: receives, replies, transfers
  *	serve_ops.c	what a request does
+ *	serve_fault.c	faults that are committed on demand
  *	serve_out.c	counters, the state directory, what is printed
  *
  * All of it is one thread.  Nothing waits but the loop, and nothing is freed while a
@@ -23,6 +24,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <infiniband/verbs.h>
@@ -30,6 +32,7 @@
 
 #include <rtgt/log.h>
 #include <rtgt/counters.h>
+#include <rtgt/faults.h>
 #include <rtgt/proto.h>
 #include "tool/cli/cli.h"
 
@@ -49,6 +52,15 @@ struct serve_spec {
 	uint16_t fill;
 };
 
+/*
+ * A fault that is committed on demand, unless @rule.every is 0: at how many opportunities, and how
+ * often it was due
+ */
+struct serve_fault {
+	struct rtgt_fault_rule rule;
+	uint32_t seen, done;
+};
+
 enum serve_transport {
 	SERVE_RC,
 	SERVE_UC,
@@ -65,7 +77,8 @@ struct serve_cfg {
 	struct serve_spec region[RTGT_MAX_REGIONS];
 	const char *state;
 	uint64_t count;
-	bool poll, verbose, stats, windows;
+	bool poll, verbose, stats, windows, faulty, list;
+	struct serve_fault fault[RTGT_NR_FAULTS];
 };
 
 /* Something the loop waits for */
@@ -140,7 +153,8 @@ TAILQ_HEAD(serve_ways, serve_way);
  * has it as a receive (@list is NULL), or it is in one list: free, sending, deferred, or
  * withheld until @due_ns.  @conn is the connection whose message it holds; with an SRQ it
  * is NULL while the context holds no message, or that of a connection that is released.
- * @way and @src_qp belong to a datagram.
+ * @way and @src_qp belong to a datagram.  Of a fault: @twice, the reply is sent twice; @silent,
+ * a transfer without a reply.
  */
 struct serve_recv {
 	TAILQ_ENTRY(serve_recv) entry;
@@ -158,6 +172,7 @@ struct serve_recv {
 	uint32_t crc;
 	uint32_t later_ms;
 	uint64_t due_ns;
+	bool twice, silent;
 };
 
 /* What a work request was posted for; its wr_id has this and the receive context's index */
@@ -203,7 +218,8 @@ enum serve_state {
  * by the time, @active_ns, when something was received from it.  @failing, the device reported
  * an error at @failing_ns and has not moved the queue pair to error yet, as far as is known: the
  * connection is in the server's list of these.  @draining, what its queue pair took of an SRQ is
- * still to come.
+ * still to come.  Of a fault: @swapped, the reply that waits for the next one; @stale, the last reply; @deaf, no receives
+ * are posted; @ignored, its RTU and its messages are.
  *
  * With datagrams, an endpoint: one for all clients of a device, without @cm_id and with
  * the @ways back to them.
@@ -231,7 +247,9 @@ struct serve_conn {
 	unsigned int nr_ways;
 	uint8_t port;
 	uint32_t recv_size;
-	bool plain, can_read, accepted, draining;
+	struct serve_recv *swapped;
+	struct rtgt_fault_stale stale;
+	bool plain, can_read, accepted, draining, deaf, ignored;
 	uint32_t refusal, refusal_arg;
 	uint64_t recv_msgs, imms, replies;
 };
@@ -248,7 +266,7 @@ struct server {
 	struct serve_devices devices;
 	struct serve_mem *mem[RTGT_MAX_REGIONS];
 	struct serve_conns conns, dying, ready, timed, failing;
-	struct serve_recvs deferred, later;
+	struct serve_recvs deferred, later, delayed;
 	unsigned int nr_conns;
 	uint32_t next_id;
 	bool stop;
@@ -333,6 +351,7 @@ void serve_io_refill(struct serve_conn *c);
 void serve_recv_done(struct serve_recv *recv);
 struct serve_recv *serve_recv_keep(struct serve_recv *recv);
 void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len);
+void serve_reply_send(struct serve_recv *recv, uint32_t len);
 void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
 		uint64_t addr, void (*then)(struct serve_recv *recv));
 void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int nr,
@@ -341,6 +360,22 @@ void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int n
 /* serve_ops.c */
 void serve_message(struct serve_recv *recv);
 void serve_imm(struct serve_recv *recv);
+
+/* serve_fault.c */
+void serve_fault_list(FILE *to);
+void serve_fault_print(const struct server *s, FILE *to);
+void serve_fault_run(struct server *s);
+uint32_t serve_fault_reply(struct serve_recv *recv, uint32_t len);
+void serve_fault_sent(struct serve_conn *c);
+void serve_fault_checksum(struct server *s, uint8_t *bytes, uint64_t len);
+bool serve_fault_move(struct serve_recv *recv, uint64_t size,
+		      void (*step)(struct serve_recv *recv));
+uint32_t serve_fault_request(struct server *s, uint32_t *arg);
+uint32_t serve_fault_rep(struct serve_conn *c, void *priv, uint32_t len);
+bool serve_fault_accept(struct serve_conn *c, void (*then)(struct serve_recv *recv));
+bool serve_fault_receives(struct serve_conn *c);
+bool serve_fault_dreq(struct serve_conn *c);
+bool serve_fault_message(struct serve_conn *c);
 
 /* serve_out.c */
 void serve_count(struct server *s, enum rtgt_counter counter, uint64_t n);

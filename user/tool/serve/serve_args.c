@@ -30,6 +30,11 @@ static const struct usage_option options[] = {
 		       "SEND_WITH_INVALIDATE and get new ones, as from the kernel's target.  For "
 		       "trusted clients: one that invalidates a key twice crashes a kernel with "
 		       "rxe" },
+	{ OPT_FAULT, "misbehave, to test initiators: NAME, then any of every N, after N, for N "
+		     "(times in all) and ms N, as in \"reply-tag every 3 after 10\".  The "
+		     "option may be repeated.  --state has the counts in the file faults" },
+	{ OPT_FAULTS, "list the names of the faults: name, the event at which it can be due, "
+		      "whether it needs ms, what the server does" },
 	{ OPT_POLL, NULL },
 	NO_MORE_OPTIONS
 };
@@ -293,6 +298,19 @@ static int take_words(struct serve_cfg *cfg, int argc, char **argv)
 	return ret;
 }
 
+static int add_fault(struct serve_cfg *cfg, const char *text)
+{
+	struct rtgt_fault_rule rule;
+	unsigned int fault;
+
+	if (rtgt_fault_parse(text, &fault, &rule) || fault == RTGT_NR_FAULTS)
+		return misused("--fault \"%s\": a name of rtgt serve --faults, then any of every N, after N, for N; ms N, at most %d, if the fault needs it, and only then",
+			       text, RTGT_FAULT_MAX_MS);
+	cfg->fault[fault].rule = rule;
+	cfg->faulty = true;
+	return EXIT_OK;
+}
+
 static int set_option(void *arg, enum opt opt, char *text)
 {
 	struct serve_cfg *cfg = arg;
@@ -311,6 +329,11 @@ static int set_option(void *arg, enum opt opt, char *text)
 		return EXIT_OK;
 	case OPT_WINDOWS:
 		cfg->windows = true;
+		return EXIT_OK;
+	case OPT_FAULT:
+		return add_fault(cfg, text);
+	case OPT_FAULTS:
+		cfg->list = true;
 		return EXIT_OK;
 	case OPT_STATS:
 		cfg->stats = true;
@@ -331,5 +354,9 @@ int serve_args(struct serve_cfg *cfg, struct tool *tool, int argc, char **argv)
 	cfg->addr.ss_family = AF_INET;
 	((struct sockaddr_in *)&cfg->addr)->sin_port = htons(RTGT_PORT);
 	ret = options_parse(&usage, tool, &words, set_option, cfg);
+	if (!ret && cfg->list) {
+		serve_fault_list(stdout);
+		return fflush(stdout) ? EXIT_FAILED : OPTIONS_HELP;
+	}
 	return ret ? ret : take_words(cfg, words.argc, words.argv);
 }

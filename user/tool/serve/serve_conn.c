@@ -252,6 +252,10 @@ static int accept_conn(struct serve_conn *c)
 
 	param.private_data = priv;
 	param.private_data_len = (uint8_t)welcome(c, priv, sizeof(priv));
+	if (c->s->cfg.faulty)
+		param.private_data_len = (uint8_t)serve_fault_rep(c, priv, param.private_data_len);
+	if (!param.private_data_len)
+		return 0;
 	param.flow_control = 1;
 	param.rnr_retry_count = 7;
 	param.srq = c->s->cfg.srq;
@@ -269,7 +273,8 @@ static void give_up(struct serve_conn *c, int err)
 	serve_close(c, "could not be accepted");
 }
 
-static void windows_bound(struct serve_recv *recv)
+/* @recv has waited for this moment, and is free from now on */
+static void accept_now(struct serve_recv *recv)
 {
 	struct serve_conn *c = recv->conn;
 	int ret = accept_conn(c);
@@ -289,10 +294,12 @@ static int accept_bound(struct serve_conn *c)
 	for (unsigned int i = 0; i < c->domain->nr; i++)
 		if (c->domain->map[i].mw)
 			map[nr++] = &c->domain->map[i];
+	if (!nr && c->s->cfg.faulty && serve_fault_accept(c, accept_now))
+		return 0;
 	if (!nr)
 		return accept_conn(c);
 	recv->conn = c;
-	serve_bind(recv, map, nr, windows_bound);
+	serve_bind(recv, map, nr, accept_now);
 	return 0;
 }
 
@@ -349,6 +356,8 @@ static void connect_request(struct server *s, struct rdma_cm_id *id,
 	why = (uint32_t)rtgt_decode_req(req->private_data, req->private_data_len, &hello, &arg);
 	if (!why)
 		why = serve_full(s, &arg);
+	if (!why && s->cfg.faulty)
+		why = serve_fault_request(s, &arg);
 	if (why) {
 		serve_reject(s, id, why, arg);
 		rdma_destroy_id(id);
@@ -389,9 +398,15 @@ static void conn_event(struct serve_conn *c, enum rdma_cm_event_type event)
 {
 	switch (event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		serve_established(c);
+		if (!c->ignored)
+			serve_established(c);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
+		if (c->s->cfg.faulty && serve_fault_dreq(c))
+			break;
+		serve_io_poll(c);
+		serve_close(c, "disconnected");
+		break;
 	case RDMA_CM_EVENT_REJECTED:
 		serve_io_poll(c);
 		serve_close(c, "disconnected");

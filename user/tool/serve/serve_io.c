@@ -42,6 +42,8 @@ void serve_io_refill(struct serve_conn *c)
 {
 	if (c->state == SERVE_CLOSING && !c->pool->srq)
 		return;
+	if (c->deaf)
+		return;
 	if (serve_pool_refill(c->pool, c->qp))
 		serve_close(c, "a receive could not be posted");
 }
@@ -76,13 +78,13 @@ static void post_send(struct serve_recv *recv, struct ibv_send_wr *wr, bool sign
 		serve_close(c, "a reply or a transfer could not be posted");
 }
 
-/* Send the reply to @recv->rq; the buffer holds @len bytes of body after the header */
-void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len)
+/* Send a reply of @len bytes, its header included */
+void serve_reply_send(struct serve_recv *recv, uint32_t len)
 {
 	struct serve_conn *c = recv->conn;
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)recv->buf,
-		.length = (uint32_t)sizeof(struct rtgt_msg) + len,
+		.length = len,
 		.lkey = recv->pool->mr->lkey,
 	};
 	struct ibv_send_wr wr = {
@@ -90,7 +92,7 @@ void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len)
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
-	};
+	}, *bad;
 	bool signaled;
 
 	if (recv->way) {
@@ -101,14 +103,39 @@ void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len)
 
 	if (c->state == SERVE_CLOSING)
 		return;
-	rtgt_encode_reply(recv->buf, &recv->rq, status, len, recv->imm);
-	if (status != RTGT_OK)
-		serve_count(c->s, RTGT_MALFORMED, 1);
 	signaled = must_signal(c, recv);
+	/* the completion of the second one stands for both; if only one fits, so be it */
+	if (recv->twice)
+		ibv_post_send(c->qp, &wr, &bad);
+	recv->twice = false;
 	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
 	c->replies++;
 	serve_count(c->s, RTGT_REPLIES, 1);
 	post_send(recv, &wr, signaled);
+	if (c->swapped)
+		serve_fault_sent(c);
+}
+
+/* Send the reply to @recv->rq; the buffer holds @len bytes of body after the header */
+void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len)
+{
+	struct serve_conn *c = recv->conn;
+
+	if (recv->silent) {
+		recv->silent = false;
+		serve_recv_done(recv);
+		return;
+	}
+	if (c->state == SERVE_CLOSING)
+		return;
+	rtgt_encode_reply(recv->buf, &recv->rq, status, len, recv->imm);
+	if (status != RTGT_OK)
+		serve_count(c->s, RTGT_MALFORMED, 1);
+	len += (uint32_t)sizeof(struct rtgt_msg);
+	if (c->s->cfg.faulty)
+		len = serve_fault_reply(recv, len);
+	if (len)
+		serve_reply_send(recv, len);
 }
 
 /* READ or WRITE the peer's memory, then go on with @then, if that succeeded */
@@ -254,7 +281,12 @@ static void received(struct serve_conn *c, struct serve_recv *recv, struct ibv_w
 
 	serve_active(c);
 	/* who sends has had the REP; its RTU, which is sent once, may be lost */
-	serve_established(c);
+	if (!c->ignored)
+		serve_established(c);
+	if (c->s->cfg.faulty && serve_fault_message(c)) {
+		serve_recv_move(recv, &c->pool->free);
+		return;
+	}
 	/* the device itself refuses a peer that is connected */
 	if (ud && wc->byte_len > c->recv_size + c->pool->head) {
 		serve_count(c->s, RTGT_MALFORMED, 1);
@@ -352,7 +384,7 @@ static int make_qp(struct serve_conn *c)
 {
 	/* and one to drain it */
 	uint32_t nr = c->pool->nr + (c->own ? c->own->nr : 0);
-	uint32_t wrs = nr * (c->s->cfg.private ? RECV_WRS : 1) + BINDS + 1;
+	uint32_t wrs = nr * (c->s->cfg.private || c->s->cfg.faulty ? RECV_WRS : 1) + BINDS + 1;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = serve_qp_type(&c->s->cfg),
 		.qp_context = c,
@@ -416,6 +448,7 @@ int serve_io_create(struct serve_conn *c)
 		ret = modify(c, IBV_QPS_INIT);
 	if (ret)
 		return ret;
+	c->deaf = c->s->cfg.faulty && serve_fault_receives(c);
 	serve_io_refill(c);
 	if (c->state == SERVE_CLOSING)
 		return -EIO;

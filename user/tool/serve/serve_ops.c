@@ -80,6 +80,9 @@ static void op_checksum(struct serve_recv *recv)
 		status = RTGT_ST_ACCESS;
 	recv->crc = 0;
 	recv->done = 0;
+	if (status == RTGT_OK && recv->conn->s->cfg.faulty)
+		serve_fault_checksum(recv->conn->s, map_of(recv)->mem->base + recv->rq.offset,
+				     recv->rq.count);
 	if (status == RTGT_OK)
 		checksum_step(recv);
 	else
@@ -120,7 +123,9 @@ static void op_xfer(struct serve_recv *recv)
 		status = RTGT_ST_ACCESS;
 	if (status == RTGT_OK && pull && !recv->conn->can_read)
 		status = RTGT_ST_DEPTH;
-	if (status == RTGT_OK)
+	if (status == RTGT_OK &&
+	    (!recv->conn->s->cfg.faulty ||
+	     !serve_fault_move(recv, map_of(recv)->mem->size, xfer_step)))
 		xfer_step(recv);
 	else
 		serve_reply(recv, status, 0);

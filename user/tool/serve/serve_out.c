@@ -8,8 +8,9 @@
  *	connections			one line a connection
  *	regions/NAME/data		the memory all share
  *	conns/ID/NAME/data		a private connection's
+ *	faults				with --fault, "RULE seen N done N" a line
  *
- * The first two are written anew, and put in place as a whole, when something changed, at
+ * Those that are no memory are written anew, and put in place as a whole, when something changed, at
  * most a hundred times a second.
  */
 #include <errno.h>
@@ -106,6 +107,8 @@ void serve_state_write(struct server *s)
 	s->written_ns = rtgt_now_ns();
 	write_file(s, "counters", print_counters);
 	write_file(s, "connections", print_connections);
+	if (s->cfg.faulty)
+		write_file(s, "faults", serve_fault_print);
 }
 
 static int make_dir(const char *dir, const char *name)

@@ -42,8 +42,11 @@ void serve_recv_move(struct serve_recv *recv, struct serve_recvs *list)
 	if (recv->list)
 		TAILQ_REMOVE(recv->list, recv, entry);
 	recv->list = list;
-	if (list == &recv->pool->free)
+	if (list == &recv->pool->free) {
 		serve_ud_done(recv);
+		recv->twice = false;
+		recv->silent = false;
+	}
 	if (list)
 		TAILQ_INSERT_TAIL(list, recv, entry);
 }

@@ -27,6 +27,8 @@ struct rtgt_refusal {
 int rtgt_wire_rep(struct rtgt_rep_info *rep, const void *data, size_t len, struct rtgt_err *err);
 void rtgt_wire_rej(struct rtgt_refusal *refusal, const void *data, size_t len);
 int rtgt_wire_reply(struct rtgt_reply *reply, const void *data, size_t len, struct rtgt_err *err);
+int rtgt_wire_match(const struct rtgt_reply *reply, enum rtgt_op op, uint32_t tag, uint32_t arg,
+		    struct rtgt_err *err);
 
 const char *rtgt_status_str(uint16_t status);
 int rtgt_refusal_str(const struct rtgt_refusal *refusal, char *buf, size_t size);

@@ -1,0 +1,461 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# lies.sh: a target that misbehaves, and what each initiator says about it.
+#
+# A cell is a fault of the target, an initiator, and one of its operations.  The target commits
+# the fault at every opportunity and counts that.  The initiator must end by itself, with exit
+# status 1, one line that names what was wrong, and no word of verified bytes; or, where the fault
+# is one that an initiator can survive, with exit status 0 and the right numbers of bytes.
+#
+# The matrix makes itself: the target lists its faults and the event at which each can be committed
+# ("rtgt serve --faults"), the tools list their operations, and EVENTS below says which events an
+# operation has.  A fault without a line in EXPECT must be caught by every operation that has its
+# event.  A cell whose fault was not committed fails, too, unless EXPECT says that the operation
+# gives the fault no opportunity.
+#
+# scripts/lies-table makes a table of the output.
+#
+# weight 2
+
+. "${0%/*}/lib.sh"
+
+# --- what there is ---------------------------------------------------------------------
+
+# What must happen, the first line that matches.  FAULT INITIATOR.OPERATION OUTCOME WORDS: globs;
+# the outcome; an extended regular expression for the line on stderr.  Outcomes:
+#	caught	exit status 1 and the words
+#	late	caught when a time limit of the initiator has passed
+#	stands	exit status 0: the bytes and the figures are right all the same
+#	never	the operation gives the fault no opportunity
+#	apart	the cell is not run, for the reason given
+EXPECT='
+reply-drop	*			late	no reply
+reply-delay	*			stands
+# the second reply comes to the next request, and these have none on their connection
+reply-twice	library.*		stands
+reply-twice	bw.write		stands
+reply-twice	bw.read			stands
+reply-twice	bw.write+read		stands
+reply-twice	*			caught	tag|answered op
+# if no other reply follows, the target sends it after a second
+reply-swap	*			stands
+reply-tag	*			caught	tag
+reply-op	*			caught	answered op|body of the reply to op
+reply-len	*			caught	not a reply
+# a PUSH has one reply, without a body
+reply-short	ping.push		never
+reply-short	*			caught	body of the reply|echo has|answers for
+reply-status	*			caught	refused
+reply-bit	ping.push		never
+reply-bit	*			caught	checksum|echo|different|answers for|completion tells|not ours|covers
+reply-stale	ping.push		never
+reply-stale	library.*		never
+reply-stale	*lat.cas		never
+reply-stale	*lat.faa		never
+reply-stale	bw.write		never
+reply-stale	bw.read			never
+reply-stale	bw.write+read		never
+reply-stale	*			caught	checksum|echo|different|answers for|completion tells|covers|last atomic
+region-bit	*			caught	checksum|different|read back|not ours|last atomic
+move-range	*			caught	checksum|read back|what was read
+move-twice	*			stands
+move-late	*			caught	checksum|read back|what was read
+move-never	*			caught	checksum|read back|what was read
+cap-rkey	*			caught	remote access|invalid|is the old one
+cap-addr	*			caught	remote access|invalid
+cap-len		*			caught	capability|make no sense
+# an address and an rkey that are not used do no harm
+rep-rkey	*.send*			stands
+rep-rkey	cost.*			stands
+rep-rkey	*			caught	remote access
+rep-addr	*.send*			stands
+rep-addr	cost.*			stands
+rep-addr	*			caught	remote access
+# nor does memory that is not used: only ping uses the end of a region
+rep-len		ping.send*		stands
+rep-len		ping.*			caught	remote access|range is not
+rep-len		*			stands
+# a client that does not speak rtgt cannot ask
+rep-ask		client.*		caught	remote access
+rep-ask		*			stands
+rep-version	client.*		stands
+rep-version	*			caught	version
+rep-short	client.*		stands
+rep-short	*			caught	REP|private data|too short|capability|bytes
+rep-delay	*			stands
+# without a time limit of its own it waits for the connection manager to give up: a minute and more
+rep-never	client.*		apart
+rep-never	*			late	.
+rej-*		*			caught	refuse|reject|connecting
+recv-none	ping.read		stands
+recv-none	cost.connect		stands
+recv-none	client.*		stands
+recv-none	*			late	no completion|no reply
+rtu-ignore	ping.read		stands
+rtu-ignore	cost.connect		stands
+rtu-ignore	client.*		stands
+rtu-ignore	*			late	no reply
+# nor has it one when it disconnects
+dreq-ignore	client.*		apart
+dreq-ignore	*			stands
+disconnect	*			caught	disconnect|closed|ended|flush
+qp-err		*			caught	disconnect|closed|ended|flush|retry|remote
+qp-sqd		*			late	no reply
+'
+
+# The events of an operation, the first line that matches: INITIATOR.OPERATION EVENT...
+EVENTS='
+extents.*	capability
+ping.send-inv	capability
+ping.read	rep request connection
+ping.send*	rep request connection message reply
+ping.push	rep request connection message reply move
+ping.pull	rep request connection message reply checksum move
+*.send		rep request connection message reply
+cost.connect	rep request connection
+cost.held	rep request connection message reply
+client.*	rep request connection
+*		rep request connection message reply checksum
+'
+
+# "ms" of faults that delay: longer than the initiator takes to compare
+MS=150
+
+# Operations of an initiator as the tool itself lists them: OPS.
+ops_of() { # INITIATOR
+	local said
+	case $1 in
+	ping | lat | bw)
+		said=$(rtgt "$1" -o nothing 192.0.2.1 2>&1) || :
+		said=${said##*one or more of }
+		said=${said// or / }
+		said=${said// all/}
+		OPS=${said//,/}
+		;;
+	klat) ops_of lat ;;
+	kbw) ops_of bw ;;
+	cost) OPS="connect held" ;;
+	extents) OPS="write" ;;
+	*) OPS="run" ;;
+	esac
+}
+
+events_of() { # INITIATOR.OPERATION
+	local glob
+	while read -r glob EVENTS_HERE; do
+		# shellcheck disable=SC2053 # a glob is what it is
+		[[ -z $glob || $1 != $glob ]] || return 0
+	done <<<"$EVENTS"
+}
+
+# OUTCOME and WORDS of a cell.
+expect_of() { # FAULT INITIATOR.OPERATION
+	local fault cell
+	while read -r fault cell OUTCOME WORDS; do
+		# shellcheck disable=SC2053 # globs are what they are
+		[[ -z $fault || $1 != $fault || $2 != $cell ]] || return 0
+	done <<<"$EXPECT"
+	OUTCOME=caught WORDS=.
+}
+
+# EVENT of a fault, and RULE, a line for the target.
+declare -A FAULT_EVENT FAULT_MS
+faults_of_target() {
+	local name event ms
+	while read -r name event ms _; do
+		FAULT_EVENT[$name]=$event
+		FAULT_MS[$name]=$ms
+	done < <(rtgt serve --faults)
+	((${#FAULT_EVENT[@]} > 30)) || fail "rtgt serve --faults lists ${#FAULT_EVENT[@]} faults"
+}
+
+# --- a cell ----------------------------------------------------------------------------
+
+# Enough operations that a second reply is awaited, and little else; moves so many bytes: BYTES.
+command_of() { # INITIATOR OPERATION
+	local at=(-p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" --timeout "$LIMIT" "$RTGT_TARGET_ADDR") from=()
+	[[ $1 != k* ]] || from=(--from kernel)
+	BYTES=0
+	case $1 in
+	ping | extents)
+		COMMAND=(rtgt ping -o "$2" -S 24 -C 2 "${at[@]}")
+		BYTES=$((2 * 24))
+		[[ $2 != @(cas|faa|atomic-write) ]] || BYTES=$((2 * 8))
+		;;
+	lat | klat)
+		COMMAND=(rtgt lat "${from[@]}" -o "$2" -S 24,40 -C 3 -W 0 "${at[@]}")
+		BYTES=$((3 * (24 + 40)))
+		[[ $2 != @(cas|faa) ]] || BYTES=$((3 * 8))
+		;;
+	bw | kbw)
+		COMMAND=(rtgt bw "${from[@]}" -o "$2" -S 24,40 -C 6 -W 0 -t 4 "${at[@]}")
+		BYTES=$((6 * (24 + 40)))
+		[[ $2 != write+read ]] || BYTES=$((2 * BYTES))
+		;;
+	cost) COMMAND=(rtgt cost --what "$2" --held 1 -C 2 "${at[@]}") ;;
+	library) COMMAND=(rtgt-example-library "$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR") ;;
+	client) COMMAND=(rtgt-example-client -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" "$CM_PORT") ;;
+	esac
+}
+
+# How often the target has committed a fault so far: DONE_NOW.
+committed() { # FAULT MORE-THAN
+	local line
+	target_contents "$FAULTS_FILE"
+	line=$(grep "^$1 " <<<"$TEXT")
+	DONE_NOW=${line##* done }
+	((DONE_NOW > $2))
+}
+
+# All bytes that were moved were compared, or it is said that they were not.
+accounted() {
+	local sum=0 n
+	while read -r n; do
+		((sum += n))
+	done < <(sed -n 's/^\(.* operations, \)\{0,1\}\([0-9]*\) bytes \(verified\|not compared\).*/\2/p' "$WORK/said")
+	((sum == BYTES)) || complain "$sum bytes verified or not compared, $BYTES were moved: $(<"$WORK/said")"
+}
+
+# Run one; the verdict is the return value, and what was wrong is on stderr.
+cell() { # FAULT INITIATOR OPERATION
+	local rc=0 before=$DONE_NOW word
+	LIMIT=$((10 * SLOW))
+	[[ $OUTCOME != late ]] || LIMIT=$SLOW
+	command_of "$2" "$3"
+	"${COMMAND[@]}" >"$WORK/said" 2>"$WORK/complaint" || rc=$?
+	[[ $rc == [01] ]] || complain "exit status $rc: $(<"$WORK/complaint")" || return
+	if [[ $OUTCOME == never ]]; then
+		! committed "$1" "$before" || complain "the fault was committed, so it has an opportunity: correct EXPECT"
+		return
+	fi
+	wait_until 2 committed "$1" "$before" || complain "the fault was not committed: $TEXT; $(<"$WORK/complaint")" || return
+	if [[ $OUTCOME == stands ]]; then
+		((rc == 0)) || complain "fails: $(<"$WORK/complaint")" || return
+		[[ $2 != @(ping|extents|lat|bw) ]] || accounted
+		return
+	fi
+	word=$(grep -vc '^progress' "$WORK/complaint") || :
+	((rc == 1)) || complain "succeeds: $(<"$WORK/said")" || return
+	((word == 1)) || complain "$word lines: $(<"$WORK/complaint")" || return
+	grep -Eq -- "$WORDS" "$WORK/complaint" || complain "does not name what was wrong ($WORDS): $(<"$WORK/complaint")" || return
+	! grep -q "bytes verified" "$WORK/said" || complain "fails, and claims to have verified: $(<"$WORK/said")"
+}
+
+# --- rows ------------------------------------------------------------------------------
+
+# A target that commits the fault at every opportunity: PORT, FAULTS_FILE.
+fault_port() { # FAULT [ATTR=VALUE...]
+	local rule="$1 every 1"
+	[[ ${FAULT_MS[$1]} == - ]] || rule+=" ms $MS"
+	# shellcheck disable=SC2034 # port_add uses it
+	SERVE=(--fault "$rule")
+	[[ ${2:-} != scope=private ]] || SERVE+=(--windows)
+	FAULTS_FILE=$CONFIGFS/ports
+	[[ $TARGET == kernel ]] || FAULTS_FILE=$DEBUGFS/ports
+	local access=read,write
+	is_iwarp || access+=,atomic
+	# a region that allows FLUSH has no memory windows
+	[[ ${2:-} == scope=private ]] || ! target_has flush || access+=,flush
+	target_port "${@:2}" region mem size=16K "access=$access"
+	FAULTS_FILE+=/$PORT/faults
+	[[ $TARGET != kernel ]] || target attr_set "$FAULTS_FILE" "$rule"
+	DONE_NOW=0
+}
+
+# The cells of a fault and these initiators; with "some" only the next operation of each, in turn.
+row() { # FAULT some|all INITIATOR...
+	local fault=$1 which=$2 who op line='' bad=0 turn sum=0 events
+	shift 2
+	[[ -n ${FAULT_EVENT[$fault]:-} ]] || fail "the target has no fault $fault"
+	for ((turn = 0; turn < ${#fault}; turn++)); do
+		printf -v op %d "'${fault:turn:1}"
+		((sum += op))
+	done
+	turn=$sum
+	for who; do
+		ops_of "$who"
+		local -a mine=()
+		for op in $OPS; do
+			events_of "$who.$op"
+			events=" $EVENTS_HERE "
+			[[ $events != *" ${FAULT_EVENT[$fault]} "* ]] || can "$who" "$op" || continue
+			[[ $events != *" ${FAULT_EVENT[$fault]} "* ]] || mine+=("$op")
+		done
+		((${#mine[@]})) || continue
+		[[ $which == all ]] || mine=("${mine[turn % ${#mine[@]}]}")
+		line=
+		for op in "${mine[@]}"; do
+			expect_of "$fault" "$who.$op"
+			if [[ $OUTCOME == apart ]]; then
+				line+=" $op=apart"
+				continue
+			fi
+			serve_for "$fault" "$who" "$op"
+			if cell "$fault" "$who" "$op" 2>"$WORK/wrong"; then
+				line+=" $op=$OUTCOME"
+			else
+				line+=" $op=FAILED"
+				echo "$fault, ${COMMAND[*]}: $(<"$WORK/wrong")"
+				bad=1
+			fi
+		done
+		tell_reader "lies $TARGET $fault $who$line"
+		# and if the case fails, in its log
+		echo "lies $TARGET $fault $who$line"
+	done
+	return "$bad"
+}
+
+# Does the device have it?
+can() { # INITIATOR OPERATION
+	[[ $1 == @(extents|cost|library|client) ]] || case $2 in
+	cas | faa | write-imm | send-imm | send-inv) ! is_iwarp ;;
+	atomic-write | flush) target_has "$2" ;;
+	esac
+}
+
+target_has() { # FEATURE
+	target grep -qx "$RTGT_TARGET_DEV:$1" "$CONFIGFS/features"
+}
+
+# One target for all cells of a row, unless an operation needs another kind of it.
+serve_for() { # FAULT INITIATOR OPERATION
+	local kind=shared
+	[[ $3 != send-inv ]] || kind=private
+	[[ $2 != extents ]] || kind=extents
+	[[ $kind != "${SERVING:-}" ]] || return 0
+	SERVING=$kind
+	case $kind in
+	shared) fault_port "$1" ;;
+	private) fault_port "$1" scope=private ;;
+	extents) fault_port "$1" mr_max=4K ;;
+	esac
+}
+
+USERS="ping extents lat bw cost library client"
+
+# The target is rtgt serve.
+serving() {
+	TARGET=serve
+	tolerate_log "non-flush error status"
+	# shellcheck source=serve_fixtures.sh
+	. "$HERE/serve_fixtures.sh"
+	faults_of_target
+}
+
+lie() { # serve|kernel FAULT some|all INITIATOR...
+	if [[ $1 == serve ]]; then
+		serving
+	else
+		TARGET=kernel
+		tolerate_log "non-flush error status"
+		faults_of_target
+	fi
+	row "${@:2}" || fail "see above"
+}
+
+# Every fault of an event, with one initiator each, in turn.
+lie_about() { # EVENT
+	local fault nr=0 bad=0
+	local -a who=(ping lat bw)
+	serving
+	[[ $1 != move ]] || who=(ping)
+	[[ $1 != capability ]] || who=(extents)
+	for fault in $FAULTS; do
+		[[ ${FAULT_EVENT[$fault]:-} == "$1" ]] || continue
+		SERVING=
+		row "$fault" some "${who[nr++ % ${#who[@]}]}" || bad=1
+	done
+	((nr && !bad)) || fail "see above"
+}
+
+# Every fault that the target has and no case is about.
+others() {
+	local fault known=" $* " bad=0
+	serving
+	for fault in "${!FAULT_EVENT[@]}"; do
+		SERVING=
+		[[ $known == *" $fault "* ]] || row "$fault" all $USERS || bad=1
+	done
+	((bad == 0)) || fail "see above"
+}
+
+# --- the opposite ----------------------------------------------------------------------
+
+# Random parameters against a target that is honest: nothing may fail.  RTGT_SEED is the seed of
+# the parameters.
+honest() { # INITIATOR RUNS
+	local runs=$2 seed=${RTGT_SEED:-$((RANDOM * 32768 + RANDOM))} i op args
+	local access=read,write
+	is_iwarp || access+=,atomic
+	target_port recv_size=64K region mem size=256K "access=$access"
+	RANDOM=$seed
+	LIMIT=$((10 * SLOW))
+	ops_of "$1"
+	for ((i = 0; i < runs; i++)); do
+		local -a all=()
+		for op in $OPS; do
+			[[ $op == send-inv ]] || ! can "$1" "$op" || all+=("$op")
+		done
+		op=${all[RANDOM % ${#all[@]}]}
+		args=(-S "$((1 + RANDOM % (RANDOM % 2 ? 200 : 30000)))" -C "$((1 + RANDOM % 30))" --seed "$RANDOM")
+		case $1 in
+		ping)
+			((RANDOM % 2)) || args+=(--sge "$((1 + RANDOM % 4))")
+			((RANDOM % 2)) || args+=(--unsignaled "$((1 + RANDOM % 8))")
+			;;
+		bw) args+=(-t "$((1 + RANDOM % 16))" -q "$((1 + RANDOM % 3))" -W "$((RANDOM % 20))") ;;
+		lat) args+=(-W "$((RANDOM % 20))") ;;
+		esac
+		((RANDOM % 4)) || args+=(--poll)
+		command_of "$1" "$op"
+		COMMAND=(rtgt "$1" -o "$op" "${args[@]}" "${COMMAND[@]: -7}")
+		"${COMMAND[@]}" >"$WORK/said" 2>"$WORK/complaint" ||
+			fail "run $i of RTGT_SEED=$seed: ${COMMAND[*]}: $(<"$WORK/complaint")"
+		grep -q "bytes verified" "$WORK/said" || fail "${COMMAND[*]}: $(<"$WORK/said")"
+	done
+	tell_reader "honest $1: $runs runs, seed $seed"
+}
+
+# The tables here name what there is: a glob that matches nothing is a mistake.
+tables() {
+	local fault cell
+	faults_of_target
+	while read -r fault cell _; do
+		[[ -n $fault && $fault != \#* ]] || continue
+		# shellcheck disable=SC2053 # a glob is what it is
+		for name in "${!FAULT_EVENT[@]}"; do
+			[[ $name != $fault ]] || continue 2
+		done
+		fail "EXPECT has $fault, and the target has no such fault"
+	done <<<"$EXPECT"
+}
+
+FAULTS="reply-drop reply-delay reply-twice reply-swap reply-tag reply-op reply-len reply-short
+	reply-status reply-bit reply-stale region-bit move-range move-twice move-late move-never
+	cap-rkey cap-addr cap-len rep-rkey rep-addr rep-len rep-ask rep-version rep-short rep-delay
+	rep-never rej-version rej-size rej-full rej-resources rej-device rej-stopping rej-ask
+	recv-none rtu-ignore dreq-ignore disconnect qp-err qp-sqd"
+
+for fault in $FAULTS; do
+	tcase "$fault" "initiators are right about a target with the fault $fault" lie kernel "$fault" some ping extents lat bw cost
+	tcase "serve-$fault" --more --limit 60 "initiators are right about rtgt serve with the fault $fault" lie serve "$fault" some $USERS
+	tcase "all-$fault" --more --limit 120 "all operations of all initiators are right about a target with the fault $fault" \
+		lie kernel "$fault" all $USERS
+	tcase "all-serve-$fault" --more --limit 120 "all operations of all initiators are right about rtgt serve with the fault $fault" \
+		lie serve "$fault" all $USERS
+	tcase "initiator-$fault" --more --limit 120 "all operations of the kernel's initiator are right about a target with the fault $fault" \
+		lie kernel "$fault" all klat kbw
+done
+for event in reply checksum move capability rep request connection message; do
+	tcase "serve-$event" "an initiator is right about rtgt serve with each fault of a $event" lie_about "$event"
+done
+tcase tables "EXPECT has no fault that the target lacks" tables
+tcase others "initiators are right about faults that no case names" others $FAULTS
+for who in ping lat bw; do
+	tcase "honest-$who" "rtgt $who with random parameters succeeds against an honest target" honest "$who" 3
+	tcase "honest-$who-1000" --long --limit 900 "rtgt $who succeeds 1000 times with random parameters against an honest target" honest "$who" 1000
+done
+
+tmain "$@"
