@@ -48,7 +48,11 @@ reply-short	ping.push		never
 reply-short	*			caught	body of the reply|echo has|answers for
 reply-status	*			caught	refused
 reply-bit	ping.push		never
-reply-bit	*			caught	checksum|echo|different|answers for|completion tells|not ours|covers
+# the bit is in the length that the reply to an immediate has
+reply-bit	*.write-imm		caught	answers for|completion tells
+reply-bit	*.send*			caught	echo
+reply-bit	cost.*			caught	echo
+reply-bit	*			caught	checksum|different|not ours|last atomic
 reply-stale	ping.push		never
 reply-stale	library.*		never
 reply-stale	*lat.cas		never
@@ -58,10 +62,9 @@ reply-stale	bw.read			never
 reply-stale	bw.write+read		never
 reply-stale	*			caught	checksum|echo|different|answers for|completion tells|covers|last atomic
 region-bit	*			caught	checksum|different|read back|not ours|last atomic
-move-range	*			caught	checksum|read back|what was read
 move-twice	*			stands
-move-late	*			caught	checksum|read back|what was read
-move-never	*			caught	checksum|read back|what was read
+move-*		ping.push		caught	what was read
+move-*		*			caught	checksum|read back
 cap-rkey	*			caught	remote access|invalid|is the old one
 cap-addr	*			caught	remote access|invalid
 cap-len		*			caught	capability|make no sense
@@ -72,7 +75,9 @@ rep-rkey	*			caught	remote access
 rep-addr	*.send*			stands
 rep-addr	cost.*			stands
 rep-addr	*			caught	remote access
-# nor does memory that is not used: only ping uses the end of a region
+# nor does memory that is not used: only ping and the second of several connections use the end of
+# a region.  The target disconnects from a client that it refuses, which bw may see first.
+rep-len		bw.write+read		caught	remote access|closed the connection
 rep-len		ping.send*		stands
 rep-len		ping.*			caught	remote access|range is not
 rep-len		*			stands

@@ -37,7 +37,7 @@ struct option {
 	long long sges, inline_data, fence, to, step, rotate;
 	/* the client's own memory, for the target to reach */
 	long long at, rights, bindable, window, window_at, window_len, window_rights, kill, leave;
-	long long elsewhere, odp, handler, expect;
+	long long elsewhere, odp, after, handler, expect;
 };
 
 struct link {

@@ -63,6 +63,8 @@ static int run(struct bw *b, unsigned int nr, uint64_t iters, unsigned int depth
 		end = r.begin_ns + r.elapsed_ns > end ? r.begin_ns + r.elapsed_ns : end;
 		b->messages += r.ops;
 		b->m.verified += r.verified;
+		if (r.why_not)
+			measure_not_compared(&b->m, r.not_compared, r.why_not);
 	}
 	if (!ret)
 		b->elapsed_ns += end - begin;

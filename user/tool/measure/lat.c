@@ -105,6 +105,8 @@ static int kernel_cell(struct lat *l, struct rtgt_err *err)
 	l->nr = m->count;
 	l->elapsed_ns = result.elapsed_ns;
 	m->verified = result.verified;
+	if (result.why_not)
+		measure_not_compared(m, result.not_compared, result.why_not);
 	return 0;
 }
 
