@@ -235,6 +235,31 @@ initiator() {
 	has "$RESULT" state=failed
 }
 
+# Of two local ports TCP has one.  rdma_cm takes the other one for the first connection, and does not
+# take the same port twice in a row: the next connection begins with the port that TCP has.  Each
+# goes to a port of its own, or else the first one, in TIME_WAIT, would be in the way.
+port_in_use() {
+	local range=/proc/sys/net/ipv4/ip_local_port_range
+	background taken rtgt tcp-serve -a "$RTGT_CLIENT_ADDR" -p 40000
+	said taken listening
+	contents "$range"
+	defer write_file "$range" "$TEXT"
+	write_file "$range" "40000 40001"
+	target_port region mem
+	ping_all write 64
+	target_port region mem
+	initiated write size=64
+	has "$RESULT" state=done ops=20
+	target_port region mem
+	ping_all write 64
+	kill "${BG_PID[taken]}"
+	finish taken || true
+}
+
+write_file() { # FILE TEXT
+	printf '%s' "$2" >"$1"
+}
+
 rping_client() {
 	# shellcheck source=rping_fixtures.sh
 	. "$HERE/rping_fixtures.sh"
@@ -404,6 +429,7 @@ tcase no-kernel-address --more "no address of the kernel is in a READ request" o
 tcase sockets --tier wire,fast "a client over plain TCP sockets: WRITE, READ, CHECKSUM" on_siw sockets
 tcase sockets-crc --tier wire,fast "the same with the CRCs of MPA, which both ends check" on_siw sockets -c
 tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
+tcase port-in-use "a client whose local port TCP uses tries another one" on_siw port_in_use
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served
 tcase serve-queues "a server that can make no further queues refuses the next connection and serves on" on_siw serve_queues

@@ -122,7 +122,8 @@ wrong_order() { # SEEN EXPECT LINE WANT...
 	same end "$END" alive
 	same replies "$(printf '%s\n' "${REPLIES[@]}")" "$(printf '%s\n' "${WANT[@]}")"
 	faults_are "$line seen $seen done 2"
-	expect_counters "replies=$((13 + expect + 1))" malformed=0 qp_errors=0
+	# a reply that is sent twice counts once
+	expect_counters "replies=$((13 + (expect < 12 ? expect : 12) + 1))" malformed=0 qp_errors=0
 	honest_again
 }
 

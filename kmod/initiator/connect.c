@@ -192,6 +192,10 @@ static int run_connect(struct rtgt_run *run)
 	/* on iWARP this connects TCP, and waits for that */
 	if (ret == -ECONNREFUSED)
 		return rtgt_run_fail(run, ret, "connecting: refused: no listener");
+	/* iWARP: rdma_cm chose a port that TCP still uses, perhaps in TIME_WAIT */
+	if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL)
+		return rtgt_run_fail(run, -EADDRINUSE, "connecting: %pISpc is in use: run again",
+				     &run->id->route.addr.src_addr);
 	if (ret)
 		return rtgt_run_fail(run, ret, "connecting: %d", ret);
 	return run_step(run, RTGT_STEP_CONNECT, RDMA_CM_EVENT_ESTABLISHED, "connecting", start);
@@ -321,8 +325,8 @@ static int run_check(struct rtgt_run *run)
  *
  * May sleep, and waits no longer than timeout_ms for each step.
  *
- * Return: 0; -EINTR when the run was stopped; another negative errno, with the reason
- * recorded.
+ * Return: 0; -EINTR when the run was stopped; -EADDRINUSE when TCP uses the local port that rdma_cm
+ * chose (iWARP); another negative errno, with the reason recorded.
  */
 int rtgt_run_connect(struct rtgt_run *run)
 {

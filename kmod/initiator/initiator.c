@@ -30,6 +30,9 @@
 #include "initiator/verify.h"
 #include "main.h"
 
+/* Local ports to try when TCP uses the one that rdma_cm chose (iWARP) */
+#define RTGT_PORT_ATTEMPTS	8
+
 static struct workqueue_struct *rtgt_run_wq;
 static struct dentry *rtgt_initiators_dir;
 
@@ -155,26 +158,47 @@ static int run_all(struct rtgt_run *run)
 	return ret ? rtgt_run_fail(run, ret, "verification: %d", ret) : 0;
 }
 
+/*
+ * Returns true if TCP uses the local port that rdma_cm chose (iWARP): then the run has no result,
+ * and another one gets another port.  The @last one has a result in any case.
+ */
+static bool run_once(struct rtgt_initiator *ini, bool last)
+{
+	struct rtgt_run *run = kzalloc(sizeof(*run), GFP_KERNEL);
+	bool again;
+	int ret;
+
+	if (!run) {
+		set_state(ini, RTGT_INI_FAILED);
+		return false;
+	}
+	run->ini = ini;
+	run->cfg = ini->cfg;
+	if (rtgt_op_is_atomic(run->cfg.op))
+		run->cfg.size = sizeof(u64);
+	init_completion(&run->all_done);
+	spin_lock_init(&run->post);
+	ret = run_all(run);
+	run_end(run);
+	again = ret == -EADDRINUSE && !last;
+	if (again) {
+		mutex_lock(&ini->lock);
+		ini->why[0] = '\0';
+		mutex_unlock(&ini->lock);
+	} else {
+		run_publish(run, ret);
+	}
+	kfree(run);
+	return again;
+}
+
 static void run_work(struct work_struct *work)
 {
 	struct rtgt_initiator *ini = container_of(work, struct rtgt_initiator, work);
-	struct rtgt_run *run = kzalloc(sizeof(*run), GFP_KERNEL);
-	int ret;
+	unsigned int attempts = 1;
 
-	if (run) {
-		run->ini = ini;
-		run->cfg = ini->cfg;
-		if (rtgt_op_is_atomic(run->cfg.op))
-			run->cfg.size = sizeof(u64);
-		init_completion(&run->all_done);
-		spin_lock_init(&run->post);
-		ret = run_all(run);
-		run_end(run);
-		run_publish(run, ret);
-		kfree(run);
-	} else {
-		set_state(ini, RTGT_INI_FAILED);
-	}
+	while (run_once(ini, attempts == RTGT_PORT_ATTEMPTS))
+		attempts++;
 	put_net(ini->net);
 	/* pairs with rtgt_initiator_busy(): the run is over */
 	smp_store_release(&ini->busy, false);

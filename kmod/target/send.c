@@ -147,7 +147,7 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 		.remote_qpn = recv->src_qp,
 		.remote_qkey = RDMA_UDP_QKEY,
 	};
-	bool keep;
+	bool keep, again;
 
 	if (recv->reply_inv) {
 		wr.wr.opcode = IB_WR_SEND_WITH_INV;
@@ -156,7 +156,8 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 	if (send_signaled(conn, send, recv))
 		wr.wr.send_flags = IB_SEND_SIGNALED;
 	/* a fault goes on with the receive context, and may send the same reply again */
-	keep = recv->faults & (RTGT_FAULT_DO_COPY | RTGT_FAULT_DO_LATE);
+	again = recv->faults & RTGT_FAULT_DO_COPY;
+	keep = again || recv->faults & RTGT_FAULT_DO_LATE;
 	if (unlikely(keep))
 		memcpy(send->buf.at, recv->buf.at, size);
 	swap(send->buf, recv->buf);
@@ -164,9 +165,11 @@ static void send_post(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 	ib_dma_sync_single_for_device(ibdev, send->buf.dma, size, DMA_BIDIRECTIONAL);
 	if (likely(!keep))
 		rtgt_recv_release(recv);
-	/* before the post, so that a peer that has the reply finds it counted */
-	atomic64_inc(&conn->replies);
-	rtgt_count(conn->port->stats, RTGT_REPLIES, 1);
+	/* before the post, so that a peer that has the reply finds it counted; once */
+	if (likely(!again)) {
+		atomic64_inc(&conn->replies);
+		rtgt_count(conn->port->stats, RTGT_REPLIES, 1);
+	}
 	/* for a connected QP, the driver reads only wr.wr */
 	if (ib_post_send(conn->qp, &wr.wr, NULL)) {
 		rtgt_conn_close(conn, "a reply could not be posted");
