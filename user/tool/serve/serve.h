@@ -218,8 +218,8 @@ enum serve_state {
  * by the time, @active_ns, when something was received from it.  @failing, the device reported
  * an error at @failing_ns and has not moved the queue pair to error yet, as far as is known: the
  * connection is in the server's list of these.  @draining, what its queue pair took of an SRQ is
- * still to come.  Of a fault: @swapped, the reply that waits for the next one; @stale, the last reply; @deaf, no receives
- * are posted; @ignored, its RTU and its messages are.
+ * still to come.  Of a fault: @swapped, the reply that waits for the next one; @stale, the last
+ * reply; @deaf, no receives are posted; @ignored, its RTU and its messages are.
  *
  * With datagrams, an endpoint: one for all clients of a device, without @cm_id and with
  * the @ways back to them.

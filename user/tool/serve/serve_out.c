@@ -10,8 +10,8 @@
  *	conns/ID/NAME/data		a private connection's
  *	faults				with --fault, "RULE seen N done N" a line
  *
- * Those that are no memory are written anew, and put in place as a whole, when something changed, at
- * most a hundred times a second.
+ * Those that are no memory are written anew, and put in place as a whole, when something changed,
+ * at most a hundred times a second.
  */
 #include <errno.h>
 #include <limits.h>
