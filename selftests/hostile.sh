@@ -156,13 +156,18 @@ finds_receive() {
 # wait, as many as there are shared receives, which others find nevertheless.  More requests than
 # the REP allows close the connection.
 srq_held() { # OP COUNT
-	local text
+	local text i
 	target_port srq=1 recv_depth=4 region mem
 	# the requests of the target's READs
 	disturb_device "$(netdev "$RTGT_TARGET_DEV")" "u8 0x0c 0xff at 28" loss 100%
 	background peer probe flood depth=8
 	said peer ready=1
-	tell peer "$1 $2"
+	# one by one those that are replied to: all at once would be more than the REP allows
+	for ((i = 1; i <= $2 - 6; i++)); do
+		tell peer "$1 1"
+		wait_until 10 counters_are recv_msgs="$i" replies="$i" || fail "$COUNTERS"
+	done
+	tell peer "$1 $(($2 < 6 ? $2 : 6))"
 	wait_until 10 counters_are recv_msgs="$2" || fail "$COUNTERS"
 	finds_receive
 	text=$(target connections "$PORT")
