@@ -466,6 +466,7 @@ for event in reply checksum move capability rep request connection message; do
 	tcase "serve-$event" "an initiator is right about rtgt serve with each fault of a $event" lie_about "$event"
 done
 tcase tables "EXPECT has no fault that the target lacks" tables
+# shellcheck disable=SC2086 # words
 tcase others "initiators are right about faults that no case names" others $FAULTS
 for who in ping lat bw; do
 	tcase "honest-$who" "rtgt $who with random parameters succeeds against an honest target" honest "$who" 3
