@@ -90,11 +90,11 @@ TEST_F(fault, parse)
 		struct rtgt_fault_rule rule;
 	} all[] = {
 		{ "off", RTGT_NR_FAULTS, { 0 } },
-		{ " off\n", RTGT_NR_FAULTS, { 0 } },
+		{ "\toff\n", RTGT_NR_FAULTS, { 0 } },
 		{ "reply-tag", RTGT_FAULT_REPLY_TAG, { .every = 1 } },
-		{ "\treply-tag \n", RTGT_FAULT_REPLY_TAG, { .every = 1 } },
+		{ "\treply-tag\t\n", RTGT_FAULT_REPLY_TAG, { .every = 1 } },
 		{ "reply-tag off", RTGT_FAULT_REPLY_TAG, { 0 } },
-		{ "reply-tag  off \n", RTGT_FAULT_REPLY_TAG, { 0 } },
+		{ "reply-tag  off\t\n", RTGT_FAULT_REPLY_TAG, { 0 } },
 		{ "reply-tag every 3 after 10 for 5", RTGT_FAULT_REPLY_TAG, { 3, 10, 5, 0 } },
 		{ "reply-tag for 5\tafter 10 every 3\n", RTGT_FAULT_REPLY_TAG, { 3, 10, 5, 0 } },
 		{ "reply-tag after 0", RTGT_FAULT_REPLY_TAG, { .every = 1 } },

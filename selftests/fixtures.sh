@@ -212,6 +212,7 @@ leave_target() {
 # The module and the devices, for the next cases, whatever becomes of this one.
 bring_back() {
 	target module_load || return
+	# shellcheck disable=SC2153 # run.sh sets it
 	if [[ $RTGT_TIER == fast ]]; then
 		"$HERE/topology.sh" up
 	else

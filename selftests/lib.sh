@@ -319,6 +319,7 @@ run_case() { # NAME INDEX NEXT-MARKER
 		printf '# | %s\n' "${why[@]/#/$name: }"
 		indent <"$WORK/log"
 		indent <"$WORK/turn"
+		keep_work "$name"
 	elif [[ $result == pass && -s $WORK/told ]]; then
 		indent <"$WORK/told"
 	fi
@@ -329,6 +330,12 @@ run_case() { # NAME INDEX NEXT-MARKER
 	if ((turned > 1)); then
 		ktap_exit_fail_msg "nothing after $PROGRAM.$name can be believed"
 	fi
+}
+
+# What a case recorded, for whoever looks for the cause of its failure: RTGT_FAILED is a directory.
+keep_work() { # NAME
+	[[ -z ${RTGT_FAILED:-} ]] ||
+		{ mkdir -p "$RTGT_FAILED" && tar -C "$WORK" -czf "$RTGT_FAILED/$PROGRAM.$1.tar.gz" .; }
 }
 
 # A command that does not exist: a program that is not installed excuses the case, anything else

@@ -192,12 +192,12 @@ command_of() { # INITIATOR OPERATION
 		[[ $2 != @(cas|faa|atomic-write) ]] || BYTES=$((2 * 8))
 		;;
 	lat | klat)
-		COMMAND=(rtgt lat "${from[@]}" -o "$2" -S 24,40 -C 3 -W 0 "${at[@]}")
+		COMMAND=(rtgt lat "${from[@]}" -o "$2" -S "24,40" -C 3 -W 0 "${at[@]}")
 		BYTES=$((3 * (24 + 40)))
 		[[ $2 != @(cas|faa) ]] || BYTES=$((3 * 8))
 		;;
 	bw | bw1 | kbw)
-		COMMAND=(rtgt bw "${from[@]}" -o "$2" -S 24,40 -C 6 -W 0 -t "$depth" "${at[@]}")
+		COMMAND=(rtgt bw "${from[@]}" -o "$2" -S "24,40" -C 6 -W 0 -t "$depth" "${at[@]}")
 		BYTES=$((6 * (24 + 40)))
 		[[ $2 != write+read ]] || BYTES=$((2 * BYTES))
 		;;
@@ -342,7 +342,7 @@ serve_for() { # FAULT INITIATOR OPERATION
 }
 
 # bw1 is rtgt bw with one message at a time
-USERS="ping extents lat bw bw1 cost library client"
+USERS=(ping extents lat bw bw1 cost library client)
 
 # What rxe logs of refused accesses, and of SQD for a QP that is in error already (qp-sqd).
 tolerate_refusals() {
@@ -390,7 +390,7 @@ others() {
 	serving
 	for fault in "${!FAULT_EVENT[@]}"; do
 		SERVING=
-		[[ $known == *" $fault "* ]] || row "$fault" all $USERS || bad=1
+		[[ $known == *" $fault "* ]] || row "$fault" all "${USERS[@]}" || bad=1
 	done
 	((bad == 0)) || fail "see above"
 }
@@ -454,11 +454,11 @@ FAULTS="reply-drop reply-delay reply-twice reply-swap reply-tag reply-op reply-l
 
 for fault in $FAULTS; do
 	tcase "$fault" "initiators are right about a target with the fault $fault" lie kernel "$fault" some ping extents lat bw cost
-	tcase "serve-$fault" --more --limit 60 "initiators are right about rtgt serve with the fault $fault" lie serve "$fault" some $USERS
+	tcase "serve-$fault" --more --limit 60 "initiators are right about rtgt serve with the fault $fault" lie serve "$fault" some "${USERS[@]}"
 	tcase "all-$fault" --more --limit 120 "all operations of all initiators are right about a target with the fault $fault" \
-		lie kernel "$fault" all $USERS
+		lie kernel "$fault" all "${USERS[@]}"
 	tcase "all-serve-$fault" --more --limit 120 "all operations of all initiators are right about rtgt serve with the fault $fault" \
-		lie serve "$fault" all $USERS
+		lie serve "$fault" all "${USERS[@]}"
 	tcase "initiator-$fault" --more --limit 120 "all operations of the kernel's initiator are right about a target with the fault $fault" \
 		lie kernel "$fault" all klat kbw
 done
@@ -466,6 +466,7 @@ for event in reply checksum move capability rep request connection message; do
 	tcase "serve-$event" "an initiator is right about rtgt serve with each fault of a $event" lie_about "$event"
 done
 tcase tables "EXPECT has no fault that the target lacks" tables
+# shellcheck disable=SC2086 # words
 tcase others "initiators are right about faults that no case names" others $FAULTS
 for who in ping lat bw; do
 	tcase "honest-$who" "rtgt $who with random parameters succeeds against an honest target" honest "$who" 3

@@ -196,7 +196,8 @@ static int look_log(int fd, const char *old, const char *new, bool seen, const s
 			break;
 		}
 		if (seen && (!r || is_bad(r, prio, text)))
-			fprintf(found.stream, "[%5lu.%06lu] %s\n", usec / 1000000, usec % 1000000, text);
+			fprintf(found.stream, "[%5lu.%06lu] %s\n", usec / 1000000, usec % 1000000,
+				text);
 	}
 	fclose(found.stream);
 	fputs(found.data, stdout);

@@ -10,8 +10,9 @@
  *   initiators/                    (configfs_initiator.c)
  *
  * A store fails with -EBUSY while the port is enabled, except to faults and to revoke, and a store
- * that fails changes nothing.  An enabled port and its regions are pinned (a configfs dependency), so rmdir fails with
- * -EBUSY, too, instead of freeing memory that a peer uses; mkdir of a region fails with -EBUSY.
+ * that fails changes nothing.  An enabled port and its regions are pinned (a configfs dependency),
+ * so rmdir fails with -EBUSY, too, instead of freeing memory that a peer uses; mkdir of a region
+ * fails with -EBUSY.
  *
  * configfs holds the module while a port directory exists.
  */

@@ -2,7 +2,7 @@
 /*
  * Faults that a target commits on demand, to test initiators: their names, when each is due, and
  * what it does to the bytes of a reply or of a REP.  This code builds in the kernel and in user
- * space (rtgt serve), where it is <rtgt/faults.h>, hence uint32_t and not uint32_t.
+ * space (rtgt serve), where it is <rtgt/faults.h>, hence uint32_t and not u32.
  */
 #ifndef _RTGT_FAULTS_H
 #define _RTGT_FAULTS_H
@@ -110,7 +110,7 @@ int rtgt_fault_parse(const char *line, unsigned int *fault, struct rtgt_fault_ru
 int rtgt_fault_print(char *line, unsigned int size, unsigned int fault,
 		     const struct rtgt_fault_rule *rule);
 bool rtgt_fault_reply_fits(unsigned int fault, const void *buf, uint32_t len,
-			  const struct rtgt_fault_stale *stale);
+			   const struct rtgt_fault_stale *stale);
 uint32_t rtgt_fault_reply(unsigned int fault, void *buf, uint32_t len,
 			  const struct rtgt_fault_stale *stale);
 void rtgt_fault_keep(struct rtgt_fault_stale *stale, const void *buf, uint32_t len);

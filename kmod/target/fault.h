@@ -53,15 +53,15 @@ struct rtgt_conn_faults {
 };
 
 /* What rtgt_recv_ctx.faults says will be done with a request; cleared when it was done */
-#define RTGT_FAULT_DO_COPY	(1U << 0)	/* reply-twice: send the reply again */
-#define RTGT_FAULT_DO_FLIP	(1U << 1)	/* region-bit: flip before the CRC */
-#define RTGT_FAULT_DO_AGAIN	(1U << 2)	/* move-twice: transfer once more */
-#define RTGT_FAULT_DO_LATE	(1U << 3)	/* move-late: the transfer follows the reply */
-#define RTGT_FAULT_DO_REPLIED	(1U << 4)	/* move-late: the reply was sent */
-#define RTGT_FAULT_DO_SWAP	(1U << 5)	/* reply-swap: the reply waits for another */
-#define RTGT_FAULT_DO_IMM	(1U << 6)	/* qp-*: it is an immediate */
-#define RTGT_FAULT_DO_ERR	(1U << 7)	/* qp-err: in a worker */
-#define RTGT_FAULT_DO_SQD	(1U << 8)	/* qp-sqd: in a worker */
+#define RTGT_FAULT_DO_COPY	BIT(0)	/* reply-twice: send the reply again */
+#define RTGT_FAULT_DO_FLIP	BIT(1)	/* region-bit: flip before the CRC */
+#define RTGT_FAULT_DO_AGAIN	BIT(2)	/* move-twice: transfer once more */
+#define RTGT_FAULT_DO_LATE	BIT(3)	/* move-late: the transfer follows the reply */
+#define RTGT_FAULT_DO_REPLIED	BIT(4)	/* move-late: the reply was sent */
+#define RTGT_FAULT_DO_SWAP	BIT(5)	/* reply-swap: the reply waits for another */
+#define RTGT_FAULT_DO_IMM	BIT(6)	/* qp-*: it is an immediate */
+#define RTGT_FAULT_DO_ERR	BIT(7)	/* qp-err: in a worker */
+#define RTGT_FAULT_DO_SQD	BIT(8)	/* qp-sqd: in a worker */
 
 void rtgt_faults_init(struct rtgt_port_faults *faults);
 int rtgt_faults_set(struct rtgt_port *port, const char *line);
