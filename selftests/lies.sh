@@ -454,12 +454,13 @@ FAULTS="reply-drop reply-delay reply-twice reply-swap reply-tag reply-op reply-l
 
 for fault in $FAULTS; do
 	tcase "$fault" "initiators are right about a target with the fault $fault" lie kernel "$fault" some ping extents lat bw cost
-	tcase "serve-$fault" --more --limit 60 "initiators are right about rtgt serve with the fault $fault" lie serve "$fault" some "${USERS[@]}"
-	tcase "all-$fault" --more --limit 120 "all operations of all initiators are right about a target with the fault $fault" \
+	tcase "serve-$fault" --long --limit 60 "initiators are right about rtgt serve with the fault $fault" lie serve "$fault" some "${USERS[@]}"
+	tcase "all-$fault" --long --limit 120 "all operations of all initiators are right about a target with the fault $fault" \
 		lie kernel "$fault" all "${USERS[@]}"
-	tcase "all-serve-$fault" --more --limit 120 "all operations of all initiators are right about rtgt serve with the fault $fault" \
+	tcase "all-serve-$fault" --long --limit 120 "all operations of all initiators are right about rtgt serve with the fault $fault" \
 		lie serve "$fault" all "${USERS[@]}"
-	tcase "initiator-$fault" --more --limit 120 "all operations of the kernel's initiator are right about a target with the fault $fault" \
+	tcase "initiator-$fault" --more "the kernel's initiator is right about a target with the fault $fault" lie kernel "$fault" some klat kbw
+	tcase "all-initiator-$fault" --long --limit 120 "all operations of the kernel's initiator are right about a target with the fault $fault" \
 		lie kernel "$fault" all klat kbw
 done
 for event in reply checksum move capability rep request connection message; do
