@@ -59,7 +59,7 @@ help:
 #: make distclean    removes the cache as well
 #:   KERNEL=6.12     the guests' kernel: 6.1, 6.12; newest, the newest Debian has for its
 #:                   stable release; debug, 6.12 with KASAN, lockdep, kmemleak (built at
-#:                   first, in 5 minutes, and eight times slower); kcsan and swiotlb,
+#:                   first, in ten minutes, and eight times slower); kcsan and swiotlb,
 #:                   likewise; or a path: your own tree (Documentation/your-kernel.rst)
 #:   CLIENT_KERNEL=  another one for the client of two guests
 #:   DEVICE=rxe      the guests' RDMA devices: rxe (RoCE), or siw (iWARP)
