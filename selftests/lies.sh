@@ -30,9 +30,12 @@
 #	never	the operation gives the fault no opportunity
 #	apart	the cell is not run, for the reason given
 EXPECT='
-reply-drop	*			late	no reply
+reply-drop	*			late	no reply|no completion
 reply-delay	*			stands
 # the second reply comes to the next request, and these have none on their connection
+reply-twice	klat.write		stands
+reply-twice	klat.read		stands
+reply-twice	k*			caught	tag
 reply-twice	library.*		stands
 reply-twice	*lat.cas		stands
 reply-twice	*lat.faa		stands
@@ -43,20 +46,25 @@ reply-twice	*			caught	tag|answered op
 # if no other reply follows, the target sends it after a second
 reply-swap	*			stands
 reply-tag	*			caught	tag
+reply-op	k*			caught	is to a request
 reply-op	*			caught	answered op|body of the reply to op
-reply-len	*			caught	not a reply
+reply-len	*			caught	not a reply|malformed
 # a PUSH has one reply, without a body
 reply-short	ping.push		never
-reply-short	*			caught	body of the reply|echo has|answers for
-reply-status	*			caught	refused
+reply-short	*			caught	body of the reply|echo [0-9 ]*has|answers for|malformed
+reply-status	*			caught	refused|has the status failed
 reply-bit	ping.push		never
 # the bit is in the length that the reply to an immediate has
-reply-bit	*.write-imm		caught	answers for|completion tells
+reply-bit	*.write-imm		caught	answers for|completion tells|is to [0-9]* bytes
 reply-bit	*.send*			caught	echo
 reply-bit	cost.*			caught	echo
-reply-bit	*			caught	checksum|different|not ours|last atomic
+reply-bit	*			caught	checksum|different|not ours|last atomic|not what the target had
 reply-stale	ping.push		never
 reply-stale	library.*		never
+# one CHECKSUM; of an atomic one before the first and one after the last
+reply-stale	klat.write		never
+reply-stale	klat.read		never
+reply-stale	k*			caught	.
 reply-stale	*lat.cas		never
 reply-stale	*lat.faa		never
 reply-stale	*bw*.write		never
@@ -102,13 +110,13 @@ recv-none	*			late	no completion|no reply
 rtu-ignore	ping.read		stands
 rtu-ignore	cost.connect		stands
 rtu-ignore	client.*		stands
-rtu-ignore	*			late	no reply
+rtu-ignore	*			late	no reply|no completion
 # nor has it one when it disconnects
 dreq-ignore	client.*		apart
 dreq-ignore	*			stands
 disconnect	*			caught	disconnect|closed|ended|flush
 qp-err		*			caught	disconnect|closed|ended|flush|retry|remote
-qp-sqd		*			late	no reply
+qp-sqd		*			late	no reply|no completion
 '
 
 # The events of an operation, the first line that matches: INITIATOR.OPERATION EVENT...
