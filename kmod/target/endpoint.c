@@ -4,9 +4,12 @@
  * (conn.c) without a peer and without a cm_id.
  *
  * A client requests the QP number of the endpoint (SIDR) and gets a reply; the target does not
- * keep the id of the request.  If the endpoint exists, the CM handler replies.  Otherwise a
- * worker makes the endpoint and then replies; such requests count as half-open connections of
- * the port.
+ * keep the id of the request.  If the endpoint exists and knows the client's address (sources.c),
+ * the CM handler replies.  Otherwise a worker makes the endpoint, an id of its own resolves the
+ * address, and another worker replies; such requests count as half-open connections of the port.
+ *
+ * The client writes the address into its request, and it may be one that does not exist.  Nobody
+ * waits for its resolution, which takes a second then; the client gets its reply also without.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -26,16 +29,33 @@
 #include "target/setup.h"
 #include "target/sources.h"
 
+/* Milliseconds in which the address of a client has to be resolved */
+#define RESOLVE_MS	1000
+
 /**
  * struct endpoint_request - the request of a client that waits for the endpoint
- * @work: makes the endpoint, unless another request has done so, and replies
+ * @make: makes the endpoint, unless another request has done so
+ * @finish: replies
  * @port: the port, a counted reference; a disable waits for its requests
  * @id: id of the request, owned
+ * @conn: the endpoint, a counted reference; NULL if it could not be made
+ * @resolver: id that resolves the client's address, owned, or NULL
+ * @heard: @resolver has had its event
+ * @resolved: the address was resolved
+ * @why: without @conn, the reason of the reject
+ * @arg: argument of @why
  */
 struct endpoint_request {
-	struct work_struct work;
+	struct work_struct make;
+	struct work_struct finish;
 	struct rtgt_port *port;
 	struct rdma_cm_id *id;
+	struct rtgt_conn *conn;
+	struct rdma_cm_id *resolver;
+	bool heard;
+	bool resolved;
+	u32 why;
+	u32 arg;
 };
 
 /* Return a reference to the endpoint of a device, for rtgt_conn_put(), or NULL. */
@@ -104,38 +124,84 @@ static void endpoint_answer(struct rtgt_port *port, struct rdma_cm_id *id, struc
 	u8 priv[RTGT_REP_UD_MAX];
 	struct rdma_conn_param accept = { .private_data = priv };
 
-	/* rdma_cm resolved the client before it reported the request */
-	rtgt_sources_add(conn->sources, (struct sockaddr *)&id->route.addr.dst_addr);
 	accept.qp_num = conn->qpn;
 	accept.private_data_len = rtgt_service_endpoint(conn, priv, sizeof(priv));
 	if (rdma_accept(id, &accept))
 		pr_info_ratelimited("%s: a datagram client could not be answered\n", port->name);
 }
 
-static void endpoint_make(struct work_struct *work)
+/* Reply, or reject, and free the request. */
+static void endpoint_finish(struct work_struct *work)
 {
-	struct endpoint_request *req = container_of(work, struct endpoint_request, work);
+	struct endpoint_request *req = container_of(work, struct endpoint_request, finish);
 	struct rtgt_port *port = req->port;
-	struct rtgt_conn *conn;
-	u32 arg = 0;
-	u32 why = 0;
 
-	mutex_lock(&port->making_endpoint);
-	conn = endpoint_get(port, req->id->device) ?:
-	       endpoint_create(port, req->id, &why, &arg);
-	mutex_unlock(&port->making_endpoint);
+	if (req->resolver)
+		rdma_destroy_id(req->resolver);
+	if (req->resolved)
+		rtgt_sources_add(req->conn->sources,
+				 (struct sockaddr *)&req->id->route.addr.dst_addr);
 	rdma_lock_handler(req->id);
-	if (conn)
-		endpoint_answer(port, req->id, conn);
+	if (req->conn)
+		endpoint_answer(port, req->id, req->conn);
 	else
-		rtgt_conn_reject(port, req->id, why, arg);
+		rtgt_conn_reject(port, req->id, req->why, req->arg);
 	rdma_unlock_handler(req->id);
-	if (conn)
-		rtgt_conn_put(conn);
+	if (req->conn)
+		rtgt_conn_put(req->conn);
 	rdma_destroy_id(req->id);
 	rtgt_port_request_done(port);
 	rtgt_port_put(port);
 	kfree(req);
+}
+
+/*
+ * The first event is that of the resolution, or of a removal of the device, which cancels it.  The
+ * worker destroys the id, whatever comes later.
+ */
+static int endpoint_resolved(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+{
+	struct endpoint_request *req = id->context;
+
+	if (req->heard)
+		return 0;
+	req->heard = true;
+	req->resolved = ev->event == RDMA_CM_EVENT_ADDR_RESOLVED;
+	queue_work(rtgt_conn_wq, &req->finish);
+	return 0;
+}
+
+/* Returns 0 if endpoint_resolved() will be called. */
+static int endpoint_resolve(struct endpoint_request *req)
+{
+	struct rdma_addr *addr = &req->id->route.addr;
+	struct sockaddr_storage from = addr->src_addr;
+
+	if (!rdma_protocol_roce(req->id->device, req->id->port_num))
+		return -EOPNOTSUPP;
+	req->resolver = rdma_create_id(addr->dev_addr.net, endpoint_resolved, req, RDMA_PS_UDP,
+				       IB_QPT_UD);
+	if (IS_ERR(req->resolver)) {
+		req->resolver = NULL;
+		return -ENOMEM;
+	}
+	/* any port number: the listener has its own; at the same place in both families */
+	((struct sockaddr_in *)&from)->sin_port = 0;
+	return rdma_resolve_addr(req->resolver, (struct sockaddr *)&from,
+				 (struct sockaddr *)&addr->dst_addr, RESOLVE_MS);
+}
+
+static void endpoint_make(struct work_struct *work)
+{
+	struct endpoint_request *req = container_of(work, struct endpoint_request, make);
+	struct rtgt_port *port = req->port;
+
+	mutex_lock(&port->making_endpoint);
+	req->conn = endpoint_get(port, req->id->device) ?:
+		    endpoint_create(port, req->id, &req->why, &req->arg);
+	mutex_unlock(&port->making_endpoint);
+	if (!req->conn || endpoint_resolve(req))
+		queue_work(rtgt_conn_wq, &req->finish);
 }
 
 /* Ignore the events of a request's id: the worker destroys the id in any case. */
@@ -157,12 +223,13 @@ static int endpoint_defer(struct rtgt_port *port, struct rdma_cm_id *id, u32 *ar
 		kfree(req);
 		return ret;
 	}
-	INIT_WORK(&req->work, endpoint_make);
+	INIT_WORK(&req->make, endpoint_make);
+	INIT_WORK(&req->finish, endpoint_finish);
 	kref_get(&port->ref);
 	req->port = port;
 	req->id = id;
 	id->event_handler = endpoint_event;
-	queue_work(rtgt_conn_wq, &req->work);
+	queue_work(rtgt_conn_wq, &req->make);
 	return 0;
 }
 
@@ -183,6 +250,7 @@ int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
 	struct rtgt_req_info req;
 	struct rtgt_conn *conn;
 	u32 arg = 0;
+	bool known;
 	u32 why;
 	int ret;
 
@@ -192,11 +260,14 @@ int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
 		return -ECONNREFUSED;
 	}
 	conn = endpoint_get(port, id->device);
-	if (conn) {
+	known = conn && rtgt_sources_has(conn->sources,
+					 (struct sockaddr *)&id->route.addr.dst_addr);
+	if (known)
 		endpoint_answer(port, id, conn);
+	if (conn)
 		rtgt_conn_put(conn);
+	if (known)
 		return -ECONNABORTED;
-	}
 	ret = endpoint_defer(port, id, &arg);
 	if (!ret)
 		return 0;

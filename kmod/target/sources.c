@@ -10,9 +10,9 @@
  *
  * So an endpoint keeps a table of sources.  A source is
  *
- *   known     an earlier datagram from it was resolved, or rdma_cm reported its request for
- *             the endpoint, which rdma_cm does after it has resolved the address.  Any number
- *             of workers resolve it: they do not wait, because the neighbor is known
+ *   known     an earlier datagram from it was resolved, or its address, when a client of it
+ *             requested the endpoint (endpoint.c).  Any number of workers resolve it: they do
+ *             not wait, because the neighbor is known
  *   failed    it could not be resolved in the last SOURCE_RETRY.  Its datagrams are dropped
  *   unknown   SOURCES_AT_ONCE workers resolve such sources at a time; while they do,
  *             datagrams of other unknown sources are dropped
@@ -147,9 +147,33 @@ void rtgt_sources_destroy(struct rtgt_sources *sources)
 }
 
 /**
+ * rtgt_sources_has() - check whether a source is known
+ * @sources: table
+ * @addr: its address
+ *
+ * Process context.
+ *
+ * Return: true if so.
+ */
+bool rtgt_sources_has(struct rtgt_sources *sources, struct sockaddr *addr)
+{
+	struct source *source;
+	union ib_gid gid;
+	bool known;
+
+	if (rdma_ip2gid(addr, &gid))
+		return false;
+	spin_lock(&sources->lock);
+	source = source_find(sources, &gid);
+	known = source && source->known;
+	spin_unlock(&sources->lock);
+	return known;
+}
+
+/**
  * rtgt_sources_add() - make a source known
  * @sources: table
- * @addr: address of a client, which rdma_cm has resolved
+ * @addr: address of a client that was resolved just now
  *
  * Process context.
  */

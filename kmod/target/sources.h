@@ -12,6 +12,7 @@ struct sockaddr;
 
 struct rtgt_sources *rtgt_sources_create(void);
 void rtgt_sources_destroy(struct rtgt_sources *sources);
+bool rtgt_sources_has(struct rtgt_sources *sources, struct sockaddr *addr);
 void rtgt_sources_add(struct rtgt_sources *sources, struct sockaddr *addr);
 struct ib_ah *rtgt_sources_ah(struct rtgt_sources *sources, struct ib_pd *pd,
 			      const struct ib_wc *wc, const struct ib_grh *grh);

@@ -3,9 +3,10 @@
  * Packets that no device of ours sends: written byte by byte to a raw socket, from any
  * source address.  IPv4 only.
  *
- *	half	count=N REQs of the connection manager, each for a connection of its own,
- *		with the largest response timeout (over two hours) and 15 retries.  Nobody
- *		answers the REP: no RTU, no REJ
+ *	half	count=N requests of the connection manager, op=req, sidr-req or dreq: REQs, each for
+ *		a connection of its own, with the largest response timeout (over two hours) and 15
+ *		retries.  Nobody answers the REP: no RTU, no REJ.  With "file", rdma_cm's header
+ *		claims that they come from a hundred addresses from that one on
  *	lost	count=N datagrams to the endpoint that the target names to a client at the
  *		address "file", from a hundred addresses from "source" on, which need not
  *		exist
@@ -28,7 +29,7 @@
 
 /* Offsets in a REQ, from its first byte behind the MAD header */
 enum {
-	REQ_BYTES	= 232,
+	CM_BYTES	= 232,
 	REQ_SERVICE	= 8,
 	REQ_GUID	= 16,
 	REQ_QPN		= 32,
@@ -46,7 +47,13 @@ enum {
 	REQ_SL		= 94,
 	REQ_ACK		= 95,
 	REQ_PRIVATE	= 140,
-	REQ_RTGT	= 176,	/* behind rdma_cm's own */
+	PRIVATE_RTGT	= 36,	/* behind rdma_cm's own */
+};
+
+/* Of a request: host byte order; the source, the target, and the source in rdma_cm's header */
+struct origin {
+	uint32_t from, to, claimed;
+	uint16_t port;
 };
 
 static void put_at(struct frame *f, size_t at, uint64_t value, size_t bytes)
@@ -92,22 +99,64 @@ static void put_gid(struct frame *f, size_t at, uint32_t addr)
 	put_at(f, at + 12, addr, 4);
 }
 
-/* InfiniBand Architecture Specification 12.6.5, and rdma_cm's header in the private data */
-static void make_req(struct frame *f, uint32_t from, uint32_t to, uint16_t port, uint32_t nr)
+/* rdma_cm's header in the private data, and our own behind it */
+static void put_private(struct frame *f, size_t at, uint32_t claimed, uint32_t to)
 {
 	struct rtgt_req own;
-	size_t req;
+
+	put_at(f, at + 1, 0x40, 1);
+	put_at(f, at + 2, 0xc000, 2);
+	put_at(f, at + 16, claimed, 4);
+	put_at(f, at + 32, to, 4);
+	rtgt_encode_req(&own);
+	memcpy(f->b + at + PRIVATE_RTGT, &own, sizeof(own));
+}
+
+/* A message of the connection manager, without its bytes: they begin there */
+static size_t begin_cm(struct frame *f, uint32_t from, uint32_t to, uint16_t attribute, uint32_t nr)
+{
+	size_t at;
 
 	begin(f, from, to, 1, CM_QKEY, nr);
 	frame_put(f, 0x01070203, 4);
 	frame_put(f, 0, 4);
 	frame_put(f, 0xbad00000ull << 32 | nr, 8);
-	frame_put(f, 0x10, 2);
+	frame_put(f, attribute, 2);
 	put_zeros(f, 6);
-	req = f->len;
-	put_zeros(f, REQ_BYTES);
-	put_at(f, req, nr, 4);
-	put_at(f, req + REQ_SERVICE, 0x01060000ull | port, 8);
+	at = f->len;
+	put_zeros(f, CM_BYTES);
+	put_at(f, at, nr, 4);
+	return at;
+}
+
+/* InfiniBand Architecture Specification 12.6.10 */
+static void make_dreq(struct frame *f, const struct origin *o, uint32_t nr)
+{
+	size_t dreq = begin_cm(f, o->from, o->to, 0x15, nr);
+
+	put_at(f, dreq + 4, nr, 4);
+	put_at(f, dreq + 8, (nr & 0xffffff) << 8, 4);
+	frame_end(f);
+}
+
+/* 12.11.1 */
+static void make_sidr_req(struct frame *f, const struct origin *o, uint32_t nr)
+{
+	size_t req = begin_cm(f, o->from, o->to, 0x17, nr);
+
+	put_at(f, req + 4, 0xffff, 2);
+	put_at(f, req + REQ_SERVICE, 0x01110000ull | o->port, 8);
+	put_private(f, req + 16, o->claimed, o->to);
+	frame_end(f);
+}
+
+/* 12.6.5 */
+static void make_req(struct frame *f, const struct origin *o, uint32_t nr)
+{
+	const uint32_t from = o->from, to = o->to;
+	size_t req = begin_cm(f, from, to, 0x10, nr);
+
+	put_at(f, req + REQ_SERVICE, 0x01060000ull | o->port, 8);
 	put_at(f, req + REQ_GUID, 0xbad0000000000000ull | from, 8);
 	put_at(f, req + REQ_QPN, (nr & 0xffffff) << 8 | 4, 4);
 	put_at(f, req + REQ_DEPTH, 4, 1);
@@ -123,12 +172,7 @@ static void make_req(struct frame *f, uint32_t from, uint32_t to, uint16_t port,
 	put_at(f, req + REQ_RATE, 3, 1);
 	put_at(f, req + REQ_HOPS, 64, 1);
 	put_at(f, req + REQ_ACK, 18 << 3, 1);
-	put_at(f, req + REQ_PRIVATE + 1, 0x40, 1);
-	put_at(f, req + REQ_PRIVATE + 2, 0xc000, 2);
-	put_at(f, req + REQ_PRIVATE + 16, from, 4);
-	put_at(f, req + REQ_PRIVATE + 32, to, 4);
-	rtgt_encode_req(&own);
-	memcpy(f->b + req + REQ_RTGT, &own, sizeof(own));
+	put_private(f, req + REQ_PRIVATE, o->claimed, to);
 	frame_end(f);
 }
 
@@ -170,20 +214,39 @@ static int open_raw(const struct option *o, uint32_t *from, uint32_t *to)
 	return fd;
 }
 
+static void (*make_of(const char *op))(struct frame *f, const struct origin *o, uint32_t nr)
+{
+	if (!strcmp(op, "sidr-req"))
+		return make_sidr_req;
+	if (!strcmp(op, "dreq"))
+		return make_dreq;
+	/* "write" is what options say by default */
+	return strcmp(op, "write") && strcmp(op, "req") ? NULL : make_req;
+}
+
 static int cmd_half(const struct option *o)
 {
-	uint16_t port = (uint16_t)strtoul(o->port, NULL, 10);
-	uint32_t from, to;
+	void (*make)(struct frame *f, const struct origin *o, uint32_t nr) = make_of(o->op);
+	struct origin origin = { .port = (uint16_t)strtoul(o->port, NULL, 10) };
+	struct in_addr claimed;
 	long long sent = 0;
 	struct frame f;
-	int fd = open_raw(o, &from, &to);
+	int fd;
 
+	if (!make || (o->file && !inet_aton(o->file, &claimed))) {
+		fputs("probe: op=req, sidr-req or dreq, and an IPv4 address as file\n", stderr);
+		return 1;
+	}
+	fd = open_raw(o, &origin.from, &origin.to);
 	if (fd < 0)
 		return 1;
 	for (; sent < o->count; sent++) {
+		origin.claimed = origin.from;
+		if (o->file)
+			origin.claimed = ntohl(claimed.s_addr) + (uint32_t)sent % 100;
 		/* the low bits of the process: another run is another set of connections */
-		make_req(&f, from, to, port, (uint32_t)getpid() << 12 | (uint32_t)(sent + 1));
-		if (send_frame(fd, &f, to))
+		make(&f, &origin, (uint32_t)getpid() << 12 | (uint32_t)(sent + 1));
+		if (send_frame(fd, &f, origin.to))
 			break;
 	}
 	close(fd);
@@ -222,13 +285,15 @@ static int cmd_lost(const struct option *o)
 }
 
 static const struct arg half_args[] = {
-	NUMBER(count, "REQs"),
+	NUMBER(count, "requests"),
+	TEXT(op, "req, sidr-req or dreq"),
+	TEXT(file, "address they claim to come from, and 99 behind it"),
 	{ }
 };
 
 const struct command half_command = {
 	.name = "half",
-	.help = "REQs from a raw socket, with no RTU to follow",
+	.help = "requests of the connection manager from a raw socket, with nothing to follow",
 	.run = cmd_half,
 	.args = { half_args, link_args },
 };
