@@ -338,6 +338,8 @@ mkdir_while_enabling() {
 	wait_until 10 is_changing || fail "state: $(show "$DIR/state")"
 	fails_with "Device or resource busy" mkdir "$DIR/regions/late"
 	is_changing || fail "mkdir waited until the port was enabled"
+	same "enable meanwhile" "$(show "$DIR/enable")" 1
+	is_changing || fail "reading enable waited until the port was enabled"
 	finish enabling
 	same "state in the end" "$(show "$DIR/state")" listening
 }
@@ -383,7 +385,7 @@ tcase access "a region's access takes each right and lists of them" attribute ac
 tcase fill "a region's fill takes zero, counter and a byte" attribute fill counter=counter 0xa5=0xa5 0xff=0xff zero=zero \
 	invalid "" ones 5 165 0x a5 0xgg 0x-1 0X5 "0x5 0x6" 0x00000000000000a5 range 0x100 0xffffffff
 
-tcase mkdir-while-enabling "mkdir of a region refuses at once while its port is being enabled" mkdir_while_enabling
+tcase mkdir-while-enabling "mkdir of a region refuses at once while its port is being enabled, and enable can be read" mkdir_while_enabling
 tcase read-only "state and index cannot be written" read_only_state
 tcase states "state follows enable, and writing the present value of enable is no error" states
 tcase busy-attributes --more "every attribute refuses with EBUSY while the port is enabled" busy_attributes

@@ -216,6 +216,18 @@ peer_limit() {
 	has "$(probe connect)" result=established
 }
 
+# What a peer says of its address changes nothing: replies go where its packets come from.
+peer_claims() {
+	local stranger=${RTGT_CLIENT_ADDR%.*}.99
+	target_port max_conns=8 peer_conns_max=4
+	defer ip neigh del "$stranger" dev va
+	ip neigh replace "$stranger" lladdr "$(</sys/class/net/vb/address)" dev va nud permanent
+	has "$(probe half source="$stranger" file="${RTGT_CLIENT_ADDR%.*}.100" count=10)" sent=10
+	expect_counters conns_accepted=4 rejects_full=6
+	has "$(target connections "$PORT")" "peer=$stranger:49152"
+	has "$(probe connect)" result=established
+}
+
 # With an SRQ, what completes while the connection is torn down must find it there.  A slow
 # kernel gets fewer connections: that is the debug kernel, where KASAN reports the first fault.
 storm() { # COUNT
@@ -301,6 +313,38 @@ unresolved_sources() {
 	wait_until 10 none_waits || fail "$COUNTERS"
 }
 
+# Likewise if a request for the endpoint has named each of these sources.
+unresolved_claims() {
+	local strangers=${RTGT_CLIENT_ADDR%.*}.100
+	target_port transport=ud recv_depth=2048 recv_size=256
+	has "$(probe half op=sidr-req file="$strangers" count=100)" sent=100
+	has "$("$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$strangers" lost \
+		file="$RTGT_CLIENT_ADDR" count=1000)" sent=1000
+	has "$(probe send transport=ud timeout=5)" wc=success same=1 alive=1
+	wait_until 10 counters_have send_errors 900 || fail "the datagrams were not dropped: $COUNTERS"
+}
+
+# A private port that registers an extent for each page is not ready with a connection at once.  What
+# ends that is seen before the REP.
+build_slowly() {
+	target_port scope=private mr_max=4K region mem "size=$((16384 / SLOW))K"
+	background client probe connect
+	wait_until 10 counters_are conns_accepted=1 || fail "$COUNTERS"
+}
+
+build_abandoned() {
+	build_slowly
+	kill -KILL "${BG_PID[client]}"
+	expect_counters conns_abandoned=1 conns_established=0 conns_closed=1 rejects_resources=0 rejects_stopping=0
+}
+
+build_stopped() {
+	build_slowly
+	disables "$PORT"
+	finish client
+	has "$(<"$WORK/client.out")" result=refused reason=stopping
+}
+
 # Each datagram that was received was replied to, or dropped and counted.
 none_waits() {
 	counters_are replies=2 && (($(last_counter recv_msgs) == $(last_counter send_errors) + 2 && $(last_counter send_errors) >= 500))
@@ -366,6 +410,20 @@ pools_srq() {
 	refused_beyond 3
 }
 
+# What a buffer takes counts, not what was asked for: a receive for a datagram holds the largest
+# packet and its GRH, and beyond a page the allocator gives powers of two.
+pools_counted() { # ATTRIBUTE...
+	target_port "$@"
+	has "$(probe connect)" result=refused reason=resources arg=12
+	expect_counters rejects_resources=1 conns_accepted=0
+}
+
+pools_ud() {
+	target_port transport=ud recv_depth=4096 recv_size=64 conn_memory_max=32M
+	has "$(probe connect transport=ud)" result=refused
+	expect_counters rejects_resources=1 conns_accepted=0
+}
+
 # Likewise private regions.
 private_memory() {
 	target_port conn_memory_max=64M scope=private region mem size=20M
@@ -405,6 +463,8 @@ out_of_memory() { # ATTRIBUTE...
 
 tcase stall --limit 60 --more "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
 tcase build-kernel --limit 60 "connections that take long to build do not delay one to another port" overtaken kernel
+tcase build-abandoned --limit 60 "a client that gives up before it is accepted is counted as that" build_abandoned
+tcase build-stopped --limit 60 "a connection that is not accepted yet when its port is disabled is rejected as such" build_stopped
 tcase build-user --limit 60 --more "connections that take long to build do not delay one to a server in user space" overtaken user
 tcase half-open --needs cm --limit 60 "half-open connections end by the target's clock, whatever the REQ says" half_open
 tcase half-open-private --needs cm --limit 60 --more "half-open connections of a private port end too, and their memory is freed" half_open \
@@ -412,6 +472,7 @@ tcase half-open-private --needs cm --limit 60 --more "half-open connections of a
 tcase established --needs cm --limit 60 --more "an established connection that sends nothing outlives handshake_ms" established
 tcase backlog --needs cm --limit 60 "half-open connections of one address take half of the backlog" half_of_backlog
 tcase peer-limit --needs cm --limit 60 "half-open connections of one peer leave the others their share" peer_limit
+tcase peer-claims --needs cm --limit 60 "the bounds of a peer do not depend on the address that it claims" peer_claims
 tcase peer-share "connections of one IPv4 address are bounded by peer_conns_max" peer_share 4
 tcase peer-share-6 "connections of one IPv6 address are bounded by peer_conns_max" peer_share 6
 tcase storm --limit 60 --more "closing connections with an SRQ and outstanding requests causes no use after free" storm 2500
@@ -420,6 +481,7 @@ tcase reused-key-shared --limit 60 --more "clients are served if the number of a
 tcase revokes --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
 tcase lost-datagrams --needs ud --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase unresolved --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
+tcase unresolved-claims --needs ud --limit 60 "... and when requests for the endpoint have named these sources" unresolved_claims
 tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
 tcase withheld --limit 60 --serve "receives that one peer has withheld are half of a shared receive queue" withheld
 tcase srq-silent --needs rnr --limit 60 --serve "a peer that takes no replies holds no shared receive" srq_held 1 15
@@ -430,6 +492,8 @@ tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_tr
 tcase rping-ud --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
 tcase pools --limit 60 "the receives of all connections stay below conn_memory_max" pools
 tcase pools-srq --limit 60 "the receives of connections with an SRQ of their own stay below conn_memory_max" pools_srq
+tcase pools-ud --needs ud "the receives of a datagram endpoint count as what they take" pools_ud
+tcase pools-rounded "receives count as what the allocator takes for them" pools_counted recv_depth=512 recv_size=8193 conn_memory_max=8M
 tcase private-memory --limit 60 "the private regions of all connections stay below conn_memory_max" private_memory
 tcase oom-pools --limit 60 --more "receives for which there is no memory are refused, and no process is killed" out_of_memory \
 	recv_depth=4096 recv_size=8192

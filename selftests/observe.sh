@@ -57,7 +57,7 @@ every_counter() {
 	local name
 	local -a zero=()
 	target_port
-	for name in conns_accepted conns_established conns_closed rejects_version rejects_size rejects_full \
+	for name in conns_accepted conns_established conns_closed conns_abandoned rejects_version rejects_size rejects_full \
 		rejects_resources rejects_device rejects_stopping rejects_ask recv_msgs recv_bytes imms imm_bytes replies malformed over_depth \
 		qp_errors recv_flushed send_errors send_flushed invalidations rotations asks; do
 		zero+=("$name=0")

@@ -412,13 +412,7 @@ static void port_item_disable(struct rtgt_port_item *pi)
 
 static ssize_t rtgt_port_enable_show(struct config_item *item, char *page)
 {
-	struct rtgt_port *port = to_port_item(item)->port;
-	bool enabled;
-
-	mutex_lock(&port->config);
-	enabled = rtgt_port_enabled(port);
-	mutex_unlock(&port->config);
-	return sysfs_emit(page, "%d\n", enabled);
+	return sysfs_emit(page, "%d\n", rtgt_port_enabled(to_port_item(item)->port));
 }
 
 static ssize_t rtgt_port_enable_store(struct config_item *item, const char *page, size_t count)

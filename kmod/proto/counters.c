@@ -16,6 +16,7 @@ const char *rtgt_counter_name(unsigned int counter)
 		[RTGT_CONNS_ACCEPTED]		= "conns_accepted",
 		[RTGT_CONNS_ESTABLISHED]	= "conns_established",
 		[RTGT_CONNS_CLOSED]		= "conns_closed",
+		[RTGT_CONNS_ABANDONED]		= "conns_abandoned",
 		[RTGT_REJECTS_VERSION]		= "rejects_version",
 		[RTGT_REJECTS_SIZE]		= "rejects_size",
 		[RTGT_REJECTS_FULL]		= "rejects_full",

@@ -136,6 +136,7 @@ enum rtgt_conn_step {
  *	     under @lock
  * @building: the set-up has not ended; at its end rtgt_conn_built() queues the teardown if the
  *	      state is CLOSING.  Under @lock
+ * @abandoned: the peer has ended it, or has given up before it was accepted; set by CM handlers
  * @setup_work: the set-up
  * @close_work: the teardown; queued under @lock
  * @recv_msgs: number of SENDs received.  Only completions of @cq, which never run in
@@ -203,6 +204,7 @@ struct rtgt_conn {
 	struct ib_cqe wake_cqe;
 	const char *failing;
 	bool building;
+	bool abandoned;
 	struct work_struct setup_work;
 	struct work_struct close_work;
 	u64 recv_msgs;
@@ -216,6 +218,12 @@ struct rtgt_conn {
 		struct rtgt_conn *conn;
 	} workers[];
 };
+
+/* Return whether the connection is closing; any context. */
+static inline bool rtgt_conn_closing(const struct rtgt_conn *conn)
+{
+	return READ_ONCE(conn->state) == RTGT_CONN_CLOSING;
+}
 
 struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev);
 void rtgt_conn_put(struct rtgt_conn *conn);

@@ -81,18 +81,23 @@ static int port_request(struct rtgt_port *port, struct rdma_cm_id *id,
 static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct rtgt_port *port = id->context;
+	bool mine;
 
 	switch (ev->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return port_request(port, id, ev);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		/* only a listener that is bound to an address gets this event */
-		if (xchg(&port->listen_id, NULL) != id)
-			return 0;
 		mutex_lock(&port->lock);
 		if (port->state == RTGT_PORT_LISTENING)
 			port->state = RTGT_PORT_REMOVED;
+		mine = port->listen_id == id;
+		if (mine)
+			port->listen_id = NULL;
 		mutex_unlock(&port->lock);
+		/* otherwise enable or disable has the id, and destroys it */
+		if (!mine)
+			return 0;
 		pr_warn("%s: %s was removed, not listening any more: disable and enable the port when it is back\n",
 			port->name, dev_name(&id->device->dev));
 		return 1;	/* the core destroys the id */
@@ -161,14 +166,20 @@ static int port_listen(struct rtgt_port *port, struct net *net)
 		}
 		rtgt_domain_put(dom);	/* the port keeps its own reference */
 	}
-	port->listen_id = id;
+	/* a client may come before rdma_listen() returns */
 	rtgt_port_set_state(port, RTGT_PORT_LISTENING);
 	ret = rdma_listen(id, RTGT_BACKLOG);
+	/* until here the id belongs to this function, also when the device is removed meanwhile */
+	mutex_lock(&port->lock);
+	if (!ret && port->state != RTGT_PORT_LISTENING)
+		ret = -ENODEV;
+	if (ret)
+		port->state = RTGT_PORT_STOPPING;
+	else
+		port->listen_id = id;
+	mutex_unlock(&port->lock);
 	if (!ret)
 		return 0;
-	rtgt_port_set_state(port, RTGT_PORT_STOPPING);
-	if (xchg(&port->listen_id, NULL) != id)
-		return ret;
 destroy_id:
 	rdma_destroy_id(id);
 	return ret;
@@ -193,8 +204,8 @@ static void port_release(struct rtgt_port *port)
  *
  * Return: 0; -EINVAL without a region or if the service does not support the transport,
  * -ENOMEM, -E2BIG when a region needs too many registrations, -ENODEV when the address
- * belongs to no RDMA device, -EOPNOTSUPP when the device lacks a feature, or an error of
- * rdma_bind_addr() and rdma_listen() (-EADDRINUSE, -EADDRNOTAVAIL).
+ * belongs to no RDMA device or the device is being removed, -EOPNOTSUPP when the device lacks a
+ * feature, or an error of rdma_bind_addr() and rdma_listen() (-EADDRINUSE, -EADDRNOTAVAIL).
  */
 int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 {
@@ -250,8 +261,11 @@ void rtgt_port_disable(struct rtgt_port *port)
 	lockdep_assert_held(&port->config);
 	if (!rtgt_port_enabled(port))
 		return;
-	rtgt_port_set_state(port, RTGT_PORT_STOPPING);
-	id = xchg(&port->listen_id, NULL);
+	mutex_lock(&port->lock);
+	port->state = RTGT_PORT_STOPPING;
+	id = port->listen_id;
+	port->listen_id = NULL;
+	mutex_unlock(&port->lock);
 	if (id)
 		rdma_destroy_id(id);
 	port_close_conns(port);

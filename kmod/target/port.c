@@ -58,13 +58,13 @@ void rtgt_port_set_state(struct rtgt_port *port, enum rtgt_port_state state)
  * rtgt_port_enabled() - check that a port is enabled
  * @port: port
  *
- * The caller holds rtgt_port.config.
+ * Whoever acts on it holds rtgt_port.config; whoever only shows it does not, or would wait for an
+ * enable or a disable.
  *
  * Return: true from enable to disable, also when the device was removed.
  */
-bool rtgt_port_enabled(struct rtgt_port *port)
+bool rtgt_port_enabled(const struct rtgt_port *port)
 {
-	lockdep_assert_held(&port->config);
 	return READ_ONCE(port->state) != RTGT_PORT_DISABLED;
 }
 

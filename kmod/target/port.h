@@ -94,13 +94,13 @@ struct rtgt_port_cfg {
  * @pinned: the port is enabled, or being enabled or disabled
  * @mem: memory of the regions, while a shared port is enabled
  * @stats: counters, kept until the port is freed
- * @listen_id: the listener; the path that takes it with xchg() destroys it or has the core
- *	       do so
+ * @listen_id: the listener, from the end of rdma_listen() on; the path that takes it destroys
+ *	       it or has the core do so
  * @making: held while a shared domain is made, so that each device gets one
  * @making_endpoint: held while a datagram endpoint is made, so that each device gets one
- * @lock: protects @state, @conns, @nr_conns, @conn_memory, @nr_requests, @peers, @next_id and
- *	  @domains.  CM handlers take it, so no holder waits for a device, for memory or for
- *	  a peer
+ * @lock: protects @state, @listen_id, @conns, @nr_conns, @conn_memory, @nr_requests, @peers,
+ *	  @next_id and @domains.  CM handlers take it, so no holder waits for a device, for
+ *	  memory or for a peer
  * @state: state of the port
  * @conns: connections, in all states
  * @nr_conns: number of @conns
@@ -132,7 +132,7 @@ struct rtgt_port {
 	struct rdma_cm_id *listen_id;
 	struct mutex making;	/* one shared domain is made at a time */
 	struct mutex making_endpoint;	/* one datagram endpoint is made at a time */
-	struct mutex lock;	/* @state, connections, @nr_requests, @peers, @domains */
+	struct mutex lock;	/* @state, @listen_id, connections, @nr_requests, ... @domains */
 	enum rtgt_port_state state;
 	struct list_head conns;
 	unsigned int nr_conns;
@@ -154,7 +154,7 @@ struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *
 void rtgt_port_put(struct rtgt_port *port);
 void rtgt_port_destroy(struct rtgt_port *port);
 void rtgt_port_set_state(struct rtgt_port *port, enum rtgt_port_state state);
-bool rtgt_port_enabled(struct rtgt_port *port);
+bool rtgt_port_enabled(const struct rtgt_port *port);
 const char *rtgt_port_state_name(enum rtgt_port_state state);
 
 #endif /* _RTGT_PORT_H */

@@ -77,26 +77,36 @@ static unsigned int qp_withhold_max(const struct rtgt_conn *conn)
 }
 
 /*
+ * Return the size of a connection's message buffers, and set @head to the bytes that the device
+ * writes before a message.  The buffers of a datagram endpoint hold the largest packet, because a
+ * device may move the QP to error when a datagram is longer than its receive (rxe before 6.12), and
+ * all clients share the QP; recv.c drops a datagram longer than recv_size.
+ */
+static u32 qp_buf_size(const struct rtgt_conn *conn, u32 *head)
+{
+	bool ud = conn->transport == RTGT_UD;
+
+	*head = ud ? sizeof(struct ib_grh) : 0;
+	return ud ? max_t(u32, conn->recv_size, RTGT_MTU_MAX) : conn->recv_size;
+}
+
+/*
  * Create the receive contexts of a connection; with an SRQ, the first connection of a domain
- * creates them for all.  The receives of a datagram endpoint hold the largest packet, because
- * a device may move the QP to error when a datagram is longer than its receive (rxe before
- * 6.12), and all clients share the QP; recv.c drops a datagram longer than recv_size.
+ * creates them for all.
  */
 static int qp_create_pool(struct rtgt_conn *conn)
 {
 	struct rtgt_domain *dom = conn->domain;
-	bool ud = conn->transport == RTGT_UD;
-	u32 size = ud ? max_t(u32, conn->recv_size, RTGT_MTU_MAX) : conn->recv_size;
-	u32 head = ud ? sizeof(struct ib_grh) : 0;
 	/* a datagram endpoint has one QP for all clients, so it needs no SRQ */
-	bool srq = conn->port->cfg.srq && !ud;
+	bool srq = conn->port->cfg.srq && conn->transport != RTGT_UD;
+	u32 head, size = qp_buf_size(conn, &head);
 	struct rtgt_recv_pool *pool;
 	int ret = 0;
 
 	mutex_lock(&dom->lock);
 	pool = dom->pool;
 	if (!pool) {
-		pool = rtgt_recv_pool_create(dom->pd, conn->recv_depth, size, head, srq,
+		pool = rtgt_recv_pool_create(conn, conn->recv_depth, size, head, srq,
 					     qp_withhold_max(conn), rtgt_recv_completed);
 		if (IS_ERR(pool)) {
 			ret = PTR_ERR(pool);
@@ -148,16 +158,20 @@ u64 rtgt_qp_needs(const struct rtgt_conn *conn)
 	bool srq = cfg->srq && conn->transport != RTGT_UD;
 	u64 depth = conn->recv_depth, nr_sends = rtgt_sends_of(depth, srq);
 	u64 nr_rws = conn->port->cfg.service->rws, wrs = nr_sends + nr_rws;
+	u32 head, size = qp_buf_size(conn, &head);
 	u64 bytes = sizeof(*conn) + nr_rws * sizeof(struct rtgt_rw_ctx) +
-		    nr_sends * (sizeof(struct rtgt_send_ctx) + rtgt_buf_needs(conn->recv_size));
+		    nr_sends * (sizeof(struct rtgt_send_ctx) + rtgt_buf_needs(size + head));
 
 	bytes += RTGT_QP_BYTES + wrs * RTGT_SEND_WQE_BYTES + (depth + wrs) * RTGT_CQE_BYTES;
 
 	if (srq)
-		bytes += rtgt_recv_pool_needs(rtgt_recvs_own(conn), conn->recv_size);
+		bytes += rtgt_recv_pool_needs(rtgt_recvs_own(conn), size, head);
 	if (srq && !cfg->private)
 		return bytes;
-	return bytes + depth * RTGT_RECV_WQE_BYTES + rtgt_recv_pool_needs(depth, conn->recv_size);
+	/* the domain of a private connection has a QP of its own, which registers the regions */
+	if (cfg->private)
+		bytes += RTGT_QP_BYTES;
+	return bytes + depth * RTGT_RECV_WQE_BYTES + rtgt_recv_pool_needs(depth, size, head);
 }
 
 /**
@@ -242,8 +256,9 @@ static int qp_modify(struct rtgt_conn *conn, struct rdma_cm_id *id, enum ib_qp_s
 		return ib_modify_qp(conn->qp, &attr, mask);
 	}
 	ret = rdma_init_qp_attr(id, &attr, &mask);
+	/* the id expects no REP any more */
 	if (ret)
-		return ret;
+		return ret == -EINVAL ? -ECONNABORTED : ret;
 	/* rdma_init_qp_attr() has these two only after rdma_accept() */
 	if (state == IB_QPS_RTR)
 		attr.max_dest_rd_atomic = param->responder_resources;

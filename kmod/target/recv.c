@@ -150,11 +150,6 @@ void rtgt_recv_drop_all(struct list_head *recvs)
 	}
 }
 
-static bool conn_closing(const struct rtgt_conn *conn)
-{
-	return READ_ONCE(conn->state) == RTGT_CONN_CLOSING;
-}
-
 /**
  * rtgt_recv_defer() - continue a request in a worker, which may sleep
  * @recv: owned by the caller; afterwards by the list of deferred requests
@@ -205,14 +200,14 @@ static void recv_resolve(struct rtgt_recv_ctx *recv)
 	if (recv->ah)
 		rdma_destroy_ah(recv->ah, RDMA_DESTROY_AH_SLEEPABLE);
 	recv->ah = NULL;
-	ah = rtgt_sources_ah(recv->conn->sources, pd, &recv->wc, recv->buf.at);
+	ah = rtgt_sources_ah(recv->conn->sources, pd, rtgt_recv_wc(recv), recv->buf.at);
 	if (IS_ERR(ah)) {
 		rtgt_count(recv->conn->port->stats, RTGT_SEND_ERRORS, 1);
 		rtgt_recv_release(recv);
 		return;
 	}
 	recv->ah = ah;
-	recv->src_qp = recv->wc.src_qp;
+	recv->src_qp = rtgt_recv_wc(recv)->src_qp;
 	recv->conn->port->cfg.service->message(recv);
 }
 
@@ -237,7 +232,7 @@ void rtgt_recv_work(struct work_struct *work)
 	spin_unlock_irq(&conn->lock);
 	if (!recv)
 		return;
-	if (conn_closing(conn))
+	if (rtgt_conn_closing(conn))
 		rtgt_recv_drop(recv);
 	else if (recv->resolve)
 		recv_resolve(recv);
@@ -289,7 +284,7 @@ static void recv_message(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, str
 	rtgt_count(conn->port->stats, RTGT_RECV_MSGS, 1);
 	rtgt_count(conn->port->stats, RTGT_RECV_BYTES, recv->len);
 	if (conn->transport == RTGT_UD) {
-		recv->wc = *wc;
+		*rtgt_recv_wc(recv) = *wc;
 		recv->resolve = true;
 		rtgt_recv_defer(recv);
 		return;
@@ -330,7 +325,7 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 		}
 	}
 	/* qp_drain() relies on this: a completion that begins in CLOSING posts nothing */
-	if (unlikely(conn_closing(conn))) {
+	if (unlikely(rtgt_conn_closing(conn))) {
 		rtgt_recv_drop(recv);
 		return;
 	}

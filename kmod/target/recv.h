@@ -84,7 +84,6 @@ enum rtgt_recv_state {
  * @faults: RTGT_FAULT_DO_*, 0 without faults
  * @late_ms: move-late: milliseconds between the reply and the transfer
  * @count: move-twice: bytes of the request
- * @wc: UD: completion of the receive
  * @ah: UD: address handle for the reply
  * @src_qp: UD: QP number for the reply
  */
@@ -111,7 +110,6 @@ struct rtgt_recv_ctx {
 	u32 faults;
 	u32 late_ms;
 	u64 count;
-	struct ib_wc wc;
 	struct ib_ah *ah;
 	u32 src_qp;
 };
@@ -129,6 +127,7 @@ struct rtgt_recv_ctx {
  * @nr_withheld: number of @withheld, and of contexts that will be withheld at the end of
  *		 their requests
  * @timer: posts withheld contexts
+ * @wcs: UD: the completions of the receives, by context
  * @nr: number of contexts
  * @recvs: the contexts
  */
@@ -143,6 +142,7 @@ struct rtgt_recv_pool {
 	struct list_head withheld;
 	unsigned int nr_withheld;
 	struct timer_list timer;
+	struct ib_wc *wcs;
 	unsigned int nr;
 	struct rtgt_recv_ctx recvs[];
 };
@@ -153,19 +153,26 @@ static inline void *rtgt_recv_msg(struct rtgt_recv_ctx *recv)
 	return recv->buf.at + recv->pool->head;
 }
 
+/* Return where a datagram's completion is kept until a worker has resolved its source. */
+static inline struct ib_wc *rtgt_recv_wc(struct rtgt_recv_ctx *recv)
+{
+	return &recv->pool->wcs[recv - recv->pool->recvs];
+}
+
 /* recv_pool.c */
 unsigned int rtgt_recvs_own(const struct rtgt_conn *conn);
 int rtgt_recvs_own_create(struct rtgt_conn *conn);
 int rtgt_buf_alloc(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size);
 void rtgt_buf_free(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size);
 u64 rtgt_buf_needs(u32 size);
-struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, u32 head,
-					     bool srq, unsigned int withhold_max,
+struct rtgt_recv_pool *rtgt_recv_pool_create(const struct rtgt_conn *conn, unsigned int nr,
+					     u32 size, u32 head, bool srq,
+					     unsigned int withhold_max,
 					     void (*done)(struct ib_cq *cq, struct ib_wc *wc));
 void rtgt_recv_pool_destroy(struct rtgt_recv_pool *pool);
 void rtgt_recv_pool_quiet(struct rtgt_recv_pool *pool);
 size_t rtgt_recv_pool_bytes(const struct rtgt_recv_pool *pool, size_t *messages);
-u64 rtgt_recv_pool_needs(unsigned int nr, u32 size);
+u64 rtgt_recv_pool_needs(unsigned int nr, u32 size, u32 head);
 int rtgt_recv_pool_post(struct rtgt_recv_pool *pool);
 int rtgt_recv_post(struct rtgt_recv_ctx *recv);
 bool rtgt_recv_withhold(struct rtgt_recv_ctx *recv, u32 ms);

@@ -12,10 +12,14 @@
  *
  * The caller destroys all QPs that use a pool before it destroys the pool.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/log2.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "registration/region.h"
 #include "target/conn.h"
 #include "target/port.h"
 #include "target/recv.h"
@@ -64,11 +68,12 @@ void rtgt_buf_free(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size)
  * rtgt_buf_needs() - return the memory that a message buffer takes
  * @size: bytes of the buffer
  *
- * Return: bytes that the allocator uses for it.
+ * Return: bytes that kmalloc() uses for it: an object of a cache, or pages beyond the largest
+ * cache; both are powers of two.
  */
 u64 rtgt_buf_needs(u32 size)
 {
-	return size < PAGE_SIZE ? roundup_pow_of_two(size) : PAGE_ALIGN(size);
+	return roundup_pow_of_two(size);
 }
 
 /**
@@ -92,12 +97,18 @@ int rtgt_recv_post(struct rtgt_recv_ctx *recv)
 		.sg_list = &sge,
 		.num_sge = 1,
 	};
+	int ret;
 
 	recv->state = RTGT_RECV_POSTED;
 	ib_dma_sync_single_for_device(pool->pd->device, recv->buf.dma, pool->size,
 				      DMA_BIDIRECTIONAL);
-	if (pool->srq)
-		return ib_post_srq_recv(pool->srq, &wr, NULL);
+	if (pool->srq) {
+		ret = ib_post_srq_recv(pool->srq, &wr, NULL);
+		if (ret)
+			pr_warn_ratelimited("%s did not take a shared receive: error %d: without any, no client of its port is served: disable and enable the port\n",
+					    dev_name(&pool->pd->device->dev), ret);
+		return ret;
+	}
 	return ib_post_recv(pool->qp, &wr, NULL);
 }
 
@@ -219,7 +230,7 @@ static void pool_timer(struct timer_list *timer)
 
 /**
  * rtgt_recv_pool_create() - create a pool; no context is posted yet
- * @pd: protection domain; it outlives the pool
+ * @conn: connection with a domain, whose PD outlives the pool; not kept
  * @nr: number of contexts
  * @size: maximum size of a message in bytes
  * @head: bytes that the device writes before a message (the GRH of a UD QP)
@@ -229,16 +240,18 @@ static void pool_timer(struct timer_list *timer)
  *
  * May sleep.
  *
- * Return: a pool for rtgt_recv_pool_destroy(), or an ERR_PTR.
+ * Return: a pool for rtgt_recv_pool_destroy(), or an ERR_PTR; -ESHUTDOWN if @conn closes meanwhile.
  */
-struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, u32 size, u32 head,
-					     bool srq, unsigned int withhold_max,
+struct rtgt_recv_pool *rtgt_recv_pool_create(const struct rtgt_conn *conn, unsigned int nr,
+					     u32 size, u32 head, bool srq,
+					     unsigned int withhold_max,
 					     void (*done)(struct ib_cq *cq, struct ib_wc *wc))
 {
 	struct ib_srq_init_attr attr = {
 		.attr = { .max_wr = nr, .max_sge = 1 },
 		.srq_type = IB_SRQT_BASIC,
 	};
+	struct ib_pd *pd = conn->domain->pd;
 	struct rtgt_recv_pool *pool;
 	int ret;
 
@@ -252,12 +265,18 @@ struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, 
 	spin_lock_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->withheld);
 	timer_setup(&pool->timer, pool_timer, 0);
+	if (head) {
+		ret = -ENOMEM;
+		pool->wcs = kvcalloc(nr, sizeof(*pool->wcs), RTGT_RECV_GFP);
+		if (!pool->wcs)
+			goto destroy;
+	}
 	if (srq) {
 		pool->srq = ib_create_srq(pd, &attr);
 		if (IS_ERR(pool->srq)) {
 			ret = PTR_ERR(pool->srq);
-			kvfree(pool);
-			return ERR_PTR(ret);
+			pool->srq = NULL;
+			goto destroy;
 		}
 	}
 	while (pool->nr < nr) {
@@ -269,6 +288,9 @@ struct rtgt_recv_pool *rtgt_recv_pool_create(struct ib_pd *pd, unsigned int nr, 
 		if (ret)
 			goto destroy;
 		pool->nr++;
+		ret = -ESHUTDOWN;
+		if (rtgt_conn_closing(conn))
+			goto destroy;
 	}
 	return pool;
 
@@ -305,8 +327,7 @@ int rtgt_recvs_own_create(struct rtgt_conn *conn)
 
 	if (!conn->pool->srq)
 		return 0;
-	own = rtgt_recv_pool_create(conn->pool->pd, rtgt_recvs_own(conn), conn->recv_size, 0, false,
-				    0, NULL);
+	own = rtgt_recv_pool_create(conn, rtgt_recvs_own(conn), conn->recv_size, 0, false, 0, NULL);
 	if (IS_ERR(own))
 		return PTR_ERR(own);
 	for (i = 0; i < own->nr; i++)
@@ -325,21 +346,24 @@ int rtgt_recvs_own_create(struct rtgt_conn *conn)
 size_t rtgt_recv_pool_bytes(const struct rtgt_recv_pool *pool, size_t *messages)
 {
 	*messages = (size_t)pool->size * pool->nr;
-	return struct_size(pool, recvs, pool->nr);
+	return struct_size(pool, recvs, pool->nr) +
+	       (pool->wcs ? array_size(pool->nr, sizeof(*pool->wcs)) : 0);
 }
 
 /**
  * rtgt_recv_pool_needs() - return the memory that a connection's own pool will take
  * @nr: number of contexts
  * @size: maximum size of a message in bytes
+ * @head: bytes that the device writes before a message
  *
  * Return: bytes.
  */
-u64 rtgt_recv_pool_needs(unsigned int nr, u32 size)
+u64 rtgt_recv_pool_needs(unsigned int nr, u32 size, u32 head)
 {
 	struct rtgt_recv_pool *pool;
 
-	return struct_size(pool, recvs, nr) + rtgt_buf_needs(size) * nr;
+	return struct_size(pool, recvs, nr) + rtgt_buf_needs(size + head) * nr +
+	       (head ? array_size(nr, sizeof(*pool->wcs)) : 0);
 }
 
 /**
@@ -371,5 +395,6 @@ void rtgt_recv_pool_destroy(struct rtgt_recv_pool *pool)
 			rdma_destroy_ah(recv->ah, RDMA_DESTROY_AH_SLEEPABLE);
 		rtgt_buf_free(pool->pd->device, &recv->buf, pool->size);
 	}
+	kvfree(pool->wcs);
 	kvfree(pool);
 }

@@ -27,6 +27,7 @@
 
 #include <linux/debugfs.h>
 #include <linux/ratelimit.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 
@@ -99,6 +100,7 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		    READ_ONCE(conn->state) != RTGT_CONN_CLOSING &&
 		    rtgt_fault_commit(conn->port, RTGT_FAULT_DREQ_IGNORE, NULL))
 			break;
+		WRITE_ONCE(conn->abandoned, true);
 		/* an iWARP device ends the connection itself after an error */
 		if (READ_ONCE(conn->failing))
 			rtgt_conn_fail(conn, "disconnected");
@@ -108,6 +110,7 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
+		WRITE_ONCE(conn->abandoned, true);
 		rtgt_conn_close(conn, rdma_event_msg(ev->event));
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
@@ -181,6 +184,8 @@ static int conn_accept(struct rtgt_conn *conn)
 	if (ret)
 		return ret;
 	rtgt_conn_step_done(conn, RTGT_CONN_QP_DONE);
+	if (rtgt_conn_closing(conn))
+		return -ESHUTDOWN;
 	param.qp_num = conn->qpn;
 	param.private_data_len = conn->port->cfg.service->reply(conn, priv, sizeof(priv));
 	if (rtgt_faulty(&conn->port->faults) && rtgt_fault_accept(conn, &param, priv))
@@ -189,7 +194,8 @@ static int conn_accept(struct rtgt_conn *conn)
 	ret = rdma_accept(conn->cm_id, &param);
 	rdma_unlock_handler(conn->cm_id);
 	rtgt_conn_step_done(conn, RTGT_CONN_ACCEPT_DONE);
-	return ret;
+	/* the id expects no REP any more: its event waits for the handler's lock, or comes yet */
+	return ret == -EINVAL ? -ECONNABORTED : ret;
 }
 
 /**
@@ -231,7 +237,7 @@ int rtgt_conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev)
 	conn->attached = true;
 	ret = conn_create_domain(conn, ibdev);
 	rtgt_conn_step_done(conn, RTGT_CONN_DOMAIN_DONE);
-	return ret;
+	return !ret && rtgt_conn_closing(conn) ? -ESHUTDOWN : ret;
 }
 
 /**
@@ -262,11 +268,15 @@ static void conn_setup(struct work_struct *work)
 	u32 why, arg;
 	int ret = -ESHUTDOWN;
 
-	if (READ_ONCE(conn->state) == RTGT_CONN_CONNECTING)
+	/* the state is looked at again between the steps: a disable waits for all set-ups */
+	if (!rtgt_conn_closing(conn))
 		ret = rtgt_conn_settle(conn, conn->cm_id->device);
 	if (!ret)
 		ret = conn_accept(conn);
-	if (ret) {
+	if (ret == -ECONNABORTED || (ret && READ_ONCE(conn->abandoned))) {
+		rtgt_count(conn->port->stats, RTGT_CONNS_ABANDONED, 1);
+		rtgt_conn_close(conn, "the peer gave up before it was accepted");
+	} else if (ret) {
 		why = rtgt_conn_reject_reason(ret, &arg);
 		rtgt_conn_reject(conn->port, conn->cm_id, why, arg);
 		rtgt_conn_close(conn, "could not be accepted");
@@ -337,6 +347,24 @@ int rtgt_conn_admit(struct rtgt_conn *conn, u32 *why, u32 *arg)
 	return ret;
 }
 
+/*
+ * Return the address to which the REP goes.  The one in rdma_cm's header, @id's, may be another:
+ * the client writes it, and bounds for each peer must not depend on what a peer says.
+ */
+static void conn_peer(const struct rdma_cm_id *id, struct sockaddr_storage *peer)
+{
+	const struct rdma_route *route = &id->route;
+	__be16 port = ((const struct sockaddr_in *)&route->addr.dst_addr)->sin_port;
+
+	*peer = route->addr.dst_addr;
+	if (rdma_protocol_iwarp(id->device, id->port_num))
+		return;
+	memset(peer, 0, sizeof(*peer));
+	rdma_gid2ip((struct sockaddr *)peer, &route->path_rec->dgid);
+	/* at the same place in both families */
+	((struct sockaddr_in *)peer)->sin_port = port;
+}
+
 /**
  * rtgt_conn_request() - handle a REQ: queue the set-up of a connection, or send a REJ
  * @port: port that received the REQ
@@ -360,7 +388,7 @@ int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 		rtgt_conn_reject(port, id, RTGT_REJ_RESOURCES, ENOMEM);
 		return -ENOMEM;
 	}
-	conn->peer = id->route.addr.dst_addr;
+	conn_peer(id, &conn->peer);
 	conn->cm_id = id;
 	conn->responder_resources = param->responder_resources;
 	conn->initiator_depth = param->initiator_depth;

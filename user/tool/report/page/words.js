@@ -267,6 +267,7 @@ const counterWords = {
 	conns_accepted: "connections that the target began to accept",
 	conns_established: "connections whose RTU, or first message, arrived",
 	conns_closed: "connections that the target closed",
+	conns_abandoned: "connections whose client gave up before the target had accepted them",
 	rejects_version: "REQs it rejected: another version of the protocol",
 	rejects_size: "REQs it rejected: private data of a wrong size",
 	rejects_full: "REQs it rejected: one more than max_conns, peer_conns_max or backlog allow",
