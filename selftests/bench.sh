@@ -171,6 +171,8 @@ cost() { # OPTION...
 # DMA and to register it.  A single registration differs from another one by up to 15 %.
 kernel_registration() { # BYTES
 	port_add "mr$1" "addr=$TARGET" "port=$SINK_PORT" region mem "size=$1"
+	# the first client has it registered
+	"$HERE/probe" "$TARGET" "$SINK_PORT" "source=$CLIENT" connect >/dev/null
 	awk -v bytes="$1" '{
 		for (i = 1; i <= NF; i++)
 			if ($i ~ /^(dma|mr|reg)_ns=/)

@@ -123,7 +123,7 @@ static void show_domain(struct rtgt_port *port, struct rtgt_domain *dom, u32 con
 		seq_printf(m, " bytes=%llu chunk_size=%zu chunks=%u alloc_ns=%llu fill_ns=%llu",
 			   mem->size, rtgt_mem_chunk(mem), mem->nr, mem->alloc_ns, mem->fill_ns);
 		seq_printf(m, " extents=%u extent_size=%llu entries=%u entry_size=%u dma_ns=%llu mr_ns=%llu reg_ns=%llu\n",
-			   map->nr, rtgt_extent_len(map, 0), map->entries, map->entry_size,
+			   map->nr, map->extent[0].len, map->entries, map->entry_size,
 			   map->dma_ns, map->mr_ns, map->reg_ns);
 	}
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A domain: a protection domain and the regions that are registered in it.
+ * A domain: a protection domain and the regions that peers reach in it.
  *
- *   struct rtgt_domain  PD, what registers in it, regions
+ *   struct rtgt_domain  PD and regions
  *   struct rtgt_map     a region: its memory and the extents that cover it (map.c)
- *   struct rtgt_extent  a byte range of it, at an iova (extent.c)
+ *   struct rtgt_extent  a byte range of it, at an iova
  *   struct rtgt_mr      what makes that reachable, under an rkey (mr.c)
  *   struct rtgt_mem     the memory, which knows no device (core/mem.c)
  *
@@ -14,38 +14,28 @@
  * user of the device, whose removal waits for it; a domain is not told of the removal, those
  * that hold it are.
  *
- * REG_MR makes an rkey valid, LOCAL_INV invalidates it.  What differs is the queue pair that they
- * can be posted to, and when there is one:
+ * The set-up of a connection registers what no peer reaches, before the REP that has the rkeys:
+ * all of it with the first client, later what was revoked or invalidated (rtgt_domain_register()).
+ * On iWARP, and when a client asks, its request does so (target/ops.c).
  *
- *   InfiniBand, RoCE   regqp.c: a queue pair of the domain's own, there before the first
- *                      connection.  rkeys are valid before the REP that holds them, and
- *                      the connections of a shared port use the same rkeys
- *
- *   iWARP              renewal.c: the connection's own queue pair, after it is established.
- *                      The REP holds no rkeys; a client requests them, and the request
- *                      registers what is not registered yet.  Without a connection, an rkey
- *                      is invalidated by replacing its MR (extent.c)
- *
- * rkeys change under rtgt_domain.lock, a mutex, since that waits for the device, but for no peer:
- *
- *   rtgt_domain_rotate()        the administrator or a client revokes rkeys
- *   rtgt_domain_reregister()    a client connects: rkeys that another client invalidated
- *                               are replaced, and those that could not be registered
+ *   rtgt_domain_revoke()        the administrator revokes rkeys: the MRs are deregistered
  *   rtgt_domain_invalidated()   a SEND_WITH_INV completed: notes that the rkey is invalid,
  *                               in softirq, found by the rkey whatever the number of extents
  *
- * Failures.  rtgt_domain_create() is all or nothing.  A rotation that fails leaves extents that no
- * peer reaches, and no old rkey is valid; the next rotation or rtgt_domain_reregister(), on iWARP
- * the next request of a client, tries again.
+ * Failures.  rtgt_domain_create() is all or nothing.  A revocation does not fail.  A registration
+ * that fails leaves extents that no peer reaches; the next client tries again.
  */
 #include <linux/kref.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "core/stats.h"
 #include "main.h"
-#include "registration/internal.h"
+#include "registration/region.h"
+#include "registration/regqp.h"
 
 static void domain_release(struct kref *ref)
 {
@@ -55,8 +45,6 @@ static void domain_release(struct kref *ref)
 		dom->release_pool(dom->pool);
 	while (dom->nr)
 		rtgt_map_destroy(&dom->map[--dom->nr]);
-	if (dom->regqp)
-		rtgt_regqp_destroy(dom->regqp);
 	if (!IS_ERR_OR_NULL(dom->pd))
 		ib_dealloc_pd(dom->pd);
 	rtgt_dev_detach(&dom->user);
@@ -68,14 +56,14 @@ static void domain_release(struct kref *ref)
  * rtgt_domain_create() - make a protection domain and register regions in it
  * @ibdev: the device, whose removal waits for the last rtgt_domain_put(); the caller, as
  *	   another rtgt_dev_user, ensures that this comes
- * @stats: counts the registrations
+ * @stats: counts registrations and rotations, for as long as the domain lives
  * @spec: the regions
  * @mem: their memory, for a domain that connections share; NULL for a connection's own
  *	 domain with memory of its own, which the caller had promised
  * @nr: number of regions, at most RTGT_MAX_REGIONS
  * @mr_max: maximum size of an MR in bytes, a multiple of PAGE_SIZE; 0 for no limit
  *
- * May sleep.  Each rkey is valid when this returns, if rtgt_domain_early() is true.
+ * May sleep.  No peer reaches a region before rtgt_domain_register().
  *
  * Return: a reference for rtgt_domain_put(), or an ERR_PTR: -ENODEV when the device is being
  * removed, -EOPNOTSUPP when it lacks something, what rtgt_map_create() returned.
@@ -100,7 +88,11 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 	}
 	atomic_inc(&rtgt_live.domains);
 	kref_init(&dom->ref);
+	mutex_init(&dom->registering);
 	mutex_init(&dom->lock);
+	dom->incomplete = true;
+	dom->next_key = get_random_u32();
+	dom->stats = stats;
 	dom->ibdev = ibdev;
 	dom->mr_max = mr_max;
 	dom->pd = ib_alloc_pd(ibdev, 0);
@@ -108,35 +100,16 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 		ret = PTR_ERR(dom->pd);
 		goto put;
 	}
-	if (rdma_ib_or_roce(ibdev, rdma_start_port(ibdev)))
-		dom->regqp = rtgt_regqp_create(dom->pd);
-	if (IS_ERR(dom->regqp)) {
-		ret = PTR_ERR(dom->regqp);
-		dom->regqp = NULL;
-		goto put;
-	}
 	while (dom->nr < nr) {
 		ret = rtgt_map_create(dom, spec[dom->nr], mem ? mem[dom->nr] : NULL);
 		if (ret)
 			goto put;
-		rtgt_count(stats, RTGT_REGISTRATIONS, dom->map[dom->nr - 1].nr);
 	}
 	return dom;
 
 put:
 	rtgt_domain_put(dom);
 	return ERR_PTR(ret);
-}
-
-/**
- * rtgt_domain_early() - check whether rkeys are valid before there is a connection
- * @dom: domain
- *
- * Return: true if so; false on iWARP, where a request of a client registers.
- */
-bool rtgt_domain_early(const struct rtgt_domain *dom)
-{
-	return dom->regqp;
 }
 
 /**
@@ -151,68 +124,127 @@ bool rtgt_domain_early(const struct rtgt_domain *dom)
  */
 bool rtgt_domain_reaches(struct rtgt_domain *dom, unsigned int index, u32 at)
 {
-	bool invalid;
+	struct rtgt_extent *ext = &dom->map[index].extent[at];
+	bool reaches;
 
 	mutex_lock(&dom->lock);
-	invalid = rtgt_extent_invalid(&dom->map[index].extent[at]);
+	reaches = ext->mr && !READ_ONCE(ext->mr->invalid);
 	mutex_unlock(&dom->lock);
-	return !invalid;
+	return reaches;
+}
+
+/* Register what no peer reaches of a region. */
+static int domain_register(struct rtgt_domain *dom, unsigned int index, struct ib_qp *qp)
+{
+	struct rtgt_map *map = &dom->map[index];
+	u64 start = ktime_get_ns();
+	struct rtgt_mr *mr;
+	int ret = 0;
+	u32 at = 0;
+
+	while (at < map->nr && (!ret || ret == -EAGAIN)) {
+		if (rtgt_domain_reaches(dom, index, at)) {
+			at++;
+			continue;
+		}
+		mr = rtgt_mr_begin(&map->extent[at]);
+		ret = IS_ERR(mr) ? PTR_ERR(mr) : rtgt_mr_register(mr, qp);
+	}
+	map->reg_ns += ktime_get_ns() - start;
+	return ret == -EAGAIN ? 0 : ret;
 }
 
 /**
- * rtgt_domain_rotate() - invalidate rkeys of a region and make others
+ * rtgt_domain_incomplete() - check whether rtgt_domain_register() has something to do
  * @dom: domain
- * @index: region, below @dom->nr
- * @from: first extent, below the region's number of extents
- * @nr: how many; ends with the last extent
- * @only_invalid: only the extents whose rkey is invalid already
- * @rotated: the number of rkeys that were replaced is added
  *
- * On iWARP the extents are not registered afterwards: the next request of a client does that.
- * May sleep.  When it returns the device accepts the old rkeys no more; an outstanding
- * access has either completed or fails.
+ * Waits for a set-up that is registering.  May sleep.
  *
- * Return: 0; or a negative errno, without memory or when the device refused.  The old rkeys are
- * invalid then as well, and part of the region is unreachable until the next rotation or
- * rtgt_domain_reregister().
+ * Return: true if an extent may be unreachable.
  */
-int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
-		       bool only_invalid, unsigned int *rotated)
+bool rtgt_domain_incomplete(struct rtgt_domain *dom)
 {
-	int ret;
+	bool incomplete;
 
-	mutex_lock(&dom->lock);
-	ret = rtgt_map_rotate(&dom->map[index], from, nr, only_invalid, rotated);
-	mutex_unlock(&dom->lock);
+	mutex_lock(&dom->registering);
+	incomplete = READ_ONCE(dom->incomplete);
+	mutex_unlock(&dom->registering);
+	return incomplete;
+}
+
+/**
+ * rtgt_domain_register() - register all extents that no peer reaches
+ * @dom: domain
+ * @qp: RC QP of its PD in RTS, to which nobody else posts, and with which no peer communicates yet
+ *
+ * Waits for the device, and for another set-up that does the same; for no peer.  A remote
+ * invalidation needs no more than the rkey, so a client can invalidate that of a shared region:
+ * clients that connect later get a new one.  May sleep.
+ *
+ * Return: 0, -ENOMEM, -EIO when the device refused, or what it returned.
+ */
+int rtgt_domain_register(struct rtgt_domain *dom, struct ib_qp *qp)
+{
+	unsigned int i;
+	int ret = 0;
+
+	mutex_lock(&dom->registering);
+	if (xchg(&dom->incomplete, false))
+		for (i = 0; !ret && i < dom->nr; i++)
+			ret = domain_register(dom, i, qp);
 	if (ret)
-		WRITE_ONCE(dom->any_invalid, true);
+		WRITE_ONCE(dom->incomplete, true);
+	mutex_unlock(&dom->registering);
 	return ret;
 }
 
 /**
- * rtgt_domain_reregister() - register extents again whose rkeys are invalid
+ * rtgt_domain_register_uc() - register all extents that no peer reaches, without an RC QP
  * @dom: domain
- * @rotated: the number of rkeys that are new is added
+ * @like: UC QP of its PD
  *
- * A remote invalidation needs no more than the rkey, so a client can invalidate that of a
- * shared region.  Clients that connect later get a new one.  May sleep.
+ * Makes an RC QP for it (regqp.c).  May sleep.
  *
- * Return: 0 or a negative errno.
+ * Return: as rtgt_domain_register(), or what creating the QP returned.
  */
-int rtgt_domain_reregister(struct rtgt_domain *dom, unsigned int *rotated)
+int rtgt_domain_register_uc(struct rtgt_domain *dom, struct ib_qp *like)
 {
-	unsigned int i;
-	int err = 0;
+	struct rtgt_regqp rqp;
 	int ret;
 
-	/* on iWARP the client's request for the capabilities does this */
-	if (!dom->regqp || !xchg(&dom->any_invalid, false))
-		return 0;
-	for (i = 0; i < dom->nr; i++) {
-		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, true, rotated);
-		err = err ?: ret;
+	ret = rtgt_regqp_create(&rqp, like);
+	if (ret)
+		return ret;
+	ret = rtgt_domain_register(dom, rqp.qp);
+	rtgt_regqp_destroy(&rqp);
+	return ret;
+}
+
+/**
+ * rtgt_domain_revoke() - end all rkeys of a region
+ * @dom: domain
+ * @index: region, below @dom->nr
+ *
+ * When it returns the device accepts the rkeys no more; an outstanding access has either completed
+ * or fails.  A registration that has begun is in vain.  May sleep, for the device.
+ */
+void rtgt_domain_revoke(struct rtgt_domain *dom, unsigned int index)
+{
+	struct rtgt_map *map = &dom->map[index];
+	u32 i;
+
+	mutex_lock(&dom->lock);
+	for (i = 0; i < map->nr; i++) {
+		struct rtgt_extent *ext = &map->extent[i];
+
+		if (ext->mr)
+			rtgt_count(dom->stats, RTGT_ROTATIONS, 1);
+		rtgt_mr_destroy(ext->mr);
+		ext->mr = NULL;
+		ext->changes++;
 	}
-	return err;
+	mutex_unlock(&dom->lock);
+	WRITE_ONCE(dom->incomplete, true);
 }
 
 /**
@@ -232,12 +264,13 @@ void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 	xa_lock_irqsave(by_rkey, flags);
 	mr = xa_load(by_rkey, rkey >> 8);
 	/*
-	 * Another rkey: it has been rotated meanwhile.  But siw does not compare the low eight bits
-	 * (siw_invalidate_stag()) and has invalidated the MR.  Only iWARP has no regqp.
+	 * Another rkey: its MR is gone, and this one has got its number.  But siw does not compare
+	 * the low eight bits (siw_invalidate_stag()) and has invalidated this one.
 	 */
-	if (mr && (mr->rkey == rkey || !mr->dom->regqp)) {
+	if (mr && (mr->ib->rkey == rkey ||
+		   rdma_protocol_iwarp(dom->ibdev, rdma_start_port(dom->ibdev)))) {
 		mr->invalid = true;
-		WRITE_ONCE(mr->dom->any_invalid, true);
+		WRITE_ONCE(mr->ext->map->dom->incomplete, true);
 	}
 	xa_unlock_irqrestore(by_rkey, flags);
 }

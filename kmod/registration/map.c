@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A region in a domain: a memory and the extents that cover it.
+ * A region in a domain: a memory and the extents that cover it.  An extent is a byte range, which a
+ * peer reaches through one MR (mr.c).
  *
  * One extent covers a region where one can.  Otherwise the region is cut into extents of one
  * size (the last may be shorter), as large as
@@ -15,22 +16,29 @@
  * that it supports larger entries and handles those right only if they are aligned to their
  * size and in the linear map, which chunks are.
  *
+ * An extent has an iova chosen at random, never the address the kernel knows it by: a capability
+ * tells nothing about the kernel's layout.  The length of its MR is that of the extent, to the
+ * byte, so the device itself refuses an access beyond it.  The iova and the DMA mapping stay for as
+ * long as the extent lives.  The first MR is allocated with it, because that shows whether the
+ * device and the memory allow an extent of this size; the first client has it registered.
+ *
  * Ownership.  The domain owns its regions; a region owns its extents and holds a reference to
  * its memory, which other domains may register too.  A region does not change while its
- * domain is used, except for its rkeys, under rtgt_domain.lock.
+ * domain is used, except for its MRs, under rtgt_domain.lock.
  *
- * Failures.  A region is registered as a whole or not at all; the log names the reason.
+ * Failures.  A region is made as a whole or not at all; the log names the reason.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kref.h>
+#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "main.h"
-#include "registration/internal.h"
+#include "registration/region.h"
 
 /* What the device's page list reaches in pages */
 static u64 domain_page_reach(const struct rtgt_domain *dom)
@@ -53,16 +61,79 @@ static u64 map_extent_size(const struct rtgt_domain *dom, const struct rtgt_mem 
 	return max(chunks, pages);
 }
 
-static void map_unregister(struct rtgt_map *map)
+static int extent_dma(struct rtgt_extent *ext, u64 offset)
+{
+	struct rtgt_map *map = ext->map;
+	unsigned int shift = PAGE_SHIFT + map->mem->order;
+	struct scatterlist *sg;
+	u64 len = ext->len;
+	unsigned int i;
+	int ret;
+
+	ret = sg_alloc_table(&ext->sgt, ((offset + len - 1) >> shift) - (offset >> shift) + 1,
+			     GFP_KERNEL);
+	if (ret)
+		return ret;
+	for_each_sgtable_sg(&ext->sgt, sg, i) {
+		size_t here;
+		void *p = rtgt_mem_at(map->mem, offset, len, &here);
+
+		sg_set_buf(sg, p, here);
+		offset += here;
+		len -= here;
+	}
+	ret = ib_dma_map_sgtable_attrs(map->dom->ibdev, &ext->sgt, DMA_BIDIRECTIONAL, 0);
+	if (ret)
+		sg_free_table(&ext->sgt);
+	return ret;
+}
+
+static void extent_dma_undo(struct rtgt_extent *ext)
+{
+	ib_dma_unmap_sgtable_attrs(ext->map->dom->ibdev, &ext->sgt, DMA_BIDIRECTIONAL, 0);
+	sg_free_table(&ext->sgt);
+}
+
+/* Returns 0, -EAGAIN when the memory can only be registered in pages, or another errno. */
+static int extent_create(struct rtgt_extent *ext, u64 offset)
+{
+	struct rtgt_map *map = ext->map;
+	u64 start = ktime_get_ns(), dma;
+	int ret;
+
+	ret = extent_dma(ext, offset);
+	if (ret)
+		return ret;
+	dma = ktime_get_ns();
+	ext->iova = rtgt_random_iova(map->entry_size);
+	ext->spare = rtgt_mr_create(ext);
+	if (IS_ERR(ext->spare)) {
+		extent_dma_undo(ext);
+		return PTR_ERR(ext->spare);
+	}
+	map->entries += DIV_ROUND_UP_ULL(ext->len, map->entry_size);
+	map->dma_ns += dma - start;
+	map->mr_ns += ktime_get_ns() - dma;
+	return 0;
+}
+
+static void extent_destroy(struct rtgt_extent *ext)
+{
+	rtgt_mr_destroy(ext->mr);
+	rtgt_mr_destroy(ext->spare);
+	extent_dma_undo(ext);
+}
+
+static void map_drop_extents(struct rtgt_map *map)
 {
 	while (map->nr)
-		rtgt_extent_destroy(map, &map->extent[--map->nr]);
+		extent_destroy(&map->extent[--map->nr]);
 	kvfree(map->extent);
 	map->extent = NULL;
 }
 
 /* All extents, or none. */
-static int map_register(struct rtgt_map *map)
+static int map_make_extents(struct rtgt_map *map)
 {
 	u64 nr = DIV_ROUND_UP_ULL(map->mem->size, map->extent_size);
 	bool chunks = map->extent_size > domain_page_reach(map->dom);
@@ -73,16 +144,19 @@ static int map_register(struct rtgt_map *map)
 	map->entries = 0;
 	map->dma_ns = 0;
 	map->mr_ns = 0;
-	map->reg_ns = 0;
 	map->entry_size = chunks ? rtgt_mem_chunk(map->mem) : PAGE_SIZE;
 	map->extent = kvcalloc(nr, sizeof(*map->extent), GFP_KERNEL | __GFP_NOWARN);
 	if (!map->extent)
 		return -ENOMEM;
 	while (map->nr < nr) {
-		ret = rtgt_extent_create(map, &map->extent[map->nr], map->nr * map->extent_size,
-					 rtgt_extent_len(map, map->nr));
+		struct rtgt_extent *ext = &map->extent[map->nr];
+		u64 offset = map->nr * map->extent_size;
+
+		ext->map = map;
+		ext->len = min(map->extent_size, map->mem->size - offset);
+		ret = extent_create(ext, offset);
 		if (ret) {
-			map_unregister(map);
+			map_drop_extents(map);
 			return ret;
 		}
 		map->nr++;
@@ -110,13 +184,40 @@ static bool map_shrink(struct rtgt_map *map, int err)
 	}
 }
 
+/* Hand a range over: to the CPU what the device has written, or to the device what others have. */
+static void extent_sync(struct rtgt_extent *ext, u64 offset, u64 len, bool cpu)
+{
+	struct ib_device *ibdev = ext->map->dom->ibdev;
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(&ext->sgt, sg, i) {
+		u64 here = sg_dma_len(sg), addr;
+
+		if (!len)
+			return;
+		if (offset >= here) {
+			offset -= here;
+			continue;
+		}
+		here = min(here - offset, len);
+		addr = sg_dma_address(sg) + offset;
+		if (cpu)
+			ib_dma_sync_single_for_cpu(ibdev, addr, here, DMA_FROM_DEVICE);
+		else
+			ib_dma_sync_single_for_device(ibdev, addr, here, DMA_TO_DEVICE);
+		len -= here;
+		offset = 0;
+	}
+}
+
 static void map_sync(struct rtgt_map *map, u64 offset, u64 len, bool cpu)
 {
 	while (len) {
 		u64 in, at = div64_u64_rem(offset, map->extent_size, &in);
 		u64 here = min(len, map->extent_size - in);
 
-		rtgt_extent_sync(map, &map->extent[at], in, here, cpu);
+		extent_sync(&map->extent[at], in, here, cpu);
 		offset += here;
 		len -= here;
 	}
@@ -128,7 +229,7 @@ static void map_sync_for_reader(struct rtgt_mem_user *user, u64 offset, u64 len)
 }
 
 /**
- * rtgt_map_create() - register a region
+ * rtgt_map_create() - make the extents of a region
  * @dom: domain; the region becomes its last one
  * @spec: what the administrator asked for
  * @mem: its memory, of which a reference is taken; NULL for a memory of its own, which the
@@ -136,9 +237,8 @@ static void map_sync_for_reader(struct rtgt_mem_user *user, u64 offset, u64 len)
  *
  * May sleep.
  *
- * Return: 0 when all rkeys are valid, or on iWARP can be made so; -EOPNOTSUPP when the device
- * lacks FLUSH or atomics, -ENOMEM, -E2BIG
- * when it takes more than RTGT_MAX_EXTENTS, or what the device returned.
+ * Return: 0, and each extent can be registered; -EOPNOTSUPP when the device lacks FLUSH or atomics,
+ * -ENOMEM, -E2BIG when it takes more than RTGT_MAX_EXTENTS, or what the device returned.
  */
 int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struct rtgt_mem *mem)
 {
@@ -167,7 +267,7 @@ int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struc
 	map->access = spec->access;
 	map->extent_size = map_extent_size(dom, mem);
 	do {
-		ret = map_register(map);
+		ret = map_make_extents(map);
 	} while (ret && map_shrink(map, ret));
 	if (!ret) {
 		map->mem_user.sync = map_sync_for_reader;
@@ -183,7 +283,7 @@ int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struc
 }
 
 /**
- * rtgt_map_destroy() - deregister a region
+ * rtgt_map_destroy() - deregister a region, and free its extents
  * @map: region; no queue pair reaches it any more
  *
  * May sleep.
@@ -191,42 +291,8 @@ int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struc
 void rtgt_map_destroy(struct rtgt_map *map)
 {
 	rtgt_mem_remove_user(map->mem, &map->mem_user);
-	map_unregister(map);
+	map_drop_extents(map);
 	rtgt_mem_put(map->mem);
-}
-
-/**
- * rtgt_map_rotate() - invalidate rkeys of a region and register its extents under new ones
- * @map: region
- * @from: first extent
- * @nr: how many; ends with the last extent
- * @only_invalid: only the extents whose rkey is invalid already
- * @rotated: the number of rkeys that are new is added
- *
- * Goes on after an error, so that no old rkey stays valid.  The caller holds rtgt_domain.lock.  May
- * sleep.
- *
- * Return: 0 or the first error.
- */
-int rtgt_map_rotate(struct rtgt_map *map, u32 from, u32 nr, bool only_invalid,
-		    unsigned int *rotated)
-{
-	u32 end = from + min(nr, map->nr - from);
-	int err = 0;
-	int ret;
-	u32 i;
-
-	lockdep_assert_held(&map->dom->lock);
-	for (i = from; i < end; i++) {
-		if (only_invalid && !rtgt_extent_invalid(&map->extent[i]))
-			continue;
-		ret = rtgt_extent_rotate(map, &map->extent[i], rtgt_extent_len(map, i));
-		if (ret >= 0)
-			*rotated += ret;
-		else
-			err = err ?: ret;
-	}
-	return err;
 }
 
 /**

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Regions: memory registered in a protection domain. */
+/* Regions: memory that peers reach through the MRs of a protection domain. */
 #ifndef _RTGT_REGION_H
 #define _RTGT_REGION_H
 
@@ -17,7 +17,6 @@
 #include "include/uapi/rtgt.h"
 
 struct rtgt_recv_pool;
-struct rtgt_regqp;
 
 /*
  * The largest MR: rxe keeps 16 bytes for each page of one, in one piece, and for
@@ -28,44 +27,46 @@ struct rtgt_regqp;
 /* of a region */
 #define RTGT_MAX_EXTENTS	16384
 
-/*
- * Rotations of an MR's rkey.  They change its lower eight bits only, so one more would
- * make the first rkey valid again, which a peer may have kept: the extent gets a new MR.
- */
-#define RTGT_ROTATIONS_MAX	255
-
 struct rtgt_domain;
+struct rtgt_extent;
+struct rtgt_map;
 
 /**
- * struct rtgt_mr - what makes an extent reachable, under one rkey at a time
+ * struct rtgt_mr - an MR of the device, which has one rkey and is registered at most once
  * @ib: the device's MR, at the iova of the extent
- * @dom: the domain
- * @rkey: of @ib; under the lock of rtgt_dev.by_rkey
- * @invalid: @rkey was not registered yet, a peer invalidated it, or it could not be registered:
- *	     no peer reaches the extent; under the lock of rtgt_dev.by_rkey
- * @fresh: never registered: @rkey was never valid
- * @rotations: rkeys that @ib had before this one
+ * @ext: the extent that it makes reachable
+ * @invalid: not registered yet, or a peer invalidated the rkey; under the lock of
+ *	     rtgt_dev.by_rkey
+ * @changes: rtgt_extent.changes when its registration began
  */
 struct rtgt_mr {
 	struct ib_mr *ib;
-	struct rtgt_domain *dom;
-	u32 rkey;
+	struct rtgt_extent *ext;
 	bool invalid;
-	bool fresh;
-	u8 rotations;
+	u32 changes;
 };
 
 /**
  * struct rtgt_extent - a byte range of a region, which a peer reaches through one MR
+ * @map: its region
  * @iova: a peer reaches the extent there
- * @mr: owned; NULL after a rotation that failed and had to deregister it.  Under rtgt_domain.lock
- * @changes: how many MRs it had before this one; under rtgt_domain.lock
+ * @len: bytes
+ * @mr: its MR, registered; NULL until the first registration and after a revocation
+ * @spare: allocated with the extent, for the first registration, or NULL
+ * @changes: how often @mr changed
+ * @registered: it had an MR once
  * @sgt: DMA mapping
+ *
+ * @mr to @registered are under rtgt_domain.lock.
  */
 struct rtgt_extent {
+	struct rtgt_map *map;
 	u64 iova;
+	u64 len;
 	struct rtgt_mr *mr;
+	struct rtgt_mr *spare;
 	u32 changes;
+	bool registered;
 	struct sg_table sgt;
 };
 
@@ -80,9 +81,9 @@ struct rtgt_extent {
  * @extent_size: bytes of each extent but the last, a multiple of @entry_size
  * @nr: number of extents
  * @extent: the extents, in the order of the byte ranges they cover
- * @dma_ns: how long it took to map all of them for DMA
- * @mr_ns: how long to allocate the MRs and write their page lists
- * @reg_ns: how long until the device had registered them
+ * @dma_ns: nanoseconds for mapping all of them for DMA
+ * @mr_ns: nanoseconds for allocating the MRs and writing their page lists
+ * @reg_ns: nanoseconds until the device had registered them, before a REP; 0 before the first
  */
 struct rtgt_map {
 	struct rtgt_domain *dom;
@@ -100,15 +101,16 @@ struct rtgt_map {
 };
 
 /**
- * struct rtgt_domain - a protection domain and the regions registered in it
+ * struct rtgt_domain - a protection domain and its regions
  * @ref: a shared one is held by its port and its connections
  * @ibdev: the device
  * @user: hold on the device, until the last reference is put
+ * @stats: counts registrations and rotations
  * @pd: QPs that are to reach the regions are created here
- * @regqp: registers and invalidates; NULL on iWARP, where only a connection can (renewal.c)
- * @lock: rkeys change under it; protects @pool
- * @any_invalid: an rkey was invalidated, or not registered, since
- *		 rtgt_domain_reregister() last looked
+ * @registering: one set-up at a time registers what is not reachable
+ * @lock: protects the MRs of the extents, @next_key and @pool
+ * @incomplete: an extent may be unreachable, and nobody is registering it
+ * @next_key: lowest eight bits of the next rkey
  * @revoke: rtgt_port_revoke() has not come to it yet; under rtgt_port.lock
  * @pool: with an SRQ, the receives of all connections in @pd; the target's
  * @release_pool: frees @pool when the domain is released; set with it
@@ -120,10 +122,12 @@ struct rtgt_domain {
 	struct kref ref;
 	struct ib_device *ibdev;
 	struct rtgt_dev_user user;
+	struct rtgt_stats __percpu *stats;
 	struct ib_pd *pd;
-	struct rtgt_regqp *regqp;
-	struct mutex lock;	/* every rkey, @pool */
-	bool any_invalid;
+	struct mutex registering;	/* one set-up at a time */
+	struct mutex lock;	/* MRs of the extents, @next_key, @pool */
+	bool incomplete;
+	u8 next_key;
 	bool revoke;
 	struct rtgt_recv_pool *pool;
 	void (*release_pool)(struct rtgt_recv_pool *pool);
@@ -132,29 +136,10 @@ struct rtgt_domain {
 	struct rtgt_map map[RTGT_MAX_REGIONS];
 };
 
-/**
- * struct rtgt_renewal - another MR for an extent, which a connection registers (iWARP)
- * @map: region of the extent
- * @ext: extent
- * @mr: owned; NULL if the renewal is empty
- * @changes: rtgt_extent.changes when it began
- */
-struct rtgt_renewal {
-	struct rtgt_map *map;
-	struct rtgt_extent *ext;
-	struct rtgt_mr *mr;
-	u32 changes;
-};
-
 /* What a capability of the region's first extent says. */
 static inline u32 rtgt_map_access(const struct rtgt_map *map)
 {
 	return map->access | (map->nr > 1 ? RTGT_ACCESS_MORE : 0);
-}
-
-static inline u64 rtgt_extent_len(const struct rtgt_map *map, unsigned int i)
-{
-	return min_t(u64, map->extent_size, map->mem->size - i * map->extent_size);
 }
 
 /* Return the rkey of an extent, 0 if it has none.  The caller holds rtgt_domain.lock. */
@@ -163,22 +148,30 @@ static inline u32 rtgt_extent_rkey(const struct rtgt_extent *ext)
 	return ext->mr ? ext->mr->ib->rkey : 0;
 }
 
+/* domain.c */
 struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stats __percpu *stats,
 				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
 				       unsigned int nr, u64 mr_max);
 void rtgt_domain_put(struct rtgt_domain *dom);
-bool rtgt_domain_early(const struct rtgt_domain *dom);
-int rtgt_domain_rotate(struct rtgt_domain *dom, unsigned int index, u32 from, u32 nr,
-		       bool only_invalid, unsigned int *rotated);
+bool rtgt_domain_incomplete(struct rtgt_domain *dom);
+int rtgt_domain_register(struct rtgt_domain *dom, struct ib_qp *qp);
+int rtgt_domain_register_uc(struct rtgt_domain *dom, struct ib_qp *like);
+void rtgt_domain_revoke(struct rtgt_domain *dom, unsigned int index);
 bool rtgt_domain_reaches(struct rtgt_domain *dom, unsigned int index, u32 at);
-int rtgt_domain_reregister(struct rtgt_domain *dom, unsigned int *rotated);
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
-int rtgt_renewal_begin(struct rtgt_renewal *rn, struct rtgt_domain *dom, unsigned int index,
-		       u32 at);
-void rtgt_renewal_wr(struct rtgt_renewal *rn, struct ib_reg_wr *wr);
-int rtgt_renewal_finish(struct rtgt_renewal *rn);
-void rtgt_renewal_abort(struct rtgt_renewal *rn);
+
+/* map.c */
+int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struct rtgt_mem *mem);
+void rtgt_map_destroy(struct rtgt_map *map);
 void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);
 void rtgt_map_sync_for_device(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len);
+
+/* mr.c */
+struct rtgt_mr *rtgt_mr_create(struct rtgt_extent *ext);
+struct rtgt_mr *rtgt_mr_begin(struct rtgt_extent *ext);
+void rtgt_mr_reg_wr(struct rtgt_mr *mr, struct ib_reg_wr *wr);
+int rtgt_mr_finish(struct rtgt_mr *mr);
+int rtgt_mr_register(struct rtgt_mr *mr, struct ib_qp *qp);
+void rtgt_mr_destroy(struct rtgt_mr *mr);
 
 #endif /* _RTGT_REGION_H */

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The registration queue pair of a protection domain. */
+/* A queue pair that registers for UC connections. */
 #ifndef _RTGT_REGQP_H
 #define _RTGT_REGQP_H
 
 #include <rdma/ib_verbs.h>
 
-struct rtgt_regqp;
+/**
+ * struct rtgt_regqp - an RC QP in RTS, and its CQ
+ * @cq: own
+ * @qp: own
+ */
+struct rtgt_regqp {
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+};
 
-struct rtgt_regqp *rtgt_regqp_create(struct ib_pd *pd);
+int rtgt_regqp_create(struct rtgt_regqp *rqp, struct ib_qp *like);
 void rtgt_regqp_destroy(struct rtgt_regqp *rqp);
-int rtgt_regqp_run(struct rtgt_regqp *rqp, struct ib_send_wr *wr);
 
 #endif /* _RTGT_REGQP_H */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The protection domains of a port, with the regions registered in them.
+ * The protection domains of a port, with its regions.
  *
  * On a shared port, all connections through one device use one domain, whose regions are
- * registered once: when the port is enabled, if its address belongs to one device, otherwise
- * with the first connection through the device.  The port puts its reference when the port
- * is disabled or the device is removed.  On a private port, each connection has its own
- * domain, which its set-up makes and its teardown puts (setup.c).
+ * registered once, by the first connection.  The domain is made when the port is enabled, if its
+ * address belongs to one device, otherwise with the first connection through the device.  The port
+ * puts its reference when the port is disabled or the device is removed.  On a private port, each
+ * connection has its own domain, which its set-up makes and its teardown puts (setup.c).
  *
  * rtgt_port_revoke() revokes the rkeys of both kinds.
  */
@@ -231,40 +231,19 @@ static void revocation_take(struct rtgt_port *port, struct rtgt_domain *dom, u32
 	rv->next = dom;
 }
 
-/* Returns 0 or the first error; continues after an error, so that other rkeys are revoked. */
-static int domain_revoke(struct rtgt_port *port, struct rtgt_domain *dom)
-{
-	unsigned int i, rotated = 0;
-	int err = 0;
-	int ret;
-
-	for (i = 0; i < dom->nr; i++) {
-		ret = rtgt_domain_rotate(dom, i, 0, U32_MAX, false, &rotated);
-		if (ret)
-			pr_err_ratelimited("%s: the old rkeys of region %s are invalid, but it is not registered again in full: error %d: write to revoke once more, or let a client connect\n",
-					   port->name, port->spec[i]->name, ret);
-		err = err ?: ret;
-	}
-	rtgt_count(port->stats, RTGT_ROTATIONS, rotated);
-	return err;
-}
-
 /**
- * rtgt_port_revoke() - invalidate the rkeys that clients have, and register under new ones
+ * rtgt_port_revoke() - end the rkeys that clients have
  * @port: port; the caller holds rtgt_port.config
  * @id: number of a connection of a private port; 0 for all connections
  *
- * Clients that connect later get the new rkeys.  This allocates nothing before the old rkeys are
- * invalid, which they are also after an error.  May sleep.
+ * Clients that connect later, or request new ones, get other rkeys.  May sleep.
  *
- * Return: 0; -ENOENT without such a connection, -EINVAL for one connection of a shared port;
- * -ENOMEM or -EIO when an extent could not be registered again.
+ * Return: 0; -ENOENT without such a connection, -EINVAL for one connection of a shared port.
  */
 int rtgt_port_revoke(struct rtgt_port *port, u32 id)
 {
 	struct revocation rv = { .conn = id };
-	int err = 0;
-	int ret;
+	unsigned int i;
 
 	lockdep_assert_held(&port->config);
 	if (id && !port->cfg.private)
@@ -274,10 +253,10 @@ int rtgt_port_revoke(struct rtgt_port *port, u32 id)
 		rv.next = NULL;
 		rtgt_port_domains(port, revocation_take, &rv);
 		if (!rv.next)
-			return id && !rv.nr ? -ENOENT : err;
+			return id && !rv.nr ? -ENOENT : 0;
 		/* without rtgt_port.lock, which CM handlers take: this waits for the device */
-		ret = domain_revoke(port, rv.next);
+		for (i = 0; i < rv.next->nr; i++)
+			rtgt_domain_revoke(rv.next, i);
 		rtgt_domain_put(rv.next);
-		err = err ?: ret;
 	}
 }

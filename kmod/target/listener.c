@@ -45,7 +45,7 @@ static void port_close_conns(struct rtgt_port *port)
 
 /*
  * iWARP has neither UC nor UD, which no attribute of a device tells; and its REP has no
- * capabilities (registration/renewal.c).
+ * capabilities (registration/mr.c).
  */
 static int port_check_device(struct rtgt_port *port, struct ib_device *ibdev)
 {

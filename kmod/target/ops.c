@@ -27,7 +27,6 @@
 
 /* What a worker does of a request, in milliseconds, before other connections have their turn */
 #define RTGT_STEP_BYTES		(4 * 1024 * 1024)
-#define RTGT_STEP_KEYS		32
 
 static void *recv_body(struct rtgt_recv_ctx *recv)
 {
@@ -168,50 +167,40 @@ static void xfer_moved(struct rtgt_recv_ctx *recv)
 		xfer_end(recv, RTGT_OK);
 }
 
-/*
- * Rotate the rkeys of @nr extents, from recv->extent on.  After an error the old rkeys are invalid
- * as well.
- */
-static void rotate_some(struct rtgt_recv_ctx *recv, u32 nr, bool only_invalid)
+/* Of a UC connection: all at once, since that posts nothing to its QP. */
+static bool register_uc(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_conn *conn = recv->conn;
-	unsigned int rotated = 0;
 
-	if (rtgt_domain_rotate(conn->domain, recv->rq.region, recv->extent, nr, only_invalid,
-			       &rotated))
-		recv->failed = true;
-	rtgt_count(conn->port->stats, RTGT_ROTATIONS, rotated);
-	recv->done += rotated;
+	if (!rtgt_domain_register_uc(conn->domain, conn->qp))
+		return true;
+	rtgt_reply(recv, RTGT_ST_FAILED, 0);
+	return false;
 }
 
 /*
- * On iWARP, register the extents from recv->extent to before @end through the connection: those
- * that no peer reaches, or all.  Returns whether all are; otherwise the request goes on in a
- * worker when the device has registered one, or has its reply.
+ * Register the extents from recv->extent to before @end through the connection: those that no peer
+ * reaches, or all.  Returns whether all are; otherwise the request goes on in a worker when the
+ * device has registered one, or has its reply.
  */
-static bool renew_extents(struct rtgt_recv_ctx *recv, u32 end, bool only_invalid)
+static bool register_extents(struct rtgt_recv_ctx *recv, u32 end, bool only_unreachable)
 {
 	struct rtgt_domain *dom = recv->conn->domain;
-	int ret;
 
-	if (recv->rw) {
-		ret = rtgt_rw_renewed(recv);
-		/* another connection may have been faster */
-		if (ret >= 0) {
-			recv->extent++;
-			recv->done++;
-			rtgt_count(recv->conn->port->stats, RTGT_ROTATIONS, ret);
-		}
+	/* another connection may have been faster */
+	if (recv->rw && !rtgt_rw_registered(recv)) {
+		recv->extent++;
+		recv->done++;
 	}
-	while (only_invalid && recv->extent < end &&
+	while (only_unreachable && recv->extent < end &&
 	       rtgt_domain_reaches(dom, recv->rq.region, recv->extent))
 		recv->extent++;
 	if (recv->extent >= end)
 		return true;
-	if (rtgt_rw_renew(recv, recv->extent)) {
-		/* a revocation invalidates the old rkeys also if there are no new ones */
-		if (!only_invalid)
-			rotate_some(recv, U32_MAX, false);
+	if (rtgt_rw_register(recv, recv->extent)) {
+		/* a revocation ends the old rkeys also if there are no new ones */
+		if (!only_unreachable)
+			rtgt_domain_revoke(dom, recv->rq.region);
 		rtgt_reply(recv, RTGT_ST_FAILED, 0);
 	}
 	return false;
@@ -225,19 +214,7 @@ static void revoke_start(struct rtgt_recv_ctx *recv)
 	}
 	recv->extent = 0;
 	recv->done = 0;
-	recv->failed = false;
 	rtgt_recv_defer(recv);
-}
-
-/* Rotate the rkeys of RTGT_STEP_KEYS extents.  Returns as renew_extents() does. */
-static bool rotate_extents(struct rtgt_recv_ctx *recv, u32 end, bool only_invalid)
-{
-	rotate_some(recv, RTGT_STEP_KEYS, only_invalid);
-	recv->extent += RTGT_STEP_KEYS;
-	if (recv->extent >= end)
-		return true;
-	rtgt_recv_defer(recv);
-	return false;
 }
 
 /* Of a shared port only the rkeys that are invalid are replaced: the others are in use. */
@@ -247,11 +224,13 @@ static void revoke_work(struct rtgt_recv_ctx *recv)
 	struct rtgt_map *map = &dom->map[recv->rq.region];
 	bool shared = !recv->conn->port->cfg.private;
 
-	if (rtgt_domain_early(dom) ? !rotate_extents(recv, map->nr, shared) :
-				     !renew_extents(recv, map->nr, shared))
-		return;
-	if (recv->failed) {
-		rtgt_reply(recv, RTGT_ST_FAILED, 0);
+	if (recv->conn->transport == RTGT_UC) {
+		recv->done = !shared || !rtgt_domain_reaches(dom, recv->rq.region, 0);
+		if (!shared)
+			rtgt_domain_revoke(dom, recv->rq.region);
+		if (!register_uc(recv))
+			return;
+	} else if (!register_extents(recv, map->nr, shared)) {
 		return;
 	}
 	if (shared && !recv->done) {
@@ -260,7 +239,7 @@ static void revoke_work(struct rtgt_recv_ctx *recv)
 	}
 	mutex_lock(&dom->lock);
 	rtgt_encode_region(recv_body(recv), map->extent[0].iova, rtgt_extent_rkey(&map->extent[0]),
-			   rtgt_extent_len(map, 0), rtgt_map_access(map));
+			   map->extent[0].len, rtgt_map_access(map));
 	mutex_unlock(&dom->lock);
 	rtgt_reply(recv, RTGT_OK, sizeof(struct rtgt_region));
 }
@@ -292,10 +271,11 @@ static void extents_work(struct rtgt_recv_ctx *recv)
 		return;
 	}
 	nr = min3((u32)rq->count, room / (u32)sizeof(struct rtgt_cap), map->nr - (u32)rq->offset);
-	if (!rtgt_domain_early(dom) && !renew_extents(recv, rq->offset + nr, true))
+	if (recv->conn->transport == RTGT_UC ? !register_uc(recv) :
+					       !register_extents(recv, rq->offset + nr, true))
 		return;
 	/* where the REP has no capability; a client lists several extents anyway */
-	if (!rtgt_domain_early(dom) && (map->nr == 1 || rq->count == 1))
+	if (recv->conn->iwarp && (map->nr == 1 || rq->count == 1))
 		rtgt_count(recv->conn->port->stats, RTGT_ASKS, 1);
 	rtgt_encode_extents(body, map->mem->size, map->nr, nr);
 	mutex_lock(&dom->lock);
@@ -303,7 +283,7 @@ static void extents_work(struct rtgt_recv_ctx *recv)
 		u32 at = rq->offset + i;
 
 		rtgt_encode_extent(body, i, map->extent[at].iova,
-				   rtgt_extent_rkey(&map->extent[at]), rtgt_extent_len(map, at));
+				   rtgt_extent_rkey(&map->extent[at]), map->extent[at].len);
 	}
 	mutex_unlock(&dom->lock);
 	rtgt_reply(recv, RTGT_OK, sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap));
@@ -325,7 +305,7 @@ static void op_disconnect(struct rtgt_recv_ctx *recv)
 /*
  * The functions of a request: "start" runs when it has arrived, in completion context; "work"
  * runs in a worker each time the request was deferred; "moved" runs when its transfer, or
- * its registration on iWARP, has completed, in completion context.  A datagram client gets
+ * its registration, has completed, in completion context.  A datagram client gets
  * RTGT_ST_OP for a request that has "connected" set.
  */
 static const struct {

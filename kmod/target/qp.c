@@ -168,9 +168,6 @@ u64 rtgt_qp_needs(const struct rtgt_conn *conn)
 		bytes += rtgt_recv_pool_needs(rtgt_recvs_own(conn), size, head);
 	if (srq && !cfg->private)
 		return bytes;
-	/* the domain of a private connection has a QP of its own, which registers the regions */
-	if (cfg->private)
-		bytes += RTGT_QP_BYTES;
 	return bytes + depth * RTGT_RECV_WQE_BYTES + rtgt_recv_pool_needs(depth, size, head);
 }
 

@@ -74,7 +74,6 @@ enum rtgt_recv_state {
  * @done: result so far: the CRC of a CHECKSUM, the number of new rkeys of a REVOKE or EXTENTS, the
  *	  bytes of the outstanding transfer
  * @extent: EXTENTS and REVOKE: the next extent to register
- * @failed: REVOKE: an extent could not be registered again
  * @rw: likewise: the rw context that registers it, or NULL
  * @reply_len: bytes of the reply
  * @reply_inv: the reply invalidates the client's rkey in @rq
@@ -101,7 +100,6 @@ struct rtgt_recv_ctx {
 	struct rtgt_request rq;
 	u32 done;
 	u32 extent;
-	bool failed;
 	struct rtgt_rw_ctx *rw;
 	u32 reply_len;
 	bool reply_inv;

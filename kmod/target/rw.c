@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RW contexts: READs and WRITEs of the peer's memory, and registrations on iWARP.
+ * RW contexts: READs and WRITEs of the peer's memory, and registrations that a client requests.
  *
  * The core does the work (rdma_rw_ctx_*): it maps the memory, splits the transfer into work
  * requests by max_send_sge and max_sge_rd of the device, and registers the memory where a
@@ -12,10 +12,10 @@
  * context; a further transfer of the request needs a worker again.  If all rw contexts are
  * posted, the request waits in rtgt_conn.rw_wait and is deferred when one is free.
  *
- * On iWARP an rw context also registers: it posts the REG_MR of a renewal, and its completion
- * calls rtgt_service.moved likewise, but it stays with the request until a worker has finished the
- * renewal.  Like a transfer it may wait in the send queue for as long as the peer likes; nobody
- * else waits for it (registration/renewal.c).
+ * An rw context also registers: it posts the REG_MR of an MR, and its completion calls
+ * rtgt_service.moved likewise, but it stays with the request until a worker has given the MR to
+ * its extent.  Like a transfer it may wait in the send queue for as long as the peer likes; nobody
+ * else waits for it (registration/mr.c).
  *
  * Errors.  A READ or WRITE that the peer refuses moves the QP to error, so the connection
  * closes.  When posting fails, some of the work requests may have been posted; the rw context
@@ -191,14 +191,14 @@ int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, 
 	return ret;
 }
 
-static void rw_renewal_done(struct ib_cq *cq, struct ib_wc *wc)
+static void rw_register_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_rw_ctx *rw = container_of(wc->wr_cqe, struct rtgt_rw_ctx, cqe);
 	struct rtgt_conn *conn = container_of(cq->cq_context, struct rtgt_conn, cq);
 	bool registered = rtgt_wc_sent(conn, wc);
 	struct rtgt_recv_ctx *recv = rw->recv;
 
-	rw->state = RTGT_RW_RENEWAL;
+	rw->state = RTGT_RW_REGISTERED;
 	recv->state = RTGT_RECV_WORK;
 	recv->worker = false;
 	if (registered && READ_ONCE(conn->state) != RTGT_CONN_CLOSING)
@@ -208,7 +208,7 @@ static void rw_renewal_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rtgt_rw_renew() - register an extent of the request's region through the connection (iWARP)
+ * rtgt_rw_register() - register an extent of the request's region through the connection
  * @recv: owned by the caller, a worker; not afterwards if this returns 0
  * @at: extent
  *
@@ -217,7 +217,7 @@ static void rw_renewal_done(struct ib_cq *cq, struct ib_wc *wc)
  *
  * Return: 0 or a negative errno.
  */
-int rtgt_rw_renew(struct rtgt_recv_ctx *recv, u32 at)
+int rtgt_rw_register(struct rtgt_recv_ctx *recv, u32 at)
 {
 	struct rtgt_rw_ctx *rw = rtgt_rw_get(recv);
 	struct rtgt_conn *conn = recv->conn;
@@ -226,13 +226,15 @@ int rtgt_rw_renew(struct rtgt_recv_ctx *recv, u32 at)
 
 	if (!rw)
 		return 0;
-	ret = rtgt_renewal_begin(&rw->renewal, conn->domain, recv->rq.region, at);
-	if (ret) {
+	rw->mr = rtgt_mr_begin(&conn->domain->map[recv->rq.region].extent[at]);
+	if (IS_ERR(rw->mr)) {
+		ret = PTR_ERR(rw->mr);
+		rw->mr = NULL;
 		rw_put(conn, rw);
 		return ret;
 	}
-	rw->cqe.done = rw_renewal_done;
-	rtgt_renewal_wr(&rw->renewal, &wr);
+	rw->cqe.done = rw_register_done;
+	rtgt_mr_reg_wr(rw->mr, &wr);
 	wr.wr.wr_cqe = &rw->cqe;
 	wr.wr.send_flags = IB_SEND_SIGNALED;
 	/* the completion may come before this returns */
@@ -244,24 +246,25 @@ int rtgt_rw_renew(struct rtgt_recv_ctx *recv, u32 at)
 		return 0;
 	recv->rw = NULL;
 	recv->state = RTGT_RECV_WORK;
-	rw->state = RTGT_RW_RENEWAL;
+	rw->state = RTGT_RW_REGISTERED;
 	rtgt_conn_close(conn, "a registration could not be posted");
 	return ret;
 }
 
 /**
- * rtgt_rw_renewed() - finish the renewal that rtgt_rw_renew() began
+ * rtgt_rw_registered() - finish the registration that rtgt_rw_register() began
  * @recv: owned by the caller, a worker; its rw context is free afterwards
  *
  * May sleep.
  *
- * Return: what rtgt_renewal_finish() returned.
+ * Return: what rtgt_mr_finish() returned.
  */
-int rtgt_rw_renewed(struct rtgt_recv_ctx *recv)
+int rtgt_rw_registered(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_rw_ctx *rw = recv->rw;
-	int ret = rtgt_renewal_finish(&rw->renewal);
+	int ret = rtgt_mr_finish(rw->mr);
 
+	rw->mr = NULL;
 	recv->rw = NULL;
 	rw_put(recv->conn, rw);
 	return ret;
@@ -306,7 +309,7 @@ int rtgt_rws_create(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_rws_release() - release what transfers and renewals have left that did not complete
+ * rtgt_rws_release() - release what transfers and registrations have left that did not complete
  * @conn: connection whose QP is drained, but not destroyed
  */
 void rtgt_rws_release(struct rtgt_conn *conn)
@@ -319,7 +322,8 @@ void rtgt_rws_release(struct rtgt_conn *conn)
 		if (rw->state == RTGT_RW_LOST)
 			rdma_rw_ctx_destroy(&rw->ctx, conn->qp, conn->port_num, rw->sg, rw->nr,
 					    rw->dir);
-		rtgt_renewal_abort(&rw->renewal);
+		rtgt_mr_destroy(rw->mr);
+		rw->mr = NULL;
 		rw->state = RTGT_RW_FREE;
 	}
 }

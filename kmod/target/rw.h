@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RW contexts: READs and WRITEs of the peer's memory, and registrations on iWARP.
+ * RW contexts: READs and WRITEs of the peer's memory, and registrations that a client requests.
  */
 #ifndef _RTGT_RW_H
 #define _RTGT_RW_H
@@ -31,14 +31,15 @@
  * @RTGT_RW_FREE: in rtgt_conn.rw_free
  * @RTGT_RW_FILLED: owned by the worker that took it
  * @RTGT_RW_POSTED: owned by the device; the completion of a transfer frees it
- * @RTGT_RW_RENEWAL: its renewal has completed, or failed; owned by the request, or by the teardown
+ * @RTGT_RW_REGISTERED: its registration has completed, or failed; owned by the request, or by the
+ *			teardown
  * @RTGT_RW_LOST: not posted, or only in part: the teardown releases its mapping
  */
 enum rtgt_rw_state {
 	RTGT_RW_FREE,
 	RTGT_RW_FILLED,
 	RTGT_RW_POSTED,
-	RTGT_RW_RENEWAL,
+	RTGT_RW_REGISTERED,
 	RTGT_RW_LOST,
 };
 
@@ -48,7 +49,7 @@ enum rtgt_rw_state {
  * @state: where it is
  * @entry: in rtgt_conn.rw_free
  * @recv: request that the transfer belongs to
- * @renewal: iWARP: the registration; otherwise empty, and what follows describes a transfer
+ * @mr: the MR of a registration, owned; otherwise NULL, and what follows describes a transfer
  * @ctx: the core's data: DMA mapping, registrations, work requests
  * @dir: DMA_FROM_DEVICE for a READ, DMA_TO_DEVICE for a WRITE
  * @nr: number of used elements of @sg
@@ -59,7 +60,7 @@ struct rtgt_rw_ctx {
 	enum rtgt_rw_state state;
 	struct list_head entry;
 	struct rtgt_recv_ctx *recv;
-	struct rtgt_renewal renewal;
+	struct rtgt_mr *mr;
 	struct rdma_rw_ctx ctx;
 	enum dma_data_direction dir;
 	unsigned int nr;
@@ -74,7 +75,7 @@ u32 rtgt_rw_bytes(const struct rtgt_conn *conn, u64 offset, u64 len);
 struct rtgt_rw_ctx *rtgt_rw_get(struct rtgt_recv_ctx *recv);
 u32 rtgt_rw_add(struct rtgt_rw_ctx *rw, void *at, u32 len);
 int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, u32 rkey);
-int rtgt_rw_renew(struct rtgt_recv_ctx *recv, u32 at);
-int rtgt_rw_renewed(struct rtgt_recv_ctx *recv);
+int rtgt_rw_register(struct rtgt_recv_ctx *recv, u32 at);
+int rtgt_rw_registered(struct rtgt_recv_ctx *recv);
 
 #endif /* _RTGT_RW_H */

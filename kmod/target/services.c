@@ -78,10 +78,9 @@ int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len
 size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size)
 {
 	struct rtgt_domain *dom = conn->domain;
-	bool early = rtgt_domain_early(dom);
 	struct rtgt_rep_info rep = {
 		.features = (conn->port->cfg.private ? RTGT_F_PRIVATE : 0) |
-			    (early ? 0 : RTGT_F_ASK),
+			    (conn->iwarp ? RTGT_F_ASK : 0),
 		.recv_size = conn->recv_size,
 		.recv_depth = conn->requests_max,
 		.conn_id = conn->id,
@@ -91,14 +90,13 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
 
 	if (!dom->nr)
 		return 0;
-	/* waits for a rotation in progress */
 	mutex_lock(&dom->lock);
 	for (i = 0; i < dom->nr; i++) {
 		const struct rtgt_map *map = &dom->map[i];
 
-		rep.region[i].len = rtgt_extent_len(map, 0);
+		rep.region[i].len = map->extent[0].len;
 		rep.region[i].access = rtgt_map_access(map);
-		if (!early)
+		if (conn->iwarp)
 			continue;
 		rep.region[i].addr = map->extent[0].iova;
 		rep.region[i].rkey = rtgt_extent_rkey(&map->extent[0]);

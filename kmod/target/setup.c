@@ -46,6 +46,9 @@
 #include "target/setup.h"
 #include "target/trace.h"
 
+/* A revocation after each of so many registrations is somebody's intention. */
+#define REPLY_TRIES	8
+
 static void conn_release_domain(struct rtgt_conn *conn)
 {
 	struct rtgt_domain *dom;
@@ -127,10 +130,9 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 {
 	struct rtgt_port *port = conn->port;
-	unsigned int i, rotated = 0;
 	struct rtgt_domain *dom;
+	unsigned int i;
 	char name[16];
-	int ret;
 
 	if (port->cfg.private)
 		dom = rtgt_domain_create(ibdev, port->stats, port->spec, NULL, port->nr_regions,
@@ -143,17 +145,40 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	mutex_lock(&port->lock);
 	conn->domain = dom;
 	mutex_unlock(&port->lock);
-	if (!port->cfg.private) {
-		ret = rtgt_domain_reregister(dom, &rotated);
-		rtgt_count(port->stats, RTGT_ROTATIONS, rotated);
-		return ret;
-	}
-
+	if (!port->cfg.private)
+		return 0;
 	snprintf(name, sizeof(name), "%u", conn->id);
 	conn->debugfs = debugfs_create_dir(name, port->debugfs_conns);
 	for (i = 0; i < dom->nr; i++)
 		rtgt_mem_debugfs(conn->debugfs, port->spec[i]->name, dom->map[i].mem);
 	return 0;
+}
+
+/* Are there rkeys for the REP to register?  On iWARP it has none. */
+static bool conn_incomplete(const struct rtgt_conn *conn)
+{
+	return !conn->iwarp && rtgt_domain_incomplete(conn->domain);
+}
+
+/*
+ * Write the private data of the REP.  Its rkeys are valid then, unless a revocation comes in
+ * between once and again.  Returns its length or a negative errno.
+ */
+static int conn_reply(struct rtgt_conn *conn, void *priv, size_t size)
+{
+	struct rtgt_domain *dom = conn->domain;
+	int len, ret, tries = REPLY_TRIES;
+
+	do {
+		ret = 0;
+		if (conn_incomplete(conn))
+			ret = conn->transport == RTGT_UC ? rtgt_domain_register_uc(dom, conn->qp) :
+							   rtgt_domain_register(dom, conn->qp);
+		if (ret)
+			return ret;
+		len = conn->port->cfg.service->reply(conn, priv, size);
+	} while (conn_incomplete(conn) && --tries);
+	return len;
 }
 
 static int conn_accept(struct rtgt_conn *conn)
@@ -184,10 +209,13 @@ static int conn_accept(struct rtgt_conn *conn)
 	if (ret)
 		return ret;
 	rtgt_conn_step_done(conn, RTGT_CONN_QP_DONE);
+	ret = rtgt_conn_closing(conn) ? -ESHUTDOWN : conn_reply(conn, priv, sizeof(priv));
+	if (ret < 0)
+		return ret;
 	if (rtgt_conn_closing(conn))
 		return -ESHUTDOWN;
 	param.qp_num = conn->qpn;
-	param.private_data_len = conn->port->cfg.service->reply(conn, priv, sizeof(priv));
+	param.private_data_len = ret;
 	if (rtgt_faulty(&conn->port->faults) && rtgt_fault_accept(conn, &param, priv))
 		return 0;
 	rdma_lock_handler(conn->cm_id);
