@@ -383,7 +383,7 @@ tcase access "a region's access takes each right and lists of them" attribute ac
 	read,write,atomic=read,write,atomic write,read=read,write invalid "" all , read,, ,read READ read+write "read, write" \
 	read,write,read,write,read,write,read,write,read,write,read,write,read,write
 tcase fill "a region's fill takes zero, counter and a byte" attribute fill counter=counter 0xa5=0xa5 0xff=0xff zero=zero \
-	invalid "" ones 5 165 0x a5 0xgg 0x-1 0X5 "0x5 0x6" 0x00000000000000a5 range 0x100 0xffffffff
+	invalid "" ones 5 165 0x a5 0xgg 0x-1 0X5 "0x5 0x6" range 0x100 0xffffffff
 
 tcase mkdir-while-enabling "mkdir of a region refuses at once while its port is being enabled, and enable can be read" mkdir_while_enabling
 tcase read-only "state and index cannot be written" read_only_state

@@ -343,6 +343,7 @@ build_stopped() {
 	disables "$PORT"
 	finish client
 	has "$(<"$WORK/client.out")" result=refused reason=stopping
+	expect_counters rejects_stopping=1 conns_abandoned=0
 }
 
 # Each datagram that was received was replied to, or dropped and counted.

@@ -17,18 +17,16 @@
  * configfs holds the module while a port directory exists.
  */
 #include <linux/configfs.h>
-#include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
-#include <net/ipv6.h>
 
+#include "admin/attr.h"
 #include "admin/configfs.h"
 #include "admin/debugfs.h"
 #include "core/device.h"
-#include "core/text.h"
 #include "registration/region.h"
 #include "target/domains.h"
 #include "target/fault.h"
@@ -61,9 +59,16 @@ static struct rtgt_port_item *to_port_item(struct config_item *item)
 	return container_of(to_config_group(item), struct rtgt_port_item, group);
 }
 
-/* Store an attribute of a port: parse it into a copy, and use the copy if the port is disabled. */
+/* -------------------------------------------------------------- a port's files */
+
+static ssize_t port_show(struct config_item *item, char *page, const struct rtgt_attr *attr)
+{
+	return rtgt_attr_show(attr, page, &to_port_item(item)->port->cfg);
+}
+
+/* Parse into a copy, and use the copy if the port is disabled. */
 static ssize_t port_store(struct config_item *item, const char *page, size_t count,
-			  int (*parse)(const char *page, struct rtgt_port_cfg *cfg))
+			  const struct rtgt_attr *attr)
 {
 	struct rtgt_port *port = to_port_item(item)->port;
 	struct rtgt_port_cfg cfg;
@@ -71,7 +76,7 @@ static ssize_t port_store(struct config_item *item, const char *page, size_t cou
 
 	mutex_lock(&port->config);
 	cfg = port->cfg;
-	ret = rtgt_check_text(page, count) ?: parse(page, &cfg);
+	ret = rtgt_attr_parse(attr, page, count, &cfg);
 	if (!ret && rtgt_port_enabled(port))
 		ret = -EBUSY;
 	if (!ret)
@@ -80,99 +85,22 @@ static ssize_t port_store(struct config_item *item, const char *page, size_t cou
 	return ret ?: count;
 }
 
-/* -------------------------------------------------------------- a port's files */
-
-/* Define the file of an attribute, whose parser is NAME_parse(). */
-#define RTGT_PORT_ATTR(_name, _fmt, _value)						\
-static ssize_t rtgt_port_##_name##_show(struct config_item *item, char *page)		\
-{											\
-	struct rtgt_port_cfg *cfg = &to_port_item(item)->port->cfg;			\
-											\
-	return sysfs_emit(page, _fmt "\n", _value);					\
-}											\
-static ssize_t rtgt_port_##_name##_store(struct config_item *item, const char *page,	\
-					 size_t count)					\
-{											\
-	return port_store(item, page, count, _name##_parse);				\
-}											\
-CONFIGFS_ATTR(rtgt_port_, _name)
-
-static __be16 *cfg_port(struct rtgt_port_cfg *cfg)
+static int parse_service(const char *word, void *at)
 {
-	if (cfg->addr.ss_family == AF_INET6)
-		return &((struct sockaddr_in6 *)&cfg->addr)->sin6_port;
-	return &((struct sockaddr_in *)&cfg->addr)->sin_port;
-}
+	const struct rtgt_service *service = rtgt_service_find(word);
 
-static int addr_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	__be16 port = *cfg_port(cfg);
-	char word[INET6_ADDRSTRLEN + IFNAMSIZ + 1];
-	int ret;
-
-	ret = rtgt_parse_word(page, word, sizeof(word));
-	if (!ret)
-		ret = rtgt_parse_addr(word, &cfg->addr) ? -EINVAL : 0;
-	*cfg_port(cfg) = port;
-	return ret;
-}
-
-static ssize_t rtgt_port_addr_show(struct config_item *item, char *page)
-{
-	return rtgt_show_addr(page, &to_port_item(item)->port->cfg.addr);
-}
-
-static ssize_t rtgt_port_addr_store(struct config_item *item, const char *page, size_t count)
-{
-	return port_store(item, page, count, addr_parse);
-}
-CONFIGFS_ATTR(rtgt_port_, addr);
-
-static int port_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	u32 val;
-	int ret = rtgt_parse_u32(page, 1, U16_MAX, &val);
-
-	if (!ret)
-		*cfg_port(cfg) = htons(val);
-	return ret;
-}
-
-RTGT_PORT_ATTR(port, "%u", ntohs(*cfg_port(cfg)));
-
-static int service_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	const struct rtgt_service *service;
-	char word[RTGT_NAME_LEN];
-	int ret;
-
-	ret = rtgt_parse_word(page, word, sizeof(word));
-	if (ret)
-		return ret;
-	service = rtgt_service_find(word);
 	if (!service)
 		return -EINVAL;
-	cfg->service = service;
+	*(const struct rtgt_service **)at = service;
 	return 0;
 }
 
-RTGT_PORT_ATTR(service, "%s", cfg->service->name);
-
-static int scope_parse(const char *page, struct rtgt_port_cfg *cfg)
+static ssize_t show_service(char *page, const void *at)
 {
-	char word[16];
-	int ret;
-
-	ret = rtgt_parse_word(page, word, sizeof(word));
-	if (ret)
-		return ret;
-	if (strcmp(word, "private") && strcmp(word, "shared"))
-		return -EINVAL;
-	cfg->private = !strcmp(word, "private");
-	return 0;
+	return sysfs_emit(page, "%s\n", (*(const struct rtgt_service *const *)at)->name);
 }
 
-RTGT_PORT_ATTR(scope, "%s", cfg->private ? "private" : "shared");
+static const char *const scope_names[] = { "shared", "private" };
 
 static const char *const transport_names[] = {
 	[RTGT_RC] = "rc",
@@ -180,141 +108,54 @@ static const char *const transport_names[] = {
 	[RTGT_UD] = "ud",
 };
 
-static int transport_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	char word[8];
-	int ret;
+#define PORT_ATTR(_name, _kind, ...)	\
+	RTGT_ATTR(port, _name, _kind(rtgt_port_cfg, __VA_ARGS__))
 
-	ret = rtgt_parse_word(page, word, sizeof(word));
-	if (ret)
-		return ret;
-	ret = sysfs_match_string(transport_names, word);
-	if (ret < 0)
-		return ret;
-	cfg->transport = ret;
-	return 0;
-}
+PORT_ATTR(addr, RTGT_TEXT, addr, rtgt_parse_addr, rtgt_show_addr);
+PORT_ATTR(port, RTGT_TEXT, addr, rtgt_parse_port, rtgt_show_port);
+PORT_ATTR(service, RTGT_TEXT, service, parse_service, show_service);
+PORT_ATTR(transport, RTGT_WORDS, transport, transport_names);
+PORT_ATTR(scope, RTGT_WORDS, private, scope_names);
+PORT_ATTR(srq, RTGT_NUMBER, srq, 0, 1);
+PORT_ATTR(max_conns, RTGT_NUMBER, max_conns, 1, RTGT_CONNS_MAX);
+PORT_ATTR(backlog, RTGT_NUMBER, backlog, 1, RTGT_CONNS_MAX);
+PORT_ATTR(peer_conns_max, RTGT_NUMBER, peer_conns_max, 0, RTGT_CONNS_MAX);
+PORT_ATTR(conn_memory_max, RTGT_BYTES, conn_memory_max, 0, S64_MAX);
+PORT_ATTR(handshake_ms, RTGT_NUMBER, handshake_ms, 1, RTGT_IDLE_MAX_MS);
+PORT_ATTR(recv_size, RTGT_BYTES, recv_size, RTGT_RECV_SIZE_MIN, RTGT_RECV_SIZE_MAX);
+PORT_ATTR(recv_depth, RTGT_NUMBER, recv_depth, 1, RTGT_RECV_DEPTH_MAX);
+PORT_ATTR(withhold_max, RTGT_NUMBER, withhold_max, 0, RTGT_RECV_DEPTH_MAX);
+PORT_ATTR(idle_ms, RTGT_NUMBER, idle_ms, 0, RTGT_IDLE_MAX_MS);
+RTGT_ATTR(port, mr_max, RTGT_BYTES(rtgt_port_cfg, mr_max, 0, RTGT_EXTENT_MAX), .align = PAGE_SIZE);
 
-RTGT_PORT_ATTR(transport, "%s", transport_names[cfg->transport]);
-
-static int max_conns_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 1, RTGT_CONNS_MAX, &cfg->max_conns);
-}
-
-RTGT_PORT_ATTR(max_conns, "%u", cfg->max_conns);
-
-static int backlog_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 1, RTGT_CONNS_MAX, &cfg->backlog);
-}
-
-RTGT_PORT_ATTR(backlog, "%u", cfg->backlog);
-
-static int peer_conns_max_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 0, RTGT_CONNS_MAX, &cfg->peer_conns_max);
-}
-
-RTGT_PORT_ATTR(peer_conns_max, "%u", cfg->peer_conns_max);
-
-static int conn_memory_max_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	return rtgt_parse_bytes(page, 0, S64_MAX, &cfg->conn_memory_max);
-}
-
-RTGT_PORT_ATTR(conn_memory_max, "%llu", cfg->conn_memory_max);
-
-static int handshake_ms_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 1, RTGT_IDLE_MAX_MS, &cfg->handshake_ms);
-}
-
-RTGT_PORT_ATTR(handshake_ms, "%u", cfg->handshake_ms);
-
-static int recv_size_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	u64 val;
-	int ret = rtgt_parse_bytes(page, RTGT_RECV_SIZE_MIN, RTGT_RECV_SIZE_MAX, &val);
-
-	if (!ret)
-		cfg->recv_size = val;
-	return ret;
-}
-
-RTGT_PORT_ATTR(recv_size, "%u", cfg->recv_size);
-
-static int recv_depth_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 1, RTGT_RECV_DEPTH_MAX, &cfg->recv_depth);
-}
-
-RTGT_PORT_ATTR(recv_depth, "%u", cfg->recv_depth);
-
-static int withhold_max_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 0, RTGT_RECV_DEPTH_MAX, &cfg->withhold_max);
-}
-
-RTGT_PORT_ATTR(withhold_max, "%u", cfg->withhold_max);
-
-static int srq_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	return rtgt_parse_bool(page, &cfg->srq);
-}
-
-RTGT_PORT_ATTR(srq, "%d", cfg->srq);
-
-static int idle_ms_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	return rtgt_parse_u32(page, 0, RTGT_IDLE_MAX_MS, &cfg->idle_ms);
-}
-
-RTGT_PORT_ATTR(idle_ms, "%u", cfg->idle_ms);
-
-static int mr_max_parse(const char *page, struct rtgt_port_cfg *cfg)
-{
-	u64 val;
-	int ret = rtgt_parse_bytes(page, 0, RTGT_EXTENT_MAX, &val);
-
-	if (ret)
-		return ret;
-	if (!PAGE_ALIGNED(val))
-		return -EINVAL;
-	cfg->mr_max = val;
-	return 0;
-}
-
-RTGT_PORT_ATTR(mr_max, "%llu", cfg->mr_max);
-
-static ssize_t rtgt_port_faults_show(struct config_item *item, char *page)
+static ssize_t port_faults_show(struct config_item *item, char *page)
 {
 	return rtgt_faults_show(to_port_item(item)->port, page);
 }
 
-static ssize_t rtgt_port_faults_store(struct config_item *item, const char *page, size_t count)
+static ssize_t port_faults_store(struct config_item *item, const char *page, size_t count)
 {
 	struct rtgt_port *port = to_port_item(item)->port;
-	int ret = rtgt_check_text(page, count);
+	int ret = -EINVAL;
 
 	mutex_lock(&port->config);
-	if (!ret)
+	if (strnlen(page, count) == count)
 		ret = rtgt_faults_set(port, page);
 	mutex_unlock(&port->config);
 	return ret ?: count;
 }
-CONFIGFS_ATTR(rtgt_port_, faults);
+CONFIGFS_ATTR(port_, faults);
 
-static ssize_t rtgt_port_revoke_store(struct config_item *item, const char *page, size_t count)
+static ssize_t port_revoke_store(struct config_item *item, const char *page, size_t count)
 {
 	struct rtgt_port *port = to_port_item(item)->port;
 	char word[16];
 	u32 id = 0;
 	int ret;
 
-	ret = rtgt_check_text(page, count) ?: rtgt_parse_word(page, word, sizeof(word));
+	ret = rtgt_parse_word(page, count, word, sizeof(word));
 	if (!ret && strcmp(word, "all"))
-		ret = rtgt_parse_u32(word, 1, U32_MAX, &id);
+		ret = kstrtou32(word, 0, &id) ?: id ? 0 : -ERANGE;
 	if (ret)
 		return ret;
 	mutex_lock(&port->config);
@@ -323,7 +164,7 @@ static ssize_t rtgt_port_revoke_store(struct config_item *item, const char *page
 	return ret ?: count;
 }
 
-static ssize_t rtgt_port_state_show(struct config_item *item, char *page)
+static ssize_t port_state_show(struct config_item *item, char *page)
 {
 	struct rtgt_port *port = to_port_item(item)->port;
 
@@ -410,18 +251,18 @@ static void port_item_disable(struct rtgt_port_item *pi)
 	port_unpin(pi);
 }
 
-static ssize_t rtgt_port_enable_show(struct config_item *item, char *page)
+static ssize_t port_enable_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%d\n", rtgt_port_enabled(to_port_item(item)->port));
 }
 
-static ssize_t rtgt_port_enable_store(struct config_item *item, const char *page, size_t count)
+static ssize_t port_enable_store(struct config_item *item, const char *page, size_t count)
 {
 	struct rtgt_port_item *pi = to_port_item(item);
 	bool enable;
 	int ret;
 
-	ret = rtgt_check_text(page, count) ?: rtgt_parse_bool(page, &enable);
+	ret = rtgt_parse_bool(page, count, &enable);
 	if (ret)
 		return ret;
 	mutex_lock(&pi->port->config);
@@ -433,31 +274,31 @@ static ssize_t rtgt_port_enable_store(struct config_item *item, const char *page
 	return ret ?: count;
 }
 
-CONFIGFS_ATTR(rtgt_port_, enable);
-CONFIGFS_ATTR_RO(rtgt_port_, state);
-CONFIGFS_ATTR_WO(rtgt_port_, revoke);
+CONFIGFS_ATTR(port_, enable);
+CONFIGFS_ATTR_RO(port_, state);
+CONFIGFS_ATTR_WO(port_, revoke);
 
-static struct configfs_attribute *rtgt_port_attrs[] = {
-	&rtgt_port_attr_addr,
-	&rtgt_port_attr_port,
-	&rtgt_port_attr_service,
-	&rtgt_port_attr_transport,
-	&rtgt_port_attr_scope,
-	&rtgt_port_attr_srq,
-	&rtgt_port_attr_max_conns,
-	&rtgt_port_attr_backlog,
-	&rtgt_port_attr_peer_conns_max,
-	&rtgt_port_attr_conn_memory_max,
-	&rtgt_port_attr_handshake_ms,
-	&rtgt_port_attr_recv_size,
-	&rtgt_port_attr_recv_depth,
-	&rtgt_port_attr_withhold_max,
-	&rtgt_port_attr_idle_ms,
-	&rtgt_port_attr_mr_max,
-	&rtgt_port_attr_faults,
-	&rtgt_port_attr_enable,
-	&rtgt_port_attr_state,
-	&rtgt_port_attr_revoke,
+static struct configfs_attribute *port_attrs[] = {
+	&port_attr_addr,
+	&port_attr_port,
+	&port_attr_service,
+	&port_attr_transport,
+	&port_attr_scope,
+	&port_attr_srq,
+	&port_attr_max_conns,
+	&port_attr_backlog,
+	&port_attr_peer_conns_max,
+	&port_attr_conn_memory_max,
+	&port_attr_handshake_ms,
+	&port_attr_recv_size,
+	&port_attr_recv_depth,
+	&port_attr_withhold_max,
+	&port_attr_idle_ms,
+	&port_attr_mr_max,
+	&port_attr_faults,
+	&port_attr_enable,
+	&port_attr_state,
+	&port_attr_revoke,
 	NULL,
 };
 
@@ -477,7 +318,7 @@ static struct configfs_item_operations port_item_ops = {
 
 static const struct config_item_type port_item_type = {
 	.ct_item_ops = &port_item_ops,
-	.ct_attrs = rtgt_port_attrs,
+	.ct_attrs = port_attrs,
 	.ct_owner = THIS_MODULE,
 };
 

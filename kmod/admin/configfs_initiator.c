@@ -12,16 +12,14 @@
  * "run" fail with -EBUSY.  rmdir stops the run.
  */
 #include <linux/configfs.h>
-#include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
-#include <net/ipv6.h>
 
+#include "admin/attr.h"
 #include "admin/configfs.h"
-#include "core/text.h"
 #include "include/uapi/rtgt.h"
 #include "initiator/initiator.h"
 
@@ -40,8 +38,8 @@ static struct rtgt_initiator *to_initiator(struct config_item *item)
 	return container_of(item, struct rtgt_initiator_item, item)->ini;
 }
 
-static ssize_t initiator_store(struct config_item *item, const char *page, size_t count,
-			       int (*parse)(const char *page, struct rtgt_ini_cfg *cfg))
+static ssize_t ini_store(struct config_item *item, const char *page, size_t count,
+			 const struct rtgt_attr *attr)
 {
 	struct rtgt_initiator *ini = to_initiator(item);
 	struct rtgt_ini_cfg cfg;
@@ -49,7 +47,7 @@ static ssize_t initiator_store(struct config_item *item, const char *page, size_
 
 	mutex_lock(&ini->config);
 	cfg = ini->cfg;
-	ret = rtgt_check_text(page, count) ?: parse(page, &cfg);
+	ret = rtgt_attr_parse(attr, page, count, &cfg);
 	if (!ret && rtgt_initiator_busy(ini))
 		ret = -EBUSY;
 	if (!ret)
@@ -58,84 +56,16 @@ static ssize_t initiator_store(struct config_item *item, const char *page, size_
 	return ret ?: count;
 }
 
-/* Return a copy of the attributes, because an address is read in more than one access. */
-static struct rtgt_ini_cfg cfg_of(struct config_item *item)
+/* The lock, because an address is read in more than one access */
+static ssize_t ini_show(struct config_item *item, char *page, const struct rtgt_attr *attr)
 {
 	struct rtgt_initiator *ini = to_initiator(item);
-	struct rtgt_ini_cfg cfg;
+	ssize_t len;
 
 	mutex_lock(&ini->config);
-	cfg = ini->cfg;
+	len = rtgt_attr_show(attr, page, &ini->cfg);
 	mutex_unlock(&ini->config);
-	return cfg;
-}
-
-/* Define the file of an attribute, whose parser is NAME_parse(). */
-#define RTGT_INI_ATTR(_name, _fmt, _value)						\
-static ssize_t rtgt_ini_##_name##_show(struct config_item *item, char *page)		\
-{											\
-	struct rtgt_ini_cfg copy = cfg_of(item), *cfg = &copy;				\
-											\
-	return sysfs_emit(page, _fmt "\n", _value);					\
-}											\
-static ssize_t rtgt_ini_##_name##_store(struct config_item *item, const char *page,	\
-					size_t count)					\
-{											\
-	return initiator_store(item, page, count, _name##_parse);			\
-}											\
-CONFIGFS_ATTR(rtgt_ini_, _name)
-
-static __be16 *sockaddr_port(struct sockaddr_storage *addr)
-{
-	if (addr->ss_family == AF_INET6)
-		return &((struct sockaddr_in6 *)addr)->sin6_port;
-	return &((struct sockaddr_in *)addr)->sin_port;
-}
-
-static int any_addr_parse(const char *page, struct sockaddr_storage *addr)
-{
-	char word[INET6_ADDRSTRLEN + IFNAMSIZ + 1];
-	int ret = rtgt_parse_word(page, word, sizeof(word));
-
-	return ret ?: rtgt_parse_addr(word, addr);
-}
-
-static int addr_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	__be16 port = *sockaddr_port(&cfg->addr);
-	int ret = any_addr_parse(page, &cfg->addr);
-
-	*sockaddr_port(&cfg->addr) = port;
-	return ret;
-}
-
-RTGT_INI_ATTR(addr, "%pISc", &cfg->addr);
-
-static int port_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	u32 val;
-	int ret = rtgt_parse_u32(page, 1, U16_MAX, &val);
-
-	if (!ret)
-		*sockaddr_port(&cfg->addr) = htons(val);
-	return ret;
-}
-
-RTGT_INI_ATTR(port, "%u", ntohs(*sockaddr_port(&cfg->addr)));
-
-static int source_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	return any_addr_parse(page, &cfg->source);
-}
-
-RTGT_INI_ATTR(source, "%pISc", &cfg->source);
-
-static int word_parse(const char *page, const char *const *names, size_t nr)
-{
-	char word[16];
-	int ret = rtgt_parse_word(page, word, sizeof(word));
-
-	return ret ?: __sysfs_match_string(names, nr, word);
+	return len;
 }
 
 static const char *const op_names[] = {
@@ -146,18 +76,6 @@ static const char *const op_names[] = {
 	[RTGT_INI_CAS] = "cas",
 	[RTGT_INI_FAA] = "faa",
 };
-
-static int op_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	int ret = word_parse(page, op_names, ARRAY_SIZE(op_names));
-
-	if (ret < 0)
-		return ret;
-	cfg->op = ret;
-	return 0;
-}
-
-RTGT_INI_ATTR(op, "%s", op_names[cfg->op]);
 
 /* enum ib_poll_context has gaps that differ between kernels */
 static const char *const poll_names[] = { "softirq", "workqueue", "direct" };
@@ -174,86 +92,59 @@ static const char *poll_name(enum ib_poll_context poll)
 	return poll_names[i];
 }
 
-static int poll_parse(const char *page, struct rtgt_ini_cfg *cfg)
+static int parse_poll(const char *word, void *at)
 {
-	int ret = word_parse(page, poll_names, ARRAY_SIZE(poll_names));
+	int ret = sysfs_match_string(poll_names, word);
 
 	if (ret < 0)
 		return ret;
-	cfg->poll = polls[ret];
+	*(enum ib_poll_context *)at = polls[ret];
 	return 0;
 }
 
-RTGT_INI_ATTR(poll, "%s", poll_name(cfg->poll));
-
-static int bytes_parse(const char *page, u32 min, u32 *out)
+static ssize_t show_poll(char *page, const void *at)
 {
-	u64 val;
-	int ret = rtgt_parse_bytes(page, min, RTGT_INI_SIZE_MAX, &val);
-
-	if (!ret)
-		*out = val;
-	return ret;
+	return sysfs_emit(page, "%s\n", poll_name(*(const enum ib_poll_context *)at));
 }
-
-/* Define the file of an attribute whose parser is one call. */
-#define RTGT_INI_VALUE(_name, _fmt, _value, _call)					\
-static int _name##_parse(const char *page, struct rtgt_ini_cfg *cfg)			\
-{											\
-	return _call;									\
-}											\
-RTGT_INI_ATTR(_name, _fmt, _value)
-
-RTGT_INI_VALUE(size, "%u", cfg->size, bytes_parse(page, 1, &cfg->size));
-RTGT_INI_VALUE(iters, "%u", cfg->iters,
-	       rtgt_parse_u32(page, 1, RTGT_INI_ITERS_MAX, &cfg->iters));
-RTGT_INI_VALUE(warmup, "%u", cfg->warmup,
-	       rtgt_parse_u32(page, 0, RTGT_INI_ITERS_MAX, &cfg->warmup));
-RTGT_INI_VALUE(depth, "%u", cfg->depth,
-	       rtgt_parse_u32(page, 1, RTGT_INI_DEPTH_MAX, &cfg->depth));
-RTGT_INI_VALUE(segment, "%u", cfg->segment, bytes_parse(page, 0, &cfg->segment));
-RTGT_INI_VALUE(signal, "%u", cfg->signal,
-	       rtgt_parse_u32(page, 1, RTGT_INI_DEPTH_MAX, &cfg->signal));
-RTGT_INI_VALUE(duration_ms, "%u", cfg->duration_ms,
-	       rtgt_parse_u32(page, 0, RTGT_INI_TIMEOUT_MAX_MS, &cfg->duration_ms));
-RTGT_INI_VALUE(region, "%u", cfg->region,
-	       rtgt_parse_u32(page, 0, RTGT_MAX_REGIONS - 1, &cfg->region));
-RTGT_INI_VALUE(offset, "%llu", cfg->offset,
-	       rtgt_parse_bytes(page, 0, RTGT_REGION_MAX, &cfg->offset));
-RTGT_INI_VALUE(span, "%llu", cfg->span,
-	       rtgt_parse_bytes(page, 0, RTGT_REGION_MAX, &cfg->span));
-RTGT_INI_VALUE(timeout_ms, "%u", cfg->timeout_ms,
-	       rtgt_parse_u32(page, 1, RTGT_INI_TIMEOUT_MAX_MS, &cfg->timeout_ms));
-RTGT_INI_VALUE(walk, "%d", cfg->walk, rtgt_parse_bool(page, &cfg->walk));
 
 static const char *const verify_names[] = { "end", "all" };
 
-static int verify_parse(const char *page, struct rtgt_ini_cfg *cfg)
-{
-	int ret = word_parse(page, verify_names, ARRAY_SIZE(verify_names));
+#define INI_ATTR(_name, _kind, ...)	\
+	RTGT_ATTR(ini, _name, _kind(rtgt_ini_cfg, __VA_ARGS__))
 
-	if (ret < 0)
-		return ret;
-	cfg->verify_all = ret;
-	return 0;
-}
-
-RTGT_INI_ATTR(verify, "%s", verify_names[cfg->verify_all]);
+INI_ATTR(addr, RTGT_TEXT, addr, rtgt_parse_addr, rtgt_show_addr);
+INI_ATTR(port, RTGT_TEXT, addr, rtgt_parse_port, rtgt_show_port);
+INI_ATTR(source, RTGT_TEXT, source, rtgt_parse_addr, rtgt_show_addr);
+INI_ATTR(op, RTGT_WORDS, op, op_names);
+INI_ATTR(poll, RTGT_TEXT, poll, parse_poll, show_poll);
+INI_ATTR(size, RTGT_BYTES, size, 1, RTGT_INI_SIZE_MAX);
+INI_ATTR(iters, RTGT_NUMBER, iters, 1, RTGT_INI_ITERS_MAX);
+INI_ATTR(warmup, RTGT_NUMBER, warmup, 0, RTGT_INI_ITERS_MAX);
+INI_ATTR(depth, RTGT_NUMBER, depth, 1, RTGT_INI_DEPTH_MAX);
+INI_ATTR(segment, RTGT_BYTES, segment, 0, RTGT_INI_SIZE_MAX);
+INI_ATTR(signal, RTGT_NUMBER, signal, 1, RTGT_INI_DEPTH_MAX);
+INI_ATTR(duration_ms, RTGT_NUMBER, duration_ms, 0, RTGT_INI_TIMEOUT_MAX_MS);
+INI_ATTR(region, RTGT_NUMBER, region, 0, RTGT_MAX_REGIONS - 1);
+INI_ATTR(offset, RTGT_BYTES, offset, 0, RTGT_REGION_MAX);
+INI_ATTR(span, RTGT_BYTES, span, 0, RTGT_REGION_MAX);
+INI_ATTR(walk, RTGT_NUMBER, walk, 0, 1);
+INI_ATTR(verify, RTGT_WORDS, verify_all, verify_names);
+INI_ATTR(timeout_ms, RTGT_NUMBER, timeout_ms, 1, RTGT_INI_TIMEOUT_MAX_MS);
 
 /* --------------------------------------------------------------- run and its end */
 
-static ssize_t rtgt_ini_run_show(struct config_item *item, char *page)
+static ssize_t ini_run_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%d\n", rtgt_initiator_busy(to_initiator(item)));
 }
 
-static ssize_t rtgt_ini_run_store(struct config_item *item, const char *page, size_t count)
+static ssize_t ini_run_store(struct config_item *item, const char *page, size_t count)
 {
 	struct rtgt_initiator *ini = to_initiator(item);
 	bool run;
 	int ret;
 
-	ret = rtgt_check_text(page, count) ?: rtgt_parse_bool(page, &run);
+	ret = rtgt_parse_bool(page, count, &run);
 	if (ret)
 		return ret;
 	if (!run)
@@ -264,7 +155,7 @@ static ssize_t rtgt_ini_run_store(struct config_item *item, const char *page, si
 	return ret ?: count;
 }
 
-static ssize_t rtgt_ini_state_show(struct config_item *item, char *page)
+static ssize_t ini_state_show(struct config_item *item, char *page)
 {
 	struct rtgt_initiator *ini = to_initiator(item);
 	ssize_t len;
@@ -301,7 +192,7 @@ static ssize_t show_times(const struct rtgt_ini_result *r, char *page, ssize_t l
 	return len;
 }
 
-static ssize_t rtgt_ini_result_show(struct config_item *item, char *page)
+static ssize_t ini_result_show(struct config_item *item, char *page)
 {
 	struct rtgt_initiator *ini = to_initiator(item);
 	const struct rtgt_ini_result *r = &ini->result;
@@ -326,32 +217,32 @@ static ssize_t rtgt_ini_result_show(struct config_item *item, char *page)
 	return len;
 }
 
-CONFIGFS_ATTR(rtgt_ini_, run);
-CONFIGFS_ATTR_RO(rtgt_ini_, state);
-CONFIGFS_ATTR_RO(rtgt_ini_, result);
+CONFIGFS_ATTR(ini_, run);
+CONFIGFS_ATTR_RO(ini_, state);
+CONFIGFS_ATTR_RO(ini_, result);
 
-static struct configfs_attribute *rtgt_ini_attrs[] = {
-	&rtgt_ini_attr_addr,
-	&rtgt_ini_attr_port,
-	&rtgt_ini_attr_source,
-	&rtgt_ini_attr_op,
-	&rtgt_ini_attr_poll,
-	&rtgt_ini_attr_size,
-	&rtgt_ini_attr_iters,
-	&rtgt_ini_attr_warmup,
-	&rtgt_ini_attr_depth,
-	&rtgt_ini_attr_segment,
-	&rtgt_ini_attr_signal,
-	&rtgt_ini_attr_duration_ms,
-	&rtgt_ini_attr_region,
-	&rtgt_ini_attr_offset,
-	&rtgt_ini_attr_span,
-	&rtgt_ini_attr_walk,
-	&rtgt_ini_attr_verify,
-	&rtgt_ini_attr_timeout_ms,
-	&rtgt_ini_attr_run,
-	&rtgt_ini_attr_state,
-	&rtgt_ini_attr_result,
+static struct configfs_attribute *ini_attrs[] = {
+	&ini_attr_addr,
+	&ini_attr_port,
+	&ini_attr_source,
+	&ini_attr_op,
+	&ini_attr_poll,
+	&ini_attr_size,
+	&ini_attr_iters,
+	&ini_attr_warmup,
+	&ini_attr_depth,
+	&ini_attr_segment,
+	&ini_attr_signal,
+	&ini_attr_duration_ms,
+	&ini_attr_region,
+	&ini_attr_offset,
+	&ini_attr_span,
+	&ini_attr_walk,
+	&ini_attr_verify,
+	&ini_attr_timeout_ms,
+	&ini_attr_run,
+	&ini_attr_state,
+	&ini_attr_result,
 	NULL,
 };
 
@@ -372,7 +263,7 @@ static struct configfs_item_operations initiator_item_ops = {
 
 static const struct config_item_type initiator_item_type = {
 	.ct_item_ops = &initiator_item_ops,
-	.ct_attrs = rtgt_ini_attrs,
+	.ct_attrs = ini_attrs,
 	.ct_owner = THIS_MODULE,
 };
 

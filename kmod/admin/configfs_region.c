@@ -13,8 +13,8 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
+#include "admin/attr.h"
 #include "admin/configfs.h"
-#include "core/text.h"
 #include "target/port.h"
 
 static struct rtgt_region_item *to_region_item(struct config_item *item)
@@ -24,8 +24,13 @@ static struct rtgt_region_item *to_region_item(struct config_item *item)
 
 /* ------------------------------------------------------------------------- files */
 
+static ssize_t region_show(struct config_item *item, char *page, const struct rtgt_attr *attr)
+{
+	return rtgt_attr_show(attr, page, &to_region_item(item)->spec);
+}
+
 static ssize_t region_store(struct config_item *item, const char *page, size_t count,
-			    int (*parse)(const char *page, struct rtgt_spec *spec))
+			    const struct rtgt_attr *attr)
 {
 	struct rtgt_region_item *ri = to_region_item(item);
 	struct rtgt_port *port = ri->owner->port;
@@ -34,7 +39,7 @@ static ssize_t region_store(struct config_item *item, const char *page, size_t c
 
 	mutex_lock(&port->config);
 	spec = ri->spec;
-	ret = rtgt_check_text(page, count) ?: parse(page, &spec);
+	ret = rtgt_attr_parse(attr, page, count, &spec);
 	if (!ret && rtgt_port_enabled(port))
 		ret = -EBUSY;
 	if (!ret)
@@ -43,52 +48,85 @@ static ssize_t region_store(struct config_item *item, const char *page, size_t c
 	return ret ?: count;
 }
 
-static int size_parse(const char *page, struct rtgt_spec *spec)
+static const struct {
+	const char *name;
+	u32 bit;
+} access_names[] = {
+	{ "read",	RTGT_ACCESS_READ },
+	{ "write",	RTGT_ACCESS_WRITE },
+	{ "atomic",	RTGT_ACCESS_ATOMIC },
+	{ "flush",	RTGT_ACCESS_FLUSH },
+};
+
+static int parse_access(const char *word, void *at)
 {
-	return rtgt_parse_bytes(page, 1, RTGT_REGION_MAX, &spec->size);
+	char buf[64], *next = buf, *name;
+	u32 access = 0;
+	unsigned int i;
+
+	if (strscpy(buf, word, sizeof(buf)) < 0)
+		return -EINVAL;
+	while ((name = strsep(&next, ","))) {
+		for (i = 0; i < ARRAY_SIZE(access_names); i++)
+			if (!strcmp(name, access_names[i].name))
+				break;
+		if (i == ARRAY_SIZE(access_names))
+			return -EINVAL;
+		access |= access_names[i].bit;
+	}
+	*(u32 *)at = access;
+	return 0;
 }
 
-static ssize_t rtgt_region_size_show(struct config_item *item, char *page)
+static ssize_t show_access(char *page, const void *at)
 {
-	return sysfs_emit(page, "%llu\n", to_region_item(item)->spec.size);
+	ssize_t len = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(access_names); i++)
+		if (*(const u32 *)at & access_names[i].bit)
+			len += sysfs_emit_at(page, len, "%s%s", len ? "," : "",
+					     access_names[i].name);
+	return len + sysfs_emit_at(page, len, "\n");
 }
 
-static ssize_t rtgt_region_size_store(struct config_item *item, const char *page, size_t count)
+static int parse_fill(const char *word, void *at)
 {
-	return region_store(item, page, count, size_parse);
+	u16 *fill = at;
+	u8 byte;
+	int ret;
+
+	if (!strcmp(word, "zero")) {
+		*fill = 0;
+	} else if (!strcmp(word, "counter")) {
+		*fill = RTGT_FILL_COUNTER;
+	} else {
+		if (strncmp(word, "0x", 2))
+			return -EINVAL;
+		ret = kstrtou8(word, 16, &byte);
+		if (ret)
+			return ret;
+		*fill = byte;
+	}
+	return 0;
 }
 
-static int access_parse(const char *page, struct rtgt_spec *spec)
+static ssize_t show_fill(char *page, const void *at)
 {
-	return rtgt_parse_access(page, &spec->access);
+	u16 fill = *(const u16 *)at;
+
+	if (fill == RTGT_FILL_COUNTER)
+		return sysfs_emit(page, "counter\n");
+	if (!fill)
+		return sysfs_emit(page, "zero\n");
+	return sysfs_emit(page, "0x%02x\n", fill);
 }
 
-static ssize_t rtgt_region_access_show(struct config_item *item, char *page)
-{
-	return rtgt_show_access(page, to_region_item(item)->spec.access);
-}
+RTGT_ATTR(region, size, RTGT_BYTES(rtgt_spec, size, 1, RTGT_REGION_MAX));
+RTGT_ATTR(region, access, RTGT_TEXT(rtgt_spec, access, parse_access, show_access));
+RTGT_ATTR(region, fill, RTGT_TEXT(rtgt_spec, fill, parse_fill, show_fill));
 
-static ssize_t rtgt_region_access_store(struct config_item *item, const char *page, size_t count)
-{
-	return region_store(item, page, count, access_parse);
-}
-
-static int fill_parse(const char *page, struct rtgt_spec *spec)
-{
-	return rtgt_parse_fill(page, &spec->fill);
-}
-
-static ssize_t rtgt_region_fill_show(struct config_item *item, char *page)
-{
-	return rtgt_show_fill(page, to_region_item(item)->spec.fill);
-}
-
-static ssize_t rtgt_region_fill_store(struct config_item *item, const char *page, size_t count)
-{
-	return region_store(item, page, count, fill_parse);
-}
-
-static ssize_t rtgt_region_index_show(struct config_item *item, char *page)
+static ssize_t region_index_show(struct config_item *item, char *page)
 {
 	struct rtgt_region_item *ri = to_region_item(item);
 	struct rtgt_port *port = ri->owner->port;
@@ -102,16 +140,13 @@ static ssize_t rtgt_region_index_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%u\n", i);
 }
 
-CONFIGFS_ATTR_RO(rtgt_region_, index);
-CONFIGFS_ATTR(rtgt_region_, size);
-CONFIGFS_ATTR(rtgt_region_, access);
-CONFIGFS_ATTR(rtgt_region_, fill);
+CONFIGFS_ATTR_RO(region_, index);
 
-static struct configfs_attribute *rtgt_region_attrs[] = {
-	&rtgt_region_attr_index,
-	&rtgt_region_attr_size,
-	&rtgt_region_attr_access,
-	&rtgt_region_attr_fill,
+static struct configfs_attribute *region_attrs[] = {
+	&region_attr_index,
+	&region_attr_size,
+	&region_attr_access,
+	&region_attr_fill,
 	NULL,
 };
 
@@ -126,7 +161,7 @@ static struct configfs_item_operations region_item_ops = {
 
 static const struct config_item_type region_item_type = {
 	.ct_item_ops = &region_item_ops,
-	.ct_attrs = rtgt_region_attrs,
+	.ct_attrs = region_attrs,
 	.ct_owner = THIS_MODULE,
 };
 

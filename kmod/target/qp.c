@@ -100,32 +100,32 @@ static int qp_create_pool(struct rtgt_conn *conn)
 	/* a datagram endpoint has one QP for all clients, so it needs no SRQ */
 	bool srq = conn->port->cfg.srq && conn->transport != RTGT_UD;
 	u32 head, size = qp_buf_size(conn, &head);
-	struct rtgt_recv_pool *pool;
+	struct rtgt_recv_pool *pool = NULL;
 	int ret = 0;
 
-	mutex_lock(&dom->lock);
-	pool = dom->pool;
-	if (!pool) {
+	/* a pool of the connection's own may be large, and nobody waits for its allocation */
+	if (srq) {
+		mutex_lock(&dom->lock);
+		pool = dom->pool;
+	}
+	if (!pool)
 		pool = rtgt_recv_pool_create(conn, conn->recv_depth, size, head, srq,
 					     qp_withhold_max(conn), rtgt_recv_completed);
-		if (IS_ERR(pool)) {
-			ret = PTR_ERR(pool);
-			goto unlock;
-		}
-		if (srq)
-			ret = rtgt_recv_pool_post(pool);
+	if (IS_ERR(pool)) {
+		ret = PTR_ERR(pool);
+	} else if (srq && !dom->pool) {
+		ret = rtgt_recv_pool_post(pool);
 		if (ret) {
 			rtgt_recv_pool_destroy(pool);
-			goto unlock;
-		}
-		if (srq) {
+		} else {
 			dom->pool = pool;
 			dom->release_pool = rtgt_recv_pool_destroy;
 		}
 	}
-	conn->pool = pool;
-unlock:
-	mutex_unlock(&dom->lock);
+	if (!ret)
+		conn->pool = pool;
+	if (srq)
+		mutex_unlock(&dom->lock);
 	return ret;
 }
 
