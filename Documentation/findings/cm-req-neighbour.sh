@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# cm-req-neighbour.sh: 30 REQs from an address that does not exist, and a client of
-# another address beside them.  Exits 1 if the client waits for more than five seconds.
+# cm-req-neighbour.sh: 30 REQs, SIDR_REQs or DREQs from an address that does not exist, and a client
+# of another address beside them.  Exits 1 if a client waits for more than five seconds.
 #
 #	vm/lab fast bash -s <Documentation/findings/cm-req-neighbour.sh
 
@@ -22,8 +22,12 @@ connects() { # WHAT
 }
 
 "$suite/topology.sh" up
-timeout 100 rping -s -P -a 198.51.100.1 >/dev/null 2>&1 &
+timeout 200 rping -s -P -a 198.51.100.1 >/dev/null 2>&1 &
 until rdma resource show cm_id | grep -q LISTEN; do wait_ms 20; done
 connects "a client" || exit
-"$suite/probe" 198.51.100.1 7174 source=198.51.100.99 half count=30
-connects "a client behind 30 REQs of 198.51.100.99" && ((MS < 5000))
+status=0
+for op in req sidr-req dreq; do
+	"$suite/probe" 198.51.100.1 7174 source=198.51.100.99 half op=$op count=30
+	connects "a client behind 30 ${op}s of 198.51.100.99" && ((MS < 5000)) || status=1
+done
+exit "$status"
