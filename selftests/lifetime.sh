@@ -177,6 +177,27 @@ device_deleted_registering() {
 	has "$(probe access op=write)" wc=success
 }
 
+# While a port makes the extents of its region: it is not enabled then, or stays without a device.
+device_deleted_enabling() {
+	defer bring_back
+	tolerate_log "rtgt: .*cannot listen on .*error -19"
+	target_port mr_max=4K region mem size=32M
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	mrs
+	background enabling target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	wait_until 10 more_mrs_than "$MRS" || fail "nothing is made"
+	mrs
+	((MRS < 8192)) || fail "the extents were made before the device was deleted"
+	delete_device
+	wait_until 15 process_gone "${BG_PID[enabling]}" || fail "enable=1 does not end"
+	finish enabling || :
+	[[ $(port_state) == @(disabled|device-removed) ]] || fail "state: $(port_state)"
+	target port_del "$PORT"
+	bring_back
+	target_port
+	has "$(probe access op=write)" wc=success
+}
+
 # While another device's port has more REVOKEs to run than a work queue has workers, a
 # port that has many registrations to undo is disabled, and the device is deleted under it.
 # What the removal queues for the port must not come after the port has freed it, which
@@ -234,6 +255,7 @@ tcase rdma-link-bound-private --limit 60 --more "rdma link delete under a listen
 tcase rdma-link-wildcard-shared --limit 60 --more "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
 tcase rdma-link-idle --limit 60 "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
 tcase cycles --limit 60 --more "five ports removed under full traffic, one after the other" cycles
+tcase rdma-link-enabling --limit 60 "rdma link delete while a port is being enabled" device_deleted_enabling
 tcase rdma-link-registering --limit 60 --more "rdma link delete while a first client's regions are registered" device_deleted_registering
 tcase rdma-link-disabling --limit 60 --more "rdma link delete while a port is disabled and the target is busy" device_deleted_disabling
 tcase ip-link-bound --limit 60 --more "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed

@@ -129,6 +129,22 @@ uc_rkey() {
 	finish neighbour
 }
 
+# The client asks for the capability after the administrator has revoked it, and for another one.
+uc_revoke() {
+	target_port transport=uc scope=private mr_max=4K region mem size=8K
+	background peer probe revoked transport=uc count=1
+	tell peer open
+	said peer "line=1 ready=1"
+	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
+	tell peer open
+	said peer "line=2 ready=1"
+	expect_counters registrations=2 rotations=2
+	tell peer 1
+	said peer "line=3 revoked=1"
+	expect_counters rotations=4 malformed=0
+	has "$(probe connect transport=uc)" result=established
+}
+
 # Nobody tells a UC client.  The target's queue pair has met a receive that does not do, and
 # with it the connection goes; the neighbour's stays.
 uc_too_long() {
@@ -407,6 +423,7 @@ tcase uc-send --needs uc --more "UC: SENDs of all classes of size come back" uc_
 tcase uc-lost-imm --needs uc --serve-more "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
 tcase uc-lost-ping --needs uc --more "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
 tcase uc-rkey --needs uc --serve-more "a UC WRITE with a wrong rkey changes no memory and causes no error at either end" uc_rkey
+tcase uc-revoke --needs uc "UC: a client gets a new capability after the old one was revoked, or instead of it" uc_revoke
 tcase uc-too-long --needs uc --more --serve-more "a SEND over UC longer than its receive ends its connection only" uc_too_long
 tcase uc-no-such --needs uc --serve-more "rtgt ping refuses READ, atomics and PULL over UC" uc_no_such
 tcase uc-pull --needs uc --serve-more "a PULL over UC is a depth error: there are no READs" answered uc depth msg_op=4 body=40

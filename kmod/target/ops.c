@@ -167,7 +167,10 @@ static void xfer_moved(struct rtgt_recv_ctx *recv)
 		xfer_end(recv, RTGT_OK);
 }
 
-/* Of a UC connection: all at once, since that posts nothing to its QP. */
+/*
+ * Of a UC connection: all that no peer reaches at once, since that posts nothing to its QP.
+ * Returns whether it is registered; otherwise the request has its reply.
+ */
 static bool register_uc(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_conn *conn = recv->conn;
@@ -225,9 +228,10 @@ static void revoke_work(struct rtgt_recv_ctx *recv)
 	bool shared = !recv->conn->port->cfg.private;
 
 	if (recv->conn->transport == RTGT_UC) {
-		recv->done = !shared || !rtgt_domain_reaches(dom, recv->rq.region, 0);
 		if (!shared)
 			rtgt_domain_revoke(dom, recv->rq.region);
+		for (; recv->extent < map->nr; recv->extent++)
+			recv->done += !rtgt_domain_reaches(dom, recv->rq.region, recv->extent);
 		if (!register_uc(recv))
 			return;
 	} else if (!register_extents(recv, map->nr, shared)) {
