@@ -243,8 +243,9 @@ void rtgt_domain_revoke(struct rtgt_domain *dom, unsigned int index)
 		ext->mr = NULL;
 		ext->changes++;
 	}
-	mutex_unlock(&dom->lock);
+	/* under the lock: who finds no rkey there finds this, too, and registers again */
 	WRITE_ONCE(dom->incomplete, true);
+	mutex_unlock(&dom->lock);
 }
 
 /**

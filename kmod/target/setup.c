@@ -46,7 +46,7 @@
 #include "target/setup.h"
 #include "target/trace.h"
 
-/* A revocation after each of so many registrations is somebody's intention. */
+/* Registrations for one REP, if each is revoked before the REP is written */
 #define REPLY_TRIES	8
 
 static void conn_release_domain(struct rtgt_conn *conn)
@@ -161,8 +161,8 @@ static bool conn_incomplete(const struct rtgt_conn *conn)
 }
 
 /*
- * Write the private data of the REP.  Its rkeys are valid then, unless a revocation comes in
- * between once and again.  Returns its length or a negative errno.
+ * Write the private data of the REP.  Its rkeys are valid then, unless a revocation has followed
+ * each of REPLY_TRIES registrations.  Returns its length or a negative errno.
  */
 static int conn_reply(struct rtgt_conn *conn, void *priv, size_t size)
 {
