@@ -425,6 +425,7 @@ honest() { # INITIATOR RUNS
 	local runs=$2 seed=${RTGT_SEED:-$((RANDOM * 32768 + RANDOM))} i op args
 	local access=read,write
 	is_iwarp || access+=,atomic
+	! target_has flush || access+=,flush
 	target_port recv_size=64K region mem size=256K "access=$access"
 	RANDOM=$seed
 	LIMIT=$((10 * SLOW))
