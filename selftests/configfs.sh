@@ -87,6 +87,7 @@ defaults() {
 		withhold_max 0
 		mr_max 0
 		idle_ms 0
+		keepalive_ms 0
 		enable 0
 		state disabled
 		regions/r/index 0
@@ -103,7 +104,7 @@ busy_attributes() {
 	REGION=$DIR/regions/mem
 	neighbour
 	for pair in addr=192.0.2.99 port=1 service=sink transport=uc scope=private srq=1 max_conns=1 recv_size=64 \
-		recv_depth=1 idle_ms=1 mr_max=4096 backlog=1 peer_conns_max=1 conn_memory_max=1M handshake_ms=1 withhold_max=1 \
+		recv_depth=1 idle_ms=1 keepalive_ms=1 mr_max=4096 backlog=1 peer_conns_max=1 conn_memory_max=1M handshake_ms=1 withhold_max=1 \
 		size=1 access=read fill=0x11; do
 		BEFORE=$(show "$(attr "${pair%=*}")")
 		fails_with "Device or resource busy" attr_set "$(attr "${pair%=*}")" "${pair#*=}"
@@ -170,7 +171,7 @@ nonsense() {
 	printf -v long '%04000d' 0
 	local -a alone=('\n' ' \n' '-' '+' ',' '0x\n' '1e3' '1.0' '\xff\xfe' '%%s%%n' "${long//0/9}" "${long//0/a}")
 	disabled_port
-	for name in addr port service transport scope srq max_conns recv_size recv_depth idle_ms mr_max enable \
+	for name in addr port service transport scope srq max_conns recv_size recv_depth idle_ms keepalive_ms mr_max enable \
 		backlog peer_conns_max conn_memory_max handshake_ms withhold_max faults revoke size access fill; do
 		file=$(attr "$name")
 		before=all
@@ -340,6 +341,11 @@ mkdir_while_enabling() {
 	is_changing || fail "mkdir waited until the port was enabled"
 	same "enable meanwhile" "$(show "$DIR/enable")" 1
 	is_changing || fail "reading enable waited until the port was enabled"
+	background store "$BASH" -c "echo 1 >'$DIR/port'"
+	wait_until 5 grep -q _store "/proc/${BG_PID[store]}/stack"
+	kill -KILL "${BG_PID[store]}"
+	wait_until 5 process_gone "${BG_PID[store]}"
+	is_changing || fail "a store that waits cannot be killed"
 	finish enabling
 	same "state in the end" "$(show "$DIR/state")" listening
 }
@@ -366,6 +372,8 @@ tcase recv_depth "recv_depth takes 1 to 4096" attribute recv_depth 1=1 4096=4096
 tcase withhold_max "withhold_max takes 0 to 4096" attribute withhold_max 0=0 4096=4096 9=9 invalid "" half -1 \
 	range 4097 4294967297
 tcase idle_ms "idle_ms takes 0 to a day" attribute idle_ms 1=1 86400000=86400000 0=0 invalid "" never -1 range 86400001 4294967296
+tcase keepalive_ms "keepalive_ms takes 0 to a day" attribute keepalive_ms 1=1 86400000=86400000 0=0 invalid "" never -1 \
+	range 86400001 4294967296
 tcase backlog "backlog takes 1 to 65536" attribute backlog 1=1 65536=65536 17=17 invalid "" many -1 1K range 0 65537 4294967297
 tcase peer_conns_max "peer_conns_max takes 0 to 65536" attribute peer_conns_max 0=0 65536=65536 17=17 invalid "" many -1 1K \
 	range 65537 4294967297

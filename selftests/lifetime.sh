@@ -70,7 +70,11 @@ unload_traffic() { # SCOPE
 	has "$(probe access op=write)" wc=success
 }
 
-# The listener is bound to the device: it dies with it and says so.
+listens() {
+	[[ $(port_state) == listening ]]
+}
+
+# The listener is bound to the device: it dies with it, says so, and is there again with it.
 device_deleted_bound() { # SCOPE
 	defer bring_back
 	target_port "scope=$1"
@@ -81,9 +85,7 @@ device_deleted_bound() { # SCOPE
 	has_no_connections
 	writer_ended
 	bring_back
-	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
-	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
-	same state "$(port_state)" listening
+	wait_until 10 listens || fail "state: $(port_state)"
 	has "$(probe access op=write)" wc=success
 }
 
@@ -134,8 +136,7 @@ netdev_deleted() { # ADDRESS STATE
 	same state "$(port_state)" "$2"
 	has_no_connections
 	bring_back
-	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
-	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	wait_until 10 listens || fail "state: $(port_state)"
 	has "$(probe access op=write)" wc=success
 }
 

@@ -59,7 +59,7 @@ every_counter() {
 	target_port
 	for name in conns_accepted conns_established conns_closed conns_abandoned rejects_version rejects_size rejects_full \
 		rejects_resources rejects_device rejects_stopping rejects_ask recv_msgs recv_bytes imms imm_bytes replies malformed over_depth \
-		qp_errors recv_flushed send_errors send_flushed registrations invalidations rotations asks; do
+		qp_errors recv_flushed send_errors send_flushed registrations invalidations rotations asks keepalives; do
 		zero+=("$name=0")
 	done
 	expect_counters "${zero[@]}"

@@ -265,6 +265,49 @@ idle_writes() {
 	expect_counters conns_established=1 conns_closed=1 recv_msgs=0 qp_errors=0
 }
 
+# A silent peer that is there stays, whose device answers empty messages.
+keepalive() {
+	target_port keepalive_ms=$((300 * SLOW))
+	background silent probe hold
+	said silent ready=1
+	tell silent echo
+	said silent alive=1
+	wait_until 15 kept_alive || fail "$COUNTERS"
+	counters_are conns_closed=0 || fail "$COUNTERS"
+	tell silent echo
+	finish silent
+	same "answers" "$(grep -c alive=1 "$WORK/silent.out")" 2
+	expect_counters conns_closed=1 send_errors=0 qp_errors=0
+}
+
+kept_alive() {
+	counters_are conns_closed=0
+	(($(last_counter keepalives) >= 3))
+}
+
+# One that has vanished with its network does not.
+keepalive_gone() {
+	target_port keepalive_ms=$((500 * SLOW))
+	background silent probe hold
+	said silent ready=1
+	tell silent echo
+	said silent alive=1
+	lose "u32 0 0"
+	expect_no_connections
+	counters_are conns_closed=1 send_errors=0 || fail "$COUNTERS"
+	(($(last_counter keepalives) >= 1)) || fail "$COUNTERS"
+	logged "connection 1 .*: closing: the peer's device does not answer" || fail "the log does not say why"
+	kill -KILL "${BG_PID[silent]}"
+}
+
+keepalive_transport() {
+	target_port transport=uc
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	target attr_set "$CONFIGFS/ports/$PORT/keepalive_ms" 1
+	fails_with "Invalid argument" target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	logged "set transport to rc, or keepalive_ms to 0" || fail "the log does not say why"
+}
+
 tcase rping-packet --tier wire,fast "20 pings of a packet and of a byte more or less come back as they went" rping_sizes 20 1023 1024 1025
 tcase ucmatose --tier wire,fast "ucmatose makes 20 connections to a port with service sink" ucmatose_ 20
 tcase rping-64 --tier fast,wire --more "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
@@ -301,6 +344,9 @@ tcase plain-20 --needs plain "a client that reads 20 bytes of the REP WRITEs and
 tcase idle "idle_ms closes a connection without traffic, and no other" idle
 tcase idle-requests --more --serve-more "idle_ms closes a connection without requests, and none with requests" idle_requests
 tcase idle-writes --more --serve-more "idle_ms closes a connection that only WRITEs" idle_writes
+tcase keepalive "keepalive_ms keeps the connection of a silent peer that is there" keepalive
+tcase keepalive-gone "keepalive_ms closes the connection of a peer that has vanished" keepalive_gone
+tcase keepalive-uc --needs uc "keepalive_ms needs a reliable connection" keepalive_transport
 
 # What rping-powers does, as often as the others.
 for size in 128 256 512 1024 2048 4096 8192 16384 32768 65535; do

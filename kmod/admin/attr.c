@@ -80,7 +80,7 @@ static int parse_number(const struct rtgt_attr *attr, char *word, u64 *val)
  * @attr: attribute
  * @page: text
  * @count: number of bytes that were written
- * @cfg: structure that the attribute is a member of; undefined on error if @attr has a parser
+ * @cfg: structure that the attribute is a member of; unchanged on error
  *
  * Return: 0, -EINVAL or -ERANGE.
  */
@@ -141,7 +141,7 @@ ssize_t rtgt_attr_show(const struct rtgt_attr *attr, char *page, const void *cfg
 /**
  * rtgt_parse_addr() - parse an IPv4 or IPv6 address
  * @word: text without white space around it
- * @at: struct sockaddr_storage: overwritten, also on error, except for its port number
+ * @at: struct sockaddr_storage, in which the port number stays
  *
  * inet_pton_with_scope() ignores what follows a colon after an IPv4 address, and what follows
  * a percent sign after an IPv6 address that has no scope.  This function rejects both.
@@ -150,25 +150,24 @@ ssize_t rtgt_attr_show(const struct rtgt_attr *attr, char *page, const void *cfg
  */
 int rtgt_parse_addr(const char *word, void *at)
 {
-	struct sockaddr_storage *addr = at;
-	struct sockaddr_in6 *sin6 = at;
-	struct sockaddr_in *sin = at;
-	__be16 port = sin->sin_port;
-	const char *end;
+	struct sockaddr_storage addr = {};
+	struct sockaddr_in6 *sin6 = (void *)&addr;
+	struct sockaddr_in *sin = (void *)&addr;
 	bool scope = strchr(word, '%');
-	int ret = 0;
+	const char *end;
 
-	memset(addr, 0, sizeof(*addr));
 	if (in4_pton(word, -1, (u8 *)&sin->sin_addr, -1, &end)) {
 		sin->sin_family = AF_INET;
-		ret = *end ? -EINVAL : 0;
-	} else if (inet_pton_with_scope(current->nsproxy->net_ns, AF_INET6, word, NULL, addr) ||
+		if (*end)
+			return -EINVAL;
+	} else if (inet_pton_with_scope(current->nsproxy->net_ns, AF_INET6, word, NULL, &addr) ||
 		   (scope && !(ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL))) {
-		ret = -EINVAL;
+		return -EINVAL;
 	}
 	/* at the same place in both families */
-	sin->sin_port = port;
-	return ret;
+	sin->sin_port = ((struct sockaddr_in *)at)->sin_port;
+	*(struct sockaddr_storage *)at = addr;
+	return 0;
 }
 
 /**

@@ -66,21 +66,15 @@ static ssize_t port_show(struct config_item *item, char *page, const struct rtgt
 	return rtgt_attr_show(attr, page, &to_port_item(item)->port->cfg);
 }
 
-/* Parse into a copy, and use the copy if the port is disabled. */
 static ssize_t port_store(struct config_item *item, const char *page, size_t count,
 			  const struct rtgt_attr *attr)
 {
 	struct rtgt_port *port = to_port_item(item)->port;
-	struct rtgt_port_cfg cfg;
-	int ret;
+	int ret = mutex_lock_killable(&port->config);
 
-	mutex_lock(&port->config);
-	cfg = port->cfg;
-	ret = rtgt_attr_parse(attr, page, count, &cfg);
-	if (!ret && rtgt_port_enabled(port))
-		ret = -EBUSY;
-	if (!ret)
-		port->cfg = cfg;
+	if (ret)
+		return ret;
+	ret = rtgt_port_enabled(port) ? -EBUSY : rtgt_attr_parse(attr, page, count, &port->cfg);
 	mutex_unlock(&port->config);
 	return ret ?: count;
 }
@@ -126,6 +120,7 @@ PORT_ATTR(recv_size, RTGT_BYTES, recv_size, RTGT_RECV_SIZE_MIN, RTGT_RECV_SIZE_M
 PORT_ATTR(recv_depth, RTGT_NUMBER, recv_depth, 1, RTGT_RECV_DEPTH_MAX);
 PORT_ATTR(withhold_max, RTGT_NUMBER, withhold_max, 0, RTGT_RECV_DEPTH_MAX);
 PORT_ATTR(idle_ms, RTGT_NUMBER, idle_ms, 0, RTGT_IDLE_MAX_MS);
+PORT_ATTR(keepalive_ms, RTGT_NUMBER, keepalive_ms, 0, RTGT_IDLE_MAX_MS);
 RTGT_ATTR(port, mr_max, RTGT_BYTES(rtgt_port_cfg, mr_max, 0, RTGT_EXTENT_MAX), .align = PAGE_SIZE);
 
 static ssize_t port_faults_show(struct config_item *item, char *page)
@@ -136,11 +131,11 @@ static ssize_t port_faults_show(struct config_item *item, char *page)
 static ssize_t port_faults_store(struct config_item *item, const char *page, size_t count)
 {
 	struct rtgt_port *port = to_port_item(item)->port;
-	int ret = -EINVAL;
+	int ret = mutex_lock_killable(&port->config);
 
-	mutex_lock(&port->config);
-	if (strnlen(page, count) == count)
-		ret = rtgt_faults_set(port, page);
+	if (ret)
+		return ret;
+	ret = strnlen(page, count) == count ? rtgt_faults_set(port, page) : -EINVAL;
 	mutex_unlock(&port->config);
 	return ret ?: count;
 }
@@ -156,9 +151,10 @@ static ssize_t port_revoke_store(struct config_item *item, const char *page, siz
 	ret = rtgt_parse_word(page, count, word, sizeof(word));
 	if (!ret && strcmp(word, "all"))
 		ret = kstrtou32(word, 0, &id) ?: id ? 0 : -ERANGE;
+	if (!ret)
+		ret = mutex_lock_killable(&port->config);
 	if (ret)
 		return ret;
-	mutex_lock(&port->config);
 	ret = rtgt_port_revoke(port, id);
 	mutex_unlock(&port->config);
 	return ret ?: count;
@@ -263,9 +259,10 @@ static ssize_t port_enable_store(struct config_item *item, const char *page, siz
 	int ret;
 
 	ret = rtgt_parse_bool(page, count, &enable);
+	if (!ret)
+		ret = mutex_lock_killable(&pi->port->config);
 	if (ret)
 		return ret;
-	mutex_lock(&pi->port->config);
 	if (enable)
 		ret = port_item_enable(pi);
 	else
@@ -294,6 +291,7 @@ static struct configfs_attribute *port_attrs[] = {
 	&port_attr_recv_depth,
 	&port_attr_withhold_max,
 	&port_attr_idle_ms,
+	&port_attr_keepalive_ms,
 	&port_attr_mr_max,
 	&port_attr_faults,
 	&port_attr_enable,

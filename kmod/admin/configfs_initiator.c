@@ -42,16 +42,11 @@ static ssize_t ini_store(struct config_item *item, const char *page, size_t coun
 			 const struct rtgt_attr *attr)
 {
 	struct rtgt_initiator *ini = to_initiator(item);
-	struct rtgt_ini_cfg cfg;
-	int ret;
+	int ret = mutex_lock_killable(&ini->config);
 
-	mutex_lock(&ini->config);
-	cfg = ini->cfg;
-	ret = rtgt_attr_parse(attr, page, count, &cfg);
-	if (!ret && rtgt_initiator_busy(ini))
-		ret = -EBUSY;
-	if (!ret)
-		ini->cfg = cfg;
+	if (ret)
+		return ret;
+	ret = rtgt_initiator_busy(ini) ? -EBUSY : rtgt_attr_parse(attr, page, count, &ini->cfg);
 	mutex_unlock(&ini->config);
 	return ret ?: count;
 }
@@ -149,7 +144,9 @@ static ssize_t ini_run_store(struct config_item *item, const char *page, size_t 
 		return ret;
 	if (!run)
 		return rtgt_initiator_stop(ini) ?: count;
-	mutex_lock(&ini->config);
+	ret = mutex_lock_killable(&ini->config);
+	if (ret)
+		return ret;
 	ret = rtgt_initiator_start(ini, current->nsproxy->net_ns);
 	mutex_unlock(&ini->config);
 	return ret ?: count;

@@ -34,16 +34,11 @@ static ssize_t region_store(struct config_item *item, const char *page, size_t c
 {
 	struct rtgt_region_item *ri = to_region_item(item);
 	struct rtgt_port *port = ri->owner->port;
-	struct rtgt_spec spec;
-	int ret;
+	int ret = mutex_lock_killable(&port->config);
 
-	mutex_lock(&port->config);
-	spec = ri->spec;
-	ret = rtgt_attr_parse(attr, page, count, &spec);
-	if (!ret && rtgt_port_enabled(port))
-		ret = -EBUSY;
-	if (!ret)
-		ri->spec = spec;
+	if (ret)
+		return ret;
+	ret = rtgt_port_enabled(port) ? -EBUSY : rtgt_attr_parse(attr, page, count, &ri->spec);
 	mutex_unlock(&port->config);
 	return ret ?: count;
 }

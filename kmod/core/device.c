@@ -64,11 +64,11 @@ void rtgt_dev_remove(struct ib_device *ibdev, void *data)
 	list_for_each_entry(user, &dev->users, entry)
 		if (user->gone)
 			user->gone(user);
-	mutex_unlock(&rtgt_devs.lock);
-
-	wait_event(dev->idle, list_empty_careful(&dev->users));
-	/* rtgt_dev_detach() of the last user may still hold the lock */
-	mutex_lock(&rtgt_devs.lock);
+	while (!list_empty(&dev->users)) {
+		mutex_unlock(&rtgt_devs.lock);
+		wait_event(dev->idle, list_empty_careful(&dev->users));
+		mutex_lock(&rtgt_devs.lock);
+	}
 	mutex_unlock(&rtgt_devs.lock);
 	xa_destroy(&dev->by_rkey);
 	kfree(dev);

@@ -39,6 +39,7 @@ const char *rtgt_counter_name(unsigned int counter)
 		[RTGT_INVALIDATIONS]		= "invalidations",
 		[RTGT_ROTATIONS]		= "rotations",
 		[RTGT_ASKS]			= "asks",
+		[RTGT_KEEPALIVES]		= "keepalives",
 	};
 
 	return names[counter];

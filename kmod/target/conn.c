@@ -47,9 +47,12 @@ const char *rtgt_conn_state_name(enum rtgt_conn_state state)
 /* Return the milliseconds in LIVE after which the timer has something to do, 0 for never. */
 static unsigned int conn_live_ms(const struct rtgt_conn *conn)
 {
-	unsigned int idle = conn->transport == RTGT_UD ? 0 : conn->port->cfg.idle_ms;
+	const struct rtgt_port_cfg *cfg = &conn->port->cfg;
+	unsigned int ms = min_not_zero(cfg->idle_ms, cfg->keepalive_ms);
 
-	return conn->unheard ? min_not_zero(idle, RTGT_WAKE_MS) : idle;
+	if (conn->transport == RTGT_UD)
+		return 0;
+	return conn->unheard ? min_not_zero(ms, RTGT_WAKE_MS) : ms;
 }
 
 /* Enter a state and start what belongs to it: the teardown, or the timer of LIVE. */
@@ -163,14 +166,52 @@ static void conn_gone(struct rtgt_dev_user *user)
 }
 
 /*
- * Return the reason to close a connection when its timer expires, or NULL.  In LIVE, the
- * reason is that the peer sent nothing for idle_ms; if it did, restart the timer.
+ * May a probe be posted?  It READs on iWARP, which acknowledges no WRITE; and there only behind the
+ * client's first message, which siw requires of it (RFC 5044).
  */
-static const char *conn_timed_out(struct rtgt_conn *conn)
+static bool conn_may_probe(const struct rtgt_conn *conn)
+{
+	return !READ_ONCE(conn->probing) &&
+	       (!conn->iwarp || (conn->can_read && READ_ONCE(conn->recv_msgs)));
+}
+
+/*
+ * The timer of a connection in LIVE.  Returns the reason to close it, or NULL: then sets @probe if
+ * nothing was heard for keepalive_ms, and restarts the timer if idle_ms or keepalive_ms is set.
+ */
+static const char *conn_live_timer(struct rtgt_conn *conn, bool *probe)
 {
 	unsigned long limit = msecs_to_jiffies(conn->port->cfg.idle_ms);
+	unsigned long keep = msecs_to_jiffies(conn->port->cfg.keepalive_ms);
 	unsigned long idle = jiffies - READ_ONCE(conn->active);
+	unsigned long quiet = min(idle, jiffies - READ_ONCE(conn->answered));
+	unsigned long next = 0;
 
+	if (conn->transport == RTGT_UD)
+		return NULL;
+	if (limit && idle >= limit)
+		return "idle";
+	if (limit)
+		next = limit - idle;
+	if (keep && quiet >= keep) {
+		/* a device may try to send it for ever */
+		if (READ_ONCE(conn->probing))
+			return "the peer's device does not answer";
+		*probe = conn_may_probe(conn);
+		if (*probe)
+			rtgt_count(conn->port->stats, RTGT_KEEPALIVES, 1);
+		next = min_not_zero(next, keep);
+	} else if (keep) {
+		next = min_not_zero(next, keep - quiet);
+	}
+	if (next)
+		mod_timer(&conn->timer, jiffies + next);
+	return NULL;
+}
+
+/* Return the reason to close a connection when its timer expires, or NULL; set @probe. */
+static const char *conn_timed_out(struct rtgt_conn *conn, bool *probe)
+{
 	lockdep_assert_held(&conn->lock);
 	/* rtgt_conn_failing() restarted the timer, for RTGT_NAK_MS */
 	if (conn->failing)
@@ -179,13 +220,7 @@ static const char *conn_timed_out(struct rtgt_conn *conn)
 	case RTGT_CONN_CONNECTING:
 		return "not established in time";
 	case RTGT_CONN_LIVE:
-		/* without idle_ms, the timer was started for the handshake */
-		if (!limit || conn->transport == RTGT_UD)
-			return NULL;
-		if (idle >= limit)
-			return "idle";
-		mod_timer(&conn->timer, jiffies + limit - idle);
-		return NULL;
+		return conn_live_timer(conn, probe);
 	default:
 		return NULL;
 	}
@@ -203,35 +238,59 @@ static bool conn_unheard(struct rtgt_conn *conn)
 	return unheard;
 }
 
-static void conn_wake_done(struct ib_cq *cq, struct ib_wc *wc)
+/**
+ * rtgt_wc_sent() - check the completion of a SEND, READ or WRITE
+ * @conn: connection, which this function closes after an error
+ * @wc: the completion
+ *
+ * Completion context.
+ *
+ * Return: true if it is a success.
+ */
+bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc)
+{
+	trace_rtgt_wc(conn, wc, true);
+	if (likely(wc->status == IB_WC_SUCCESS))
+		return true;
+	if (wc->status != IB_WC_WR_FLUSH_ERR) {
+		rtgt_count(conn->port->stats, RTGT_SEND_ERRORS, 1);
+		rtgt_conn_close(conn, ib_wc_status_msg(wc->status));
+	}
+	return false;
+}
+
+static void conn_probe_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_conn *conn = container_of(cq->cq_context, struct rtgt_conn, cq);
 
-	trace_rtgt_wc(conn, wc, true);
-	if (wc->status != IB_WC_SUCCESS && wc->status != IB_WC_WR_FLUSH_ERR)
-		rtgt_conn_close(conn, ib_wc_status_msg(wc->status));
+	if (!rtgt_wc_sent(conn, wc))
+		return;
+	WRITE_ONCE(conn->answered, jiffies);
+	WRITE_ONCE(conn->probing, false);
 }
 
 /*
- * READ nothing: the response is a segment, on which the device looks into the socket.  The
+ * WRITE nothing, which needs no rkey: an acknowledgment shows that the peer is there.  Over iWARP
+ * READ nothing: the response does, and it is a segment, on which siw looks into the socket.  The
  * request shows the peer the STag of the sink, which is therefore none.
  */
-static void conn_wake(struct rtgt_conn *conn)
+static void conn_probe(struct rtgt_conn *conn)
 {
 	struct ib_sge nothing = {};
 	struct ib_rdma_wr wr = {
 		.wr = {
-			.wr_cqe = &conn->wake_cqe,
+			.wr_cqe = &conn->probe_cqe,
 			.sg_list = &nothing,
-			.num_sge = 1,
-			.opcode = IB_WR_RDMA_READ,
+			.num_sge = conn->iwarp,
+			.opcode = conn->iwarp ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE,
 			.send_flags = IB_SEND_SIGNALED,
 		},
 	};
 
-	conn->wake_cqe.done = conn_wake_done;
+	conn->probe_cqe.done = conn_probe_done;
+	WRITE_ONCE(conn->probing, true);
 	if (ib_post_send(conn->qp, &wr.wr, NULL))
-		rtgt_conn_close(conn, "its device could not be woken");
+		rtgt_conn_close(conn, "an empty message could not be posted");
 }
 
 /* conn_teardown() waits for this before it touches the QP */
@@ -240,20 +299,21 @@ static void conn_timer(struct timer_list *timer)
 	struct rtgt_conn *conn = container_of(timer, struct rtgt_conn, timer);
 	unsigned long flags;
 	const char *why = READ_ONCE(conn->failing);
-	bool wake;
+	bool probe = false;
 
 	if (why) {
 		rtgt_conn_fail(conn, why);
 		return;
 	}
 	spin_lock_irqsave(&conn->lock, flags);
-	why = conn_timed_out(conn);
-	wake = conn_unheard(conn);
+	why = conn_timed_out(conn, &probe);
+	if (conn_unheard(conn) && !conn->probing)
+		probe = true;
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (why)
 		rtgt_conn_close(conn, why);
-	else if (wake)
-		conn_wake(conn);
+	else if (probe)
+		conn_probe(conn);
 }
 
 /**
@@ -360,6 +420,7 @@ struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibde
 	conn->recv_depth = port->cfg.recv_depth;
 	conn->recv_size = port->cfg.recv_size;
 	conn->nr_workers = nr;
+	conn->answered = jiffies;
 	rtgt_conn_step_done(conn, RTGT_CONN_REQ_DONE);
 	return conn;
 }

@@ -112,8 +112,9 @@ enum rtgt_conn_step {
  * @quiet: UD: woken when a reply has completed
  * @active: jiffies of the last receive
  * @timer: closes the connection: in CONNECTING after handshake_ms, in LIVE when nothing was
- *	   received for idle_ms, and RTGT_NAK_MS after @failing was set.  Posts the wake-up READ
- *	   RTGT_WAKE_MS after LIVE while @unheard.  Started under @lock
+ *	   received for idle_ms, and RTGT_NAK_MS after @failing was set.  Posts a probe when
+ *	   nothing was heard for keepalive_ms, and RTGT_WAKE_MS after LIVE while @unheard.
+ *	   Started under @lock
  * @id: its number on the wire, in debugfs and in the trace
  * @peer: address of the peer
  * @dev_name: name of the device, for log and debugfs
@@ -131,7 +132,9 @@ enum rtgt_conn_step {
  * @unheard: the device is siw, which may have left the message of a plain client in the socket
  *	     until another segment arrives (Documentation/findings/siw-first-fpdu.rst); cleared
  *	     when the timer has looked.  Under @lock
- * @wake_cqe: of the empty READ that makes the peer send a segment
+ * @probe_cqe: of the probe, an empty WRITE or READ that makes the peer's device answer
+ * @probing: the probe is outstanding.  The timer sets it, the completion of the probe clears it
+ * @answered: jiffies of the last completion of a probe
  * @failing: why the device will move the QP to error, NULL if it will not; set once,
  *	     under @lock
  * @building: the set-up has not ended; at its end rtgt_conn_built() queues the teardown if the
@@ -201,7 +204,9 @@ struct rtgt_conn {
 	spinlock_t lock;	/* @state, @building, @failing, @unheard, lists of contexts */
 	enum rtgt_conn_state state;
 	bool unheard;
-	struct ib_cqe wake_cqe;
+	struct ib_cqe probe_cqe;
+	bool probing;
+	unsigned long answered;
 	const char *failing;
 	bool building;
 	bool abandoned;
@@ -232,6 +237,7 @@ void rtgt_conn_built(struct rtgt_conn *conn);
 void rtgt_conn_live(struct rtgt_conn *conn);
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why);
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why);
+bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc);
 void rtgt_conn_failing(struct rtgt_conn *conn, const char *why);
 const char *rtgt_conn_state_name(enum rtgt_conn_state state);
 

@@ -11,7 +11,7 @@
  * What faults hold belongs to a connection and is bounded by what the connection has anyway:
  *
  *   - a reply that is delayed or swapped, and a PULL or PUSH that follows its reply, keep their
- *     receive context: RTGT_RECV_HELD, in rtgt_conn_faults.held, until a timer or another reply
+ *     receive context: in rtgt_conn_faults.held, until a timer or another reply
  *     takes it.  Its receive is not posted meanwhile
  *   - reply-twice sends the reply from the receive context again, after a copy of it has been
  *     posted: it needs no send context more than any other reply
@@ -233,7 +233,6 @@ static void fault_hold(struct rtgt_recv_ctx *recv, u32 ms)
 	spin_lock_irqsave(&conn->lock, flags);
 	open = conn->state != RTGT_CONN_CLOSING;
 	if (open) {
-		recv->state = RTGT_RECV_HELD;
 		recv->due = jiffies + msecs_to_jiffies(ms);
 		list_add_tail(&recv->entry, &conn->faults.held);
 		if (!timer_pending(&conn->faults.timer) ||
@@ -255,7 +254,6 @@ static void fault_take_due(struct rtgt_conn *conn, struct list_head *due)
 	lockdep_assert_held(&conn->lock);
 	list_for_each_entry_safe(recv, next, &conn->faults.held, entry) {
 		if (time_after_eq(jiffies, recv->due)) {
-			recv->state = RTGT_RECV_WORK;
 			list_move_tail(&recv->entry, due);
 		} else if (!more || time_before(recv->due, first)) {
 			first = recv->due;
@@ -308,10 +306,8 @@ static struct rtgt_recv_ctx *fault_take_swapped(struct rtgt_conn *conn)
 			break;
 		}
 	}
-	if (found) {
+	if (found)
 		list_del(&found->entry);
-		found->state = RTGT_RECV_WORK;
-	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	return found;
 }

@@ -38,7 +38,7 @@ struct rtgt_port_faults {
 
 /**
  * struct rtgt_conn_faults - what faults hold of a connection
- * @held: receive contexts in RTGT_RECV_HELD, under rtgt_conn.lock
+ * @held: receive contexts that a fault holds, under rtgt_conn.lock
  * @timer: takes what is due from @held; started under rtgt_conn.lock, not in CLOSING
  * @stale: the body of the last reply, kept while reply-stale is set
  * @rep: the REP of rep-delay, until the teardown; NULL without one

@@ -8,9 +8,9 @@
  *           put domains and memory
  *
  * When its device is removed, a listener that is bound to an address of the device stops
- * listening; the state is device-removed until the administrator disables and enables the
- * port.  A listener that is bound to a wildcard address keeps listening, on the other devices
- * and on devices that are added.
+ * listening; the state is device-removed, and port_listen_again() tries each second whether a
+ * device has the address.  A listener that is bound to a wildcard address keeps listening, on the
+ * other devices and on devices that are added.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,6 +20,7 @@
 
 #include "core/device.h"
 #include "core/mem.h"
+#include "main.h"
 #include "registration/region.h"
 #include "target/admission.h"
 #include "target/conn.h"
@@ -43,6 +44,16 @@ static void port_close_conns(struct rtgt_port *port)
 	wait_event(port->idle, rtgt_port_idle(port));
 }
 
+/* Return the largest recv_depth for which the device makes a queue, one marker included. */
+static unsigned int port_recv_depth_max(const struct rtgt_port *port, const struct ib_device *ibdev)
+{
+	const struct ib_device_attr *attrs = &ibdev->attrs;
+
+	if (port->cfg.srq && port->cfg.transport != RTGT_UD)
+		return attrs->max_srq ? attrs->max_srq_wr : 0;
+	return attrs->max_qp_wr - 1;
+}
+
 /*
  * iWARP has neither UC nor UD, which no attribute of a device tells; and its REP has no
  * capabilities (registration/mr.c).
@@ -50,7 +61,13 @@ static void port_close_conns(struct rtgt_port *port)
 static int port_check_device(struct rtgt_port *port, struct ib_device *ibdev)
 {
 	bool iwarp = rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev));
+	unsigned int depth = port_recv_depth_max(port, ibdev);
 
+	if (port->cfg.recv_depth > depth) {
+		pr_warn_ratelimited("%s: %s takes %u receives in a queue: set recv_depth to at most that, or srq to %d\n",
+				    port->name, dev_name(&ibdev->dev), depth, !port->cfg.srq);
+		return -EOPNOTSUPP;
+	}
 	if (iwarp && port->cfg.transport != RTGT_RC) {
 		pr_warn_ratelimited("%s: %s is an iWARP device, which has reliable connections only: set transport to rc\n",
 				    port->name, dev_name(&ibdev->dev));
@@ -92,13 +109,15 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		if (port->state == RTGT_PORT_LISTENING)
 			port->state = RTGT_PORT_REMOVED;
 		mine = port->listen_id == id;
-		if (mine)
+		if (mine) {
 			port->listen_id = NULL;
+			queue_delayed_work(rtgt_conn_wq, &port->listen_again, HZ);
+		}
 		mutex_unlock(&port->lock);
 		/* otherwise enable or disable has the id, and destroys it */
 		if (!mine)
 			return 0;
-		pr_warn("%s: %s was removed, not listening any more: disable and enable the port when it is back\n",
+		pr_warn("%s: %s was removed, not listening until it is back\n",
 			port->name, dev_name(&id->device->dev));
 		return 1;	/* the core destroys the id */
 	default:
@@ -128,7 +147,7 @@ static void port_mem_put(struct rtgt_port *port)
 	}
 }
 
-static int port_listen(struct rtgt_port *port, struct net *net)
+static int port_listen(struct rtgt_port *port)
 {
 	struct sockaddr *addr = (struct sockaddr *)&port->cfg.addr;
 	static const struct {
@@ -142,7 +161,7 @@ static int port_listen(struct rtgt_port *port, struct net *net)
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(net, port_event, port, kind[port->cfg.transport].ps,
+	id = rdma_create_id(port->net, port_event, port, kind[port->cfg.transport].ps,
 			    kind[port->cfg.transport].type);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
@@ -185,6 +204,25 @@ destroy_id:
 	return ret;
 }
 
+/* A disable holds config and waits for this, so this does not wait for config. */
+static void port_listen_again(struct work_struct *work)
+{
+	struct rtgt_port *port = container_of(to_delayed_work(work), struct rtgt_port,
+					      listen_again);
+
+	if (mutex_trylock(&port->config)) {
+		if (port->state == RTGT_PORT_REMOVED && port_listen(port))
+			rtgt_port_set_state(port, RTGT_PORT_REMOVED);
+		if (port->state == RTGT_PORT_LISTENING)
+			pr_info("%s: listening on %pISpc again\n", port->name, &port->cfg.addr);
+		mutex_unlock(&port->config);
+	}
+	mutex_lock(&port->lock);
+	if (port->state == RTGT_PORT_REMOVED)
+		queue_delayed_work(rtgt_conn_wq, &port->listen_again, HZ);
+	mutex_unlock(&port->lock);
+}
+
 /* Release the memory and the domains of a port without listener and without connections. */
 static void port_release(struct rtgt_port *port)
 {
@@ -192,20 +230,22 @@ static void port_release(struct rtgt_port *port)
 	debugfs_remove(port->debugfs_regions);
 	port->debugfs_regions = NULL;
 	port_mem_put(port);
+	put_net(port->net);
 	rtgt_port_set_state(port, RTGT_PORT_DISABLED);
 }
 
 /**
  * rtgt_port_enable() - enable a port
  * @port: port; the caller holds rtgt_port.config
- * @net: network namespace to listen in
+ * @net: network namespace to listen in; the port holds a reference until it is disabled
  *
  * May sleep.
  *
- * Return: 0; -EINVAL without a region or if the service does not support the transport,
- * -ENOMEM, -E2BIG when a region needs too many registrations, -ENODEV when the address
- * belongs to no RDMA device or the device is being removed, -EOPNOTSUPP when the device lacks a
- * feature, or an error of rdma_bind_addr() and rdma_listen() (-EADDRINUSE, -EADDRNOTAVAIL).
+ * Return: 0; -EINVAL without a region or if the transport does not support the service or
+ * keepalive_ms, -ENOMEM, -E2BIG when a region needs too many registrations, -ENODEV when the
+ * address belongs to no RDMA device or the device is being removed, -EOPNOTSUPP when the device
+ * lacks a feature or has too small queues, or an error of rdma_bind_addr() and rdma_listen()
+ * (-EADDRINUSE, -EADDRNOTAVAIL).
  */
 int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 {
@@ -222,13 +262,20 @@ int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 			port->name, port->cfg.service->name);
 		return -EINVAL;
 	}
+	if (port->cfg.keepalive_ms && port->cfg.transport != RTGT_RC) {
+		pr_warn("%s: only a reliable connection tells whether its peer is there: set transport to rc, or keepalive_ms to 0\n",
+			port->name);
+		return -EINVAL;
+	}
 	rtgt_port_set_state(port, RTGT_PORT_STOPPING);
+	port->net = get_net(net);
+	INIT_DELAYED_WORK(&port->listen_again, port_listen_again);
 	if (!port->cfg.private) {
 		ret = port_mem_alloc(port);
 		if (ret)
 			goto fail;
 	}
-	ret = port_listen(port, net);
+	ret = port_listen(port);
 	if (ret)
 		goto fail;
 	if (!port->cfg.private) {
@@ -266,6 +313,7 @@ void rtgt_port_disable(struct rtgt_port *port)
 	id = port->listen_id;
 	port->listen_id = NULL;
 	mutex_unlock(&port->lock);
+	cancel_delayed_work_sync(&port->listen_again);
 	if (id)
 		rdma_destroy_id(id);
 	port_close_conns(port);

@@ -20,6 +20,7 @@
 #include "target/service.h"
 
 struct dentry;
+struct net;
 struct rdma_cm_id;
 
 /**
@@ -27,8 +28,7 @@ struct rdma_cm_id;
  * @RTGT_PORT_DISABLED: the administrator can change attributes and regions
  * @RTGT_PORT_LISTENING: the port accepts connections
  * @RTGT_PORT_STOPPING: the port rejects connections: it is being enabled or disabled
- * @RTGT_PORT_REMOVED: enabled, but its device was removed: the administrator disables and
- *		       enables the port when the device is back
+ * @RTGT_PORT_REMOVED: enabled, but its device was removed: listens again when it is back
  */
 enum rtgt_port_state {
 	RTGT_PORT_DISABLED,
@@ -45,6 +45,7 @@ enum rtgt_port_state {
  * @private: each connection has its own copy of the regions
  * @srq: the connections of a domain share one SRQ
  * @idle_ms: close a connection that sent nothing for this many milliseconds; 0 for never
+ * @keepalive_ms: probe a peer from which nothing was heard for this many milliseconds; 0 for never
  * @max_conns: maximum number of connections
  * @backlog: maximum number of half-open connections; half of it for one peer address
  * @peer_conns_max: maximum number of connections of one peer address; 0 for @max_conns
@@ -64,6 +65,7 @@ struct rtgt_port_cfg {
 	bool private;
 	bool srq;
 	u32 idle_ms;
+	u32 keepalive_ms;
 	u32 max_conns;
 	u32 backlog;
 	u32 peer_conns_max;
@@ -96,6 +98,8 @@ struct rtgt_port_cfg {
  * @stats: counters, kept until the port is freed
  * @listen_id: the listener, from the end of rdma_listen() on; the path that takes it destroys
  *	       it or has the core do so
+ * @net: network namespace of the listener, a counted reference while the port is enabled
+ * @listen_again: queued while @state is REMOVED
  * @making: held while a shared domain is made, so that each device gets one
  * @making_endpoint: held while a datagram endpoint is made, so that each device gets one
  * @lock: protects @state, @listen_id, @conns, @nr_conns, @conn_memory, @nr_requests, @peers,
@@ -130,6 +134,8 @@ struct rtgt_port {
 	struct rtgt_mem *mem[RTGT_MAX_REGIONS];
 	struct rtgt_stats __percpu *stats;
 	struct rdma_cm_id *listen_id;
+	struct net *net;
+	struct delayed_work listen_again;
 	struct mutex making;	/* one shared domain is made at a time */
 	struct mutex making_endpoint;	/* one datagram endpoint is made at a time */
 	struct mutex lock;	/* @state, @listen_id, connections, @nr_requests, ... @domains */

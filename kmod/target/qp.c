@@ -211,8 +211,8 @@ static int qp_create(struct rtgt_conn *conn)
 		.port_num = conn->port_num,
 		.cap = {
 			/*
-			 * one more of each for the markers, and a wake-up READ; the core adds those
-			 * of rw contexts
+			 * one more of each for the markers, and a probe; the core adds those of rw
+			 * contexts
 			 */
 			.max_send_wr = conn->nr_sends + 2,
 			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,

@@ -10,7 +10,10 @@
  *   rtgt_rw_post()       READ or WRITE the peer's memory, called in a worker; continue in
  *			  rtgt_service.moved when the transfer has completed (rw.c)
  *
- * So a context is in exactly one place, its state (enum rtgt_recv_state), and has one owner.
+ * So a context is in exactly one place, and has one owner: the device while it is posted, the
+ * completion or the worker that runs its request, an rw context during a transfer, or one of the
+ * lists rtgt_conn.deferred, send_wait, rw_wait and own_free, rtgt_conn_faults.held and
+ * rtgt_recv_pool.withheld.
  * A request uses its context until the reply is written; then a send context takes the buffer,
  * and the receive is posted before the reply.  If a peer sends more requests than there are
  * receives, the device returns RNR NAKs.
@@ -61,7 +64,6 @@ void rtgt_recv_release(struct rtgt_recv_ctx *recv)
 	unsigned long flags;
 
 	if (recv->pool == conn->own) {
-		recv->state = RTGT_RECV_IDLE;
 		spin_lock_irqsave(&conn->lock, flags);
 		list_add(&recv->entry, &conn->own_free);
 		conn->nr_held--;
@@ -131,7 +133,6 @@ void rtgt_recv_refuse(struct rtgt_recv_ctx *recv)
 void rtgt_recv_drop(struct rtgt_recv_ctx *recv)
 {
 	rtgt_recv_unhold(recv);
-	recv->state = RTGT_RECV_IDLE;
 	if (recv->pool->srq)
 		rtgt_recv_post(recv);
 }
@@ -173,7 +174,6 @@ void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 	if (open)
 		kept = rtgt_recv_keep(recv);
 	if (kept) {
-		kept->state = RTGT_RECV_DEFERRED;
 		list_add_tail(&kept->entry, &conn->deferred);
 		for (i = 0; i < conn->nr_workers; i++)
 			if (queue_work(rtgt_req_wq, &conn->workers[i].work))
@@ -226,7 +226,6 @@ void rtgt_recv_work(struct work_struct *work)
 	recv = list_first_entry_or_null(&conn->deferred, struct rtgt_recv_ctx, entry);
 	if (recv) {
 		list_del(&recv->entry);
-		recv->state = RTGT_RECV_WORK;
 		recv->worker = true;
 	}
 	spin_unlock_irq(&conn->lock);
@@ -307,7 +306,6 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	struct rtgt_conn *conn = container_of(cq->cq_context, struct rtgt_conn, cq);
 	struct rtgt_stats __percpu *stats = conn->port->stats;
 
-	recv->state = RTGT_RECV_WORK;
 	recv->worker = false;
 	recv->conn = conn;
 	trace_rtgt_wc(conn, wc, false);

@@ -32,40 +32,13 @@ struct rtgt_buf {
 };
 
 /**
- * enum rtgt_recv_state - where a receive context is, which determines its owner
- * @RTGT_RECV_IDLE: owned by the pool: not posted yet, or its connection is closing; or in
- *		    rtgt_conn.own_free
- * @RTGT_RECV_POSTED: owned by the device, as a receive
- * @RTGT_RECV_WORK: owned by the completion or the worker that runs its request
- * @RTGT_RECV_DEFERRED: in rtgt_conn.deferred, until a worker takes it
- * @RTGT_RECV_RW_WAIT: in rtgt_conn.rw_wait, until an rw context is free
- * @RTGT_RECV_TRANSFER: owned by an rw context, until the transfer or registration completes
- * @RTGT_RECV_SEND_WAIT: in rtgt_conn.send_wait, with its reply, until a send context is free
- * @RTGT_RECV_HELD: in rtgt_conn_faults.held, until rtgt_recv_ctx.due
- * @RTGT_RECV_WITHHELD: in rtgt_recv_pool.withheld, until rtgt_recv_ctx.due
- */
-enum rtgt_recv_state {
-	RTGT_RECV_IDLE,
-	RTGT_RECV_POSTED,
-	RTGT_RECV_WORK,
-	RTGT_RECV_DEFERRED,
-	RTGT_RECV_RW_WAIT,
-	RTGT_RECV_TRANSFER,
-	RTGT_RECV_SEND_WAIT,
-	RTGT_RECV_HELD,
-	RTGT_RECV_WITHHELD,
-};
-
-/**
  * struct rtgt_recv_ctx - a receive and the request that arrived in it
  * @cqe: completion of the receive
- * @state: where it is
- * @worker: in RTGT_RECV_WORK: its owner is a worker, not a completion
+ * @worker: its owner is a worker, not a completion
  * @resolve: it holds a datagram whose source must be resolved first
  * @pool: pool that owns its memory
- * @conn: connection whose message it holds; not valid in RTGT_RECV_POSTED and
- *	  RTGT_RECV_WITHHELD
- * @entry: in the list that @state names
+ * @conn: connection whose message it holds; not valid while it is posted or withheld
+ * @entry: in the list of its owner, see recv.c
  * @buf: the request.  The reply is written over it; then @buf and the buffer of a send
  *	 context are exchanged
  * @len: bytes that arrived, or bytes of the WRITE that carried an immediate
@@ -78,8 +51,8 @@ enum rtgt_recv_state {
  * @reply_len: bytes of the reply
  * @reply_inv: the reply invalidates the client's rkey in @rq
  * @withhold_ms: milliseconds for which it is withheld at the end of the request, or 0
- * @due: RTGT_RECV_WITHHELD: jiffies at which it is posted again.  RTGT_RECV_HELD: jiffies at
- *	 which its request goes on
+ * @due: withheld: jiffies at which it is posted again; held by a fault: jiffies at which its
+ *	 request goes on
  * @faults: RTGT_FAULT_DO_*, 0 without faults
  * @late_ms: move-late: milliseconds between the reply and the transfer
  * @count: move-twice: bytes of the request
@@ -88,7 +61,6 @@ enum rtgt_recv_state {
  */
 struct rtgt_recv_ctx {
 	struct ib_cqe cqe;
-	enum rtgt_recv_state state;
 	bool worker;
 	bool resolve;
 	struct rtgt_recv_pool *pool;
@@ -121,7 +93,7 @@ struct rtgt_recv_ctx {
  * @head: bytes of a buffer before the message: the GRH of a UD QP
  * @withhold_max: maximum number of withheld contexts
  * @lock: protects @withheld, @nr_withheld
- * @withheld: contexts in RTGT_RECV_WITHHELD
+ * @withheld: contexts that are withheld
  * @nr_withheld: number of @withheld, and of contexts that will be withheld at the end of
  *		 their requests
  * @timer: posts withheld contexts

@@ -99,7 +99,6 @@ int rtgt_recv_post(struct rtgt_recv_ctx *recv)
 	};
 	int ret;
 
-	recv->state = RTGT_RECV_POSTED;
 	ib_dma_sync_single_for_device(pool->pd->device, recv->buf.dma, pool->size,
 				      DMA_BIDIRECTIONAL);
 	if (pool->srq) {
@@ -165,7 +164,6 @@ void rtgt_recv_hold(struct rtgt_recv_ctx *recv)
 	unsigned long flags;
 
 	spin_lock_irqsave(&pool->lock, flags);
-	recv->state = RTGT_RECV_WITHHELD;
 	recv->due = jiffies + msecs_to_jiffies(recv->withhold_ms);
 	recv->withhold_ms = 0;
 	list_add_tail(&recv->entry, &pool->withheld);

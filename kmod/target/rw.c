@@ -38,13 +38,10 @@ static void rw_put(struct rtgt_conn *conn, struct rtgt_rw_ctx *rw)
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->lock, flags);
-	rw->state = RTGT_RW_FREE;
 	list_add(&rw->entry, &conn->rw_free);
 	next = list_first_entry_or_null(&conn->rw_wait, struct rtgt_recv_ctx, entry);
-	if (next) {
+	if (next)
 		list_del(&next->entry);
-		next->state = RTGT_RECV_WORK;
-	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (next)
 		rtgt_recv_defer(next);
@@ -58,7 +55,6 @@ static void rw_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rtgt_recv_ctx *recv = rw->recv;
 
 	rdma_rw_ctx_destroy(&rw->ctx, conn->qp, conn->port_num, rw->sg, rw->nr, rw->dir);
-	recv->state = RTGT_RECV_WORK;
 	recv->worker = false;
 	if (moved && READ_ONCE(conn->state) != RTGT_CONN_CLOSING)
 		conn->port->cfg.service->moved(recv);
@@ -81,13 +77,10 @@ struct rtgt_rw_ctx *rtgt_rw_get(struct rtgt_recv_ctx *recv)
 
 	spin_lock_irq(&conn->lock);
 	rw = list_first_entry_or_null(&conn->rw_free, struct rtgt_rw_ctx, entry);
-	if (rw) {
+	if (rw)
 		list_del(&rw->entry);
-		rw->state = RTGT_RW_FILLED;
-	} else {
-		recv->state = RTGT_RECV_RW_WAIT;
+	else
 		list_add_tail(&recv->entry, &conn->rw_wait);
-	}
 	spin_unlock_irq(&conn->lock);
 	if (rw) {
 		rw->recv = recv;
@@ -180,13 +173,10 @@ int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, 
 	if (conn->iwarp && dir == DMA_FROM_DEVICE)
 		rw_hide_addresses(rw);
 	/* the completion may come before this returns */
-	recv->state = RTGT_RECV_TRANSFER;
-	rw->state = RTGT_RW_POSTED;
 	ret = rdma_rw_ctx_post(&rw->ctx, conn->qp, conn->port_num, &rw->cqe, NULL);
 	if (!ret)
 		return 0;
-	recv->state = RTGT_RECV_WORK;
-	rw->state = RTGT_RW_LOST;
+	rw->lost = true;
 	rtgt_conn_close(conn, "a transfer could not be posted");
 	return ret;
 }
@@ -198,8 +188,6 @@ static void rw_register_done(struct ib_cq *cq, struct ib_wc *wc)
 	bool registered = rtgt_wc_sent(conn, wc);
 	struct rtgt_recv_ctx *recv = rw->recv;
 
-	rw->state = RTGT_RW_REGISTERED;
-	recv->state = RTGT_RECV_WORK;
 	recv->worker = false;
 	if (registered && READ_ONCE(conn->state) != RTGT_CONN_CLOSING)
 		conn->port->cfg.service->moved(recv);
@@ -239,14 +227,10 @@ int rtgt_rw_register(struct rtgt_recv_ctx *recv, u32 at)
 	wr.wr.send_flags = IB_SEND_SIGNALED;
 	/* the completion may come before this returns */
 	recv->rw = rw;
-	recv->state = RTGT_RECV_TRANSFER;
-	rw->state = RTGT_RW_POSTED;
 	ret = ib_post_send(conn->qp, &wr.wr, NULL);
 	if (!ret)
 		return 0;
 	recv->rw = NULL;
-	recv->state = RTGT_RECV_WORK;
-	rw->state = RTGT_RW_REGISTERED;
 	rtgt_conn_close(conn, "a registration could not be posted");
 	return ret;
 }
@@ -319,12 +303,12 @@ void rtgt_rws_release(struct rtgt_conn *conn)
 	for (i = 0; i < conn->nr_rws; i++) {
 		struct rtgt_rw_ctx *rw = &conn->rws[i];
 
-		if (rw->state == RTGT_RW_LOST)
+		if (rw->lost)
 			rdma_rw_ctx_destroy(&rw->ctx, conn->qp, conn->port_num, rw->sg, rw->nr,
 					    rw->dir);
 		rtgt_mr_destroy(rw->mr);
 		rw->mr = NULL;
-		rw->state = RTGT_RW_FREE;
+		rw->lost = false;
 	}
 }
 

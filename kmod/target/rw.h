@@ -27,26 +27,9 @@
 #define RTGT_RW_PAGES		256
 
 /**
- * enum rtgt_rw_state - where an rw context is, which determines its owner
- * @RTGT_RW_FREE: in rtgt_conn.rw_free
- * @RTGT_RW_FILLED: owned by the worker that took it
- * @RTGT_RW_POSTED: owned by the device; the completion of a transfer frees it
- * @RTGT_RW_REGISTERED: its registration has completed, or failed; owned by the request, or by the
- *			teardown
- * @RTGT_RW_LOST: not posted, or only in part: the teardown releases its mapping
- */
-enum rtgt_rw_state {
-	RTGT_RW_FREE,
-	RTGT_RW_FILLED,
-	RTGT_RW_POSTED,
-	RTGT_RW_REGISTERED,
-	RTGT_RW_LOST,
-};
-
-/**
  * struct rtgt_rw_ctx - a READ or WRITE of the peer's memory, or a registration
  * @cqe: completion of its last work request
- * @state: where it is
+ * @lost: not posted, or only in part: the teardown releases its mapping
  * @entry: in rtgt_conn.rw_free
  * @recv: request that the transfer belongs to
  * @mr: the MR of a registration, owned; otherwise NULL, and what follows describes a transfer
@@ -57,7 +40,7 @@ enum rtgt_rw_state {
  */
 struct rtgt_rw_ctx {
 	struct ib_cqe cqe;
-	enum rtgt_rw_state state;
+	bool lost;
 	struct list_head entry;
 	struct rtgt_recv_ctx *recv;
 	struct rtgt_mr *mr;

@@ -38,27 +38,6 @@
 #include "target/send.h"
 #include "target/trace.h"
 
-/**
- * rtgt_wc_sent() - check the completion of a SEND, READ or WRITE
- * @conn: connection, which this function closes after an error
- * @wc: the completion
- *
- * Completion context.
- *
- * Return: true if it is a success.
- */
-bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc)
-{
-	trace_rtgt_wc(conn, wc, true);
-	if (likely(wc->status == IB_WC_SUCCESS))
-		return true;
-	if (wc->status != IB_WC_WR_FLUSH_ERR) {
-		rtgt_count(conn->port->stats, RTGT_SEND_ERRORS, 1);
-		rtgt_conn_close(conn, ib_wc_status_msg(wc->status));
-	}
-	return false;
-}
-
 /*
  * Take a free send context, or return NULL: then the reply waits for one, owned by send_wait, or
  * the connection closes.
@@ -77,10 +56,8 @@ static struct rtgt_send_ctx *send_get(struct rtgt_conn *conn, struct rtgt_recv_c
 	} else {
 		kept = rtgt_recv_keep(recv);
 	}
-	if (kept) {
-		kept->state = RTGT_RECV_SEND_WAIT;
+	if (kept)
 		list_add_tail(&kept->entry, &conn->send_wait);
-	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (!send && !kept)
 		rtgt_recv_refuse(recv);
@@ -101,7 +78,6 @@ static struct rtgt_recv_ctx *send_put(struct rtgt_conn *conn, struct rtgt_send_c
 		recv = list_first_entry_or_null(&conn->send_wait, struct rtgt_recv_ctx, entry);
 	if (recv) {
 		list_del(&recv->entry);
-		recv->state = RTGT_RECV_WORK;
 		recv->worker = false;
 		send->state = RTGT_SEND_POSTED;
 	} else {

@@ -52,6 +52,5 @@ bool rtgt_sends_idle(struct rtgt_conn *conn);
 void rtgt_send(struct rtgt_recv_ctx *recv, u32 len);
 void rtgt_send_inv(struct rtgt_recv_ctx *recv, u32 len);
 void rtgt_reply(struct rtgt_recv_ctx *recv, u32 status, u32 len);
-bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc);
 
 #endif /* _RTGT_SEND_H */

@@ -36,6 +36,7 @@ const struct attr port_attrs[] = {
 	{ "withhold_max", true, "0 to " STRING(RTGT_RECV_DEPTH_MAX)
 	  ", 0 for half of shared receives and all of others" },
 	{ "idle_ms", true, "0 to " STRING(RTGT_IDLE_MAX_MS) " milliseconds, 0 for never" },
+	{ "keepalive_ms", true, "0 to " STRING(RTGT_IDLE_MAX_MS) " milliseconds, 0 for never" },
 	{ "mr_max", true, "whole pages up to " STRING(RTGT_EXTENT_MAX_GIB)
 	  "G bytes, K, M and G taken, 0 for no limit" },
 	{ "faults", false,

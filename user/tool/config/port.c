@@ -44,6 +44,8 @@ static const char help[] =
 "  conn_memory_max 0   bytes for all connections together; 0: what the machine has\n"
 "  handshake_ms 10000  close a connection that is not established so long after the REP\n"
 "  idle_ms 0           close a connection that sent nothing for so long; 0: never\n"
+"  keepalive_ms 0      probe a peer that was silent for so long, and close its connection\n"
+"                      if its device does not answer for as long again; 0: never\n"
 "  mr_max 0            bytes of the largest memory registration, whole pages; 0: what the\n"
 "                      device takes.  A larger region is covered by several\n"
 "  faults              misbehave, to test initiators: \"reply-tag every 3 after 10 for 5\",\n"

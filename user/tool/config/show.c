@@ -195,9 +195,10 @@ static void print_port(struct json_object *p)
 	printf("port %s %s %s, service %s, transport %s, scope %s\n", model_str(p, "name"),
 	       model_str(p, "state"), address(p, where, sizeof(where)), model_str(p, "service"),
 	       model_str(p, "transport"), model_str(p, "scope"));
-	printf("  limits      max_conns %s, recv_size %s, recv_depth %s, srq %s, idle_ms %s, mr_max %s\n",
+	printf("  limits      max_conns %s, recv_size %s, recv_depth %s, srq %s, idle_ms %s, keepalive_ms %s, mr_max %s\n",
 	       model_str(p, "max_conns"), model_str(p, "recv_size"), model_str(p, "recv_depth"),
-	       model_str(p, "srq"), model_str(p, "idle_ms"), model_str(p, "mr_max"));
+	       model_str(p, "srq"), model_str(p, "idle_ms"), model_str(p, "keepalive_ms"),
+	       model_str(p, "mr_max"));
 	for (size_t i = 0; i < length(faults); i++)
 		printf("  fault       %s\n",
 		       json_object_get_string(json_object_array_get_idx(faults, i)));

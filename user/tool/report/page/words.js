@@ -279,6 +279,7 @@ const counterWords = {
 	recv_bytes: "bytes of these SENDs",
 	imms: "immediates that arrived",
 	imm_bytes: "bytes that were written with them",
+	keepalives: "empty messages to silent peers, which their devices answer (keepalive_ms)",
 	asks: "requests for capabilities, from clients that got none with the REP",
 	replies: "replies that it posted",
 	malformed: "messages that it answered with a status other than OK, or dropped",
