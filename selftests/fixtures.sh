@@ -635,14 +635,21 @@ nth_failed() { # /proc/PID...
 	return "$rc"
 }
 
-# Threads of the kernel, by name: WORKERS.
+# Threads of the kernel, by name: WORKERS.  The names are read once: what changes in a worker's is
+# only what it works for, behind its number.
+declare -A THREAD_NAME
 workers() { # GLOB
 	local dir name
 	WORKERS=()
 	for dir in /proc/[0-9]*; do
-		{ read -r name <"$dir/comm"; } 2>/dev/null || continue
+		if [[ -z ${THREAD_NAME[$dir]:-} ]]; then
+			{ read -r name <"$dir/comm"; } 2>/dev/null || continue
+			# a new thread has its parent's name for a moment
+			[[ $name != kthreadd ]] || continue
+			THREAD_NAME[$dir]=$name
+		fi
 		# shellcheck disable=SC2053 # a glob is what it is
-		[[ $name != $1 ]] || WORKERS+=("$dir")
+		[[ ${THREAD_NAME[$dir]} != $1 ]] || WORKERS+=("$dir")
 	done
 }
 
