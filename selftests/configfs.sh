@@ -90,6 +90,7 @@ defaults() {
 		keepalive_ms 0
 		enable 0
 		state disabled
+		netns
 		regions/r/index 0
 		regions/r/size 4096
 		regions/r/access read,write
@@ -223,11 +224,13 @@ states() {
 	attr_set "$DIR/enable" 1
 	same "state when enabled" "$(show "$DIR/state")" listening
 	same enable "$(show "$DIR/enable")" 1
+	same "network namespace" "$(show "$DIR/netns")" "$(readlink /proc/self/ns/net)"
 	attr_set "$DIR/enable" 1
 	same "state when enabled twice" "$(show "$DIR/state")" listening
 	attr_set "$DIR/enable" 0
 	attr_set "$DIR/enable" 0
 	same "state when disabled twice" "$(show "$DIR/state")" disabled
+	same "network namespace then" "$(show "$DIR/netns")" ""
 }
 
 enable_without_region() {

@@ -74,6 +74,15 @@ flushed_replies() { # ATTRIBUTE...
 	expect_counters replies=2 send_flushed=2 send_errors=0 conns_closed=1
 }
 
+# A reply that a fault sends twice counts once, and both are flushed.
+flushed_copies() {
+	target_port
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "reply-twice every 1"
+	lose "u8 $RC_ACKNOWLEDGE 0xff at 28"
+	has "$(probe send)" status=ok
+	expect_counters replies=2 send_flushed=4 conns_closed=1
+}
+
 # The receives that a connection has posted, at its end.
 flushed_receives() {
 	target_port recv_depth=8
@@ -149,6 +158,7 @@ tcase connection-line --tier fast,wire "the file connections has peer, device, q
 tcase statistic --needs hw-counters "rdma statistic and sysfs show the same counters" statistic
 tcase counters "all counters are there and a new port's are zero" every_counter
 tcase send-flushed --needs acks "replies that are not acknowledged when their connection closes are counted, not failures" flushed_replies
+tcase send-flushed-twice --needs acks "a reply that a fault sends twice is flushed twice" flushed_copies
 tcase send-flushed-srq --needs acks --serve "with an SRQ, replies that are not acknowledged are counted, not failures" flushed_replies srq=1
 tcase recv-flushed "the posted receives of a connection that closes are counted as flushed" flushed_receives
 tcase log "the kernel log has when a port listens and stops, and a peer cannot flood it" log_lines

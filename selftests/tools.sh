@@ -37,7 +37,7 @@ every_key() {
 	tool_port
 	for key in $(target ls "$CONFIGFS/ports/$PORT"); do
 		case $key in
-		enable | state | regions | revoke) continue ;;
+		enable | state | netns | regions | revoke) continue ;;
 		addr) value=0.0.0.0 ;;
 		service) value=sink ;;
 		transport) value=uc ;;

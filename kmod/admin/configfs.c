@@ -22,6 +22,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
+#include <net/net_namespace.h>
 
 #include "admin/attr.h"
 #include "admin/configfs.h"
@@ -167,6 +168,17 @@ static ssize_t port_state_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%s\n", rtgt_port_state_name(READ_ONCE(port->state)));
 }
 
+static ssize_t port_netns_show(struct config_item *item, char *page)
+{
+	struct rtgt_port *port = to_port_item(item)->port;
+	unsigned int inum;
+
+	mutex_lock(&port->lock);
+	inum = port->net ? port->net->ns.inum : 0;
+	mutex_unlock(&port->lock);
+	return inum ? sysfs_emit(page, "net:[%u]\n", inum) : sysfs_emit(page, "\n");
+}
+
 /* ------------------------------------------------------------- enable, and pins */
 
 static struct config_item *region_dir(struct rtgt_port *port, unsigned int i)
@@ -273,6 +285,7 @@ static ssize_t port_enable_store(struct config_item *item, const char *page, siz
 
 CONFIGFS_ATTR(port_, enable);
 CONFIGFS_ATTR_RO(port_, state);
+CONFIGFS_ATTR_RO(port_, netns);
 CONFIGFS_ATTR_WO(port_, revoke);
 
 static struct configfs_attribute *port_attrs[] = {
@@ -296,6 +309,7 @@ static struct configfs_attribute *port_attrs[] = {
 	&port_attr_faults,
 	&port_attr_enable,
 	&port_attr_state,
+	&port_attr_netns,
 	&port_attr_revoke,
 	NULL,
 };

@@ -223,6 +223,17 @@ static void port_listen_again(struct work_struct *work)
 	mutex_unlock(&port->lock);
 }
 
+static void port_set_net(struct rtgt_port *port, struct net *net)
+{
+	struct net *old = port->net;
+
+	mutex_lock(&port->lock);
+	port->net = net;
+	mutex_unlock(&port->lock);
+	if (old)
+		put_net(old);
+}
+
 /* Release the memory and the domains of a port without listener and without connections. */
 static void port_release(struct rtgt_port *port)
 {
@@ -230,7 +241,7 @@ static void port_release(struct rtgt_port *port)
 	debugfs_remove(port->debugfs_regions);
 	port->debugfs_regions = NULL;
 	port_mem_put(port);
-	put_net(port->net);
+	port_set_net(port, NULL);
 	rtgt_port_set_state(port, RTGT_PORT_DISABLED);
 }
 
@@ -268,7 +279,7 @@ int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 		return -EINVAL;
 	}
 	rtgt_port_set_state(port, RTGT_PORT_STOPPING);
-	port->net = get_net(net);
+	port_set_net(port, get_net(net));
 	INIT_DELAYED_WORK(&port->listen_again, port_listen_again);
 	if (!port->cfg.private) {
 		ret = port_mem_alloc(port);

@@ -102,8 +102,8 @@ struct rtgt_port_cfg {
  * @listen_again: queued while @state is REMOVED
  * @making: held while a shared domain is made, so that each device gets one
  * @making_endpoint: held while a datagram endpoint is made, so that each device gets one
- * @lock: protects @state, @listen_id, @conns, @nr_conns, @conn_memory, @nr_requests, @peers,
- *	  @next_id and @domains.  CM handlers take it, so no holder waits for a device, for
+ * @lock: protects @state, @listen_id, @net, @conns, @nr_conns, @conn_memory, @nr_requests,
+ *	  @peers, @next_id and @domains.  CM handlers take it, so no holder waits for a device, for
  *	  memory or for a peer
  * @state: state of the port
  * @conns: connections, in all states

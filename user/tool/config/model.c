@@ -190,6 +190,7 @@ static struct json_object *read_port(const char *name, bool live)
 	if (tree_path(dir, tree_config(), "ports/%s", name))
 		return p;
 	add_attr(p, dir, "state", false);
+	add_attr(p, dir, "netns", false);
 	add_attrs(p, dir, port_attrs);
 	add_lines(p, dir, "faults");
 	json_object_object_add(p, "regions", read_regions(name, dir));
