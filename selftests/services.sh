@@ -265,13 +265,18 @@ idle_writes() {
 	expect_counters conns_established=1 conns_closed=1 recv_msgs=0 qp_errors=0
 }
 
-# A silent peer that is there stays, whose device answers empty messages.
-keepalive() {
-	target_port keepalive_ms=$((300 * SLOW))
+# Over iWARP, a port with keepalive_ms waits for the client's first message.
+silent_client() {
 	background silent probe hold
 	said silent ready=1
 	tell silent echo
 	said silent alive=1
+}
+
+# A silent peer that is there stays, whose device answers empty messages.
+keepalive() {
+	target_port keepalive_ms=$((300 * SLOW))
+	silent_client
 	wait_until 15 kept_alive || fail "$COUNTERS"
 	counters_are conns_closed=0 || fail "$COUNTERS"
 	tell silent echo
@@ -288,10 +293,7 @@ kept_alive() {
 # One that has vanished with its network does not.
 keepalive_gone() {
 	target_port keepalive_ms=$((500 * SLOW))
-	background silent probe hold
-	said silent ready=1
-	tell silent echo
-	said silent alive=1
+	silent_client
 	lose "u32 0 0"
 	expect_no_connections
 	counters_are conns_closed=1 send_errors=0 || fail "$COUNTERS"
