@@ -17,8 +17,8 @@
  * @suffix: K, M or G may follow a number
  * @words: words of the values 0, 1, ..., or NULL
  * @nr_words: number of @words
- * @parse: for all else: set the member, at @at, to what @word says; returns 0, or -EINVAL or
- *	   -ERANGE and leaves it unchanged
+ * @parse: for all else: parse @word and set the member at @at; returns 0, or -EINVAL or -ERANGE,
+ *	   and then leaves the member unchanged
  * @show: likewise: print the member and a newline; returns the number of bytes
  */
 struct rtgt_attr {
