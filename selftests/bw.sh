@@ -161,6 +161,13 @@ duration() {
 	same "told where nobody asked" "$(<"$WORK/progress")" ""
 }
 
+# The completion of the last WRITE_WITH_IMM comes before the reply or behind it, when the checksum
+# has been asked for.
+lat_last_send() {
+	target_port region mem size=64K
+	measure lat -o write-imm -C 1 -W 0 -S "$(seq -s , 101 140)"
+}
+
 # rtgt lat over TCP, beside RDMA.
 lat_tcp() {
 	target_port recv_size=8K region mem size=64K access=read,write,atomic
@@ -305,6 +312,7 @@ tcase moderated-poll --more "three connections, a completion for one in four, wi
 tcase verify-all --more "every message is compared" verified
 tcase bulk "rtgt bw --bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
 tcase duration --more "rtgt bw runs for a given time and prints its progress" duration
+tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send
 tcase lat-tcp --more "rtgt lat over RDMA and TCP" lat_tcp
 tcase lat-gives-way "rtgt lat yields the CPU to the kernel's workers" gives_way
 tcase lat-tcp-poll --more "rtgt lat over RDMA and TCP, with busy-polling" lat_tcp --poll
