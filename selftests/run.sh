@@ -237,7 +237,11 @@ if ((list)); then
 fi
 
 environment "$tier"
-chosen=$(list_all | set_of "$set" | matching "$@" | runnable "$@" | sed -n "/^$RTGT_TIER /p" | part_of_all "$part" | cut -d ' ' -f 2)
+chosen=$(list_all | set_of "$set" | matching "$@" | runnable "$@" | sed -n "/^$RTGT_TIER /p" | part_of_all "$part")
+# A program may take so long
+limit=$(sed -n 's/^timeout=//p' "$HERE/settings")
+[[ $chosen != *" [long] "* ]] || limit=7200
+chosen=$(cut -d ' ' -f 2 <<<"$chosen")
 [[ -n $chosen ]] || give_up "no case of tier $RTGT_TIER matches: $* (run.sh --list shows them all; a [long] one wants its full name)"
 export RTGT_CASES=${chosen//$'\n'/ }
 
@@ -262,7 +266,7 @@ RTGT_KERNEL=$(kernel_has)
 export RTGT_KERNEL
 echo "# $RTGT_KERNEL"
 [[ -z $RTGT_PEER ]] || target kernel_has | sed 's/^/# /'
-((SLOW == 1)) || args+=(-o $((SLOW * $(sed -n 's/^timeout=//p' "$HERE/settings"))))
+args+=(-o $((SLOW * limit)))
 "$HERE/../run_kselftest.sh" "${args[@]}" | judge
 rc=$?
 trap - EXIT
