@@ -44,7 +44,8 @@ static int once_wait(struct rtgt_run *run, struct rtgt_once *once)
 	int ret = rtgt_run_wait(run, &once->done);
 
 	if (!ret && once->wc.status != IB_WC_SUCCESS)
-		ret = -EIO;
+		ret = rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"",
+				    ib_wc_status_msg(once->wc.status));
 	return ret;
 }
 
