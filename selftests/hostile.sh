@@ -481,7 +481,7 @@ tcase backlog --needs cm --limit 60 "half-open connections of one address take h
 tcase peer-limit --needs cm --limit 60 "half-open connections of one peer leave the others their share" peer_limit
 tcase peer-claims --needs cm --limit 60 "the bounds of a peer do not depend on the address that it claims" peer_claims
 tcase peer-share "connections of one IPv4 address are bounded by peer_conns_max" peer_share 4
-tcase peer-share-6 "connections of one IPv6 address are bounded by peer_conns_max" peer_share 6
+tcase peer-share-6 --more "connections of one IPv6 address are bounded by peer_conns_max" peer_share 6
 tcase storm --limit 60 --more "closing connections with an SRQ and outstanding requests causes no use after free" storm 2500
 tcase storm-smp --limit 60 --long "... on all processors, where rxe may cause one (rxe-packet-reference)" storm 2500 smp
 tcase reused-key --limit 60 "an rkey can be revoked if its number was invalidated remotely before" reused_key
@@ -493,7 +493,7 @@ tcase unresolved-claims --more --needs ud --limit 60 "... and when requests for 
 tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
 tcase withheld --limit 60 --serve-more "receives that one peer has withheld are half of a shared receive queue" withheld
 tcase srq-silent --needs rnr --limit 60 --serve-more "a peer that takes no replies holds no shared receive" srq_held 1 15
-tcase srq-pull --needs rnr --limit 60 --serve-more "a peer that answers no READs holds no shared receive" srq_held 4 4
+tcase srq-pull --more --needs rnr --limit 60 --serve-more "a peer that answers no READs holds no shared receive" srq_held 4 4
 tcase srq-checksum --limit 60 --serve-more "CHECKSUMs of one peer hold no shared receive" srq_busy
 tcase srq-depth --limit 60 --serve-more "with an SRQ, a client has as many requests outstanding as the REP allows" srq_depth
 tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
@@ -501,7 +501,7 @@ tcase rping-ud --more --limit 60 "the service rping cannot be enabled with UD" r
 tcase pools --limit 60 "the receives of all connections stay below conn_memory_max" pools
 tcase pools-srq --limit 60 "the receives of connections with an SRQ of their own stay below conn_memory_max" pools_srq
 tcase pools-ud --needs ud "the receives of a datagram endpoint count as what they take" pools_ud
-tcase pools-rounded "receives count as what the allocator takes for them" pools_counted recv_depth=512 recv_size=8193 conn_memory_max=8M
+tcase pools-rounded --more "receives count as what the allocator takes for them" pools_counted recv_depth=512 recv_size=8193 conn_memory_max=8M
 tcase private-memory --limit 60 "the private regions of all connections stay below conn_memory_max" private_memory
 tcase oom-pools --limit 60 --more "receives for which there is no memory are refused, and no process is killed" out_of_memory \
 	recv_depth=4096 recv_size=8192

@@ -409,7 +409,7 @@ disable() {
 
 tcase features "the features of an iWARP device" on_siw features
 tcase capability "the REP has no address and no rkey: the reply to the first request has them" on_siw capability
-tcase shared-5000 --more --tier wire,fast "every operation of 5000 bytes, and the reason why it is not there" on_siw operations shared 5000
+tcase shared-5000 --tier wire,fast "every operation of 5000 bytes, and the reason why it is not there" on_siw operations shared 5000
 tcase private-4079 --more "every operation of 4079 bytes on a private port" on_siw operations private 4079
 tcase large --more "a region of three extents is written, read, pulled and pushed as one" on_siw large
 tcase shared --more "clients of a shared port see one memory, registered once" on_siw shared

@@ -612,13 +612,13 @@ QUICK=" reply-tag reply-bit reply-drop region-bit cap-rkey rep-short rej-full qp
 for fault in $FAULTS; do
 	more=--more long=--long
 	[[ $QUICK != *" $fault "* ]] || more='' long=--more
-	tcase "$fault" $more "initiators are right about a target with the fault $fault" lie kernel "$fault" some ping extents lat bw cost
+	tcase "$fault" ${more:+"$more"} "initiators are right about a target with the fault $fault" lie kernel "$fault" some ping extents lat bw cost
 	tcase "serve-$fault" --long --limit 120 "initiators are right about rtgt serve with the fault $fault" lie serve "$fault" some "${USERS[@]}"
 	tcase "all-$fault" --long --limit 300 "all operations of all initiators are right about a target with the fault $fault" \
 		lie kernel "$fault" all "${USERS[@]}"
 	tcase "all-serve-$fault" --long --limit 300 "all operations of all initiators are right about rtgt serve with the fault $fault" \
 		lie serve "$fault" all "${USERS[@]}"
-	tcase "readers-$fault" $long --limit 60 "the smallest client, rtgt reconcile and rtgt timeline are right about a target with the fault $fault" \
+	tcase "readers-$fault" "$long" --limit 60 "the smallest client, rtgt reconcile and rtgt timeline are right about a target with the fault $fault" \
 		lie kernel "$fault" some messages reconcile timeline
 	tcase "initiator-$fault" --more "the kernel's initiator is right about a target with the fault $fault" lie kernel "$fault" some klat kbw
 	tcase "all-initiator-$fault" --long --limit 300 "all operations of the kernel's initiator are right about a target with the fault $fault" \

@@ -77,7 +77,7 @@ tcase twice --more "each reply to an immediate arrives twice" \
 	caught "$NOT_OUTSTANDING" twice op=write-imm depth=4 iters=8 warmup=0
 tcase twice-checksum --more "each reply to a CHECKSUM arrives twice" \
 	caught "$NOT_OUTSTANDING" twice op=write depth=8 iters=8 warmup=0
-tcase echo "one wrong bit in one of 1,000 echoes" \
+tcase echo --more "one wrong bit in one of 1,000 echoes" \
 	caught "echo 900 differs at byte 12" "flip after=900" op=send size=100 iters=1000 warmup=0
 tcase echo-deep --more "one wrong bit in one of 1,000 echoes, of which several are outstanding" \
 	caught "differs at byte 12" "flip after=900" op=send size=100 iters=1000 warmup=0 depth=8

@@ -468,7 +468,7 @@ tcase private --tier wire,fast --serve-more "each client of a private port has i
 tcase extents --tier wire,fast "4 MiB in four extents are one region for a client of rtgt" extents
 tcase private-key --more --tier wire,fast "a private connection's key is refused to any other" private_key
 
-tcase fill-counter --tier fast,wire "a region is filled with little-endian words that count" filled counter 10002
+tcase fill-counter --more --tier fast,wire "a region is filled with little-endian words that count" filled counter 10002
 tcase above-page --tier fast,wire "a region of 4097 bytes ends there" odd_size 4097
 tcase shared --tier fast,wire "clients of a shared port see one memory, registered once" shared
 
@@ -480,7 +480,7 @@ tcase six --more "six regions are six memories with six keys" six
 tcase refilled --more "a port that is enabled again has new memory" refilled
 tcase large --more "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
 tcase extent-borders --more "an extent's rkey covers exactly that extent" extent_borders
-tcase extent-rest --serve-more "the last extent ends with the region; EXTENTS reports them one by one" extent_rest
+tcase extent-rest --more --serve-more "the last extent ends with the region; EXTENTS reports them one by one" extent_rest
 tcase extents-ping --more "operations across extents are verified at both ends" extents_ping
 tcase extents-private --more "private copies have their own extents, which are freed with them" extents_private
 tcase extent-invalidated "one extent's rkey is invalidated: it gets a new one, the others keep theirs" extent_invalidated

@@ -325,7 +325,7 @@ tcase rping-two --limit 60 --more "two rpings at once" rping_two
 tcase rping-of-rtgt --more --needs plain --serve-more "an rping of a port with service rtgt gets no answer, and ends with idle_ms" rping_of_rtgt
 tcase rping-65536 --more "rping itself refuses 64 KiB" rping_refuses
 tcase rping-lenient "an empty, a larger and the largest buffer are served" lenient
-tcase rping-short "a message of 15 bytes ends its rping's connection only" malformed 1 2 cut=15
+tcase rping-short --more "a message of 15 bytes ends its rping's connection only" malformed 1 2 cut=15
 tcase rping-long --more "a message of 17 bytes ends its rping's connection only" malformed 1 2 cut=17
 tcase rping-empty --more "an empty message ends its rping's connection only" malformed 1 2 cut=0
 tcase rping-65537 --more "a buffer of 64 KiB and one byte ends its rping's connection only" malformed 1 2 len=65537
