@@ -291,6 +291,39 @@ revokes() {
 	kill -KILL "${BG_PID[peer]}"
 }
 
+# A peer has 320 MiB to checksum on 20 connections, and a client of another port 32 on one.  They
+# take turns, so the client is served when the peer has had about as much.  If the connections took
+# turns, all of the peer's requests would be replied to by then.
+share_requests() {
+	local busy replies
+	target_port region mem size=1M
+	busy=$PORT
+	background crowd probe flood count=20 depth=16 timeout=30
+	said crowd ready=20
+	target_port recv_depth=32 region mem size=1M
+	background neighbour probe flood depth=32
+	said neighbour ready=1
+	tell crowd "2 16"
+	said crowd "posted=20 op=2"
+	tell neighbour "2 32"
+	wait_until 20 counters_are replies=32 || fail "$COUNTERS"
+	PORT=$busy
+	replies=$(counter replies)
+	((replies < 160)) || fail "the peer had $replies of 320 replies before the client had its 32"
+	kill -KILL "${BG_PID[crowd]}"
+}
+
+# Likewise twenty set-ups of 4 MiB in pages to one port, which begin earlier, and one of 8 to another.
+share_setups() {
+	local slow before
+	target_port scope=private mr_max=4K region mem "size=$((4096 / SLOW))K"
+	slow=$CM_PORT
+	target_port scope=private mr_max=4K region mem "size=$((8192 / SLOW))K"
+	at=$CM_PORT CM_PORT=$slow
+	before=$(value_of "$(probe overtake count=20 at="$at" timeout=30)" before)
+	((before <= 14)) || fail "$before of 20 connections of a peer were set up before the client's"
+}
+
 # Datagrams whose senders do not exist: for each, the target waits a second for a neighbour
 # that does not answer.  Requests to other ports do not wait for that.
 lost_datagrams() {
@@ -487,6 +520,8 @@ tcase storm-smp --limit 60 --long "... on all processors, where rxe may cause on
 tcase reused-key --limit 60 "an rkey can be revoked if its number was invalidated remotely before" reused_key
 tcase reused-key-shared --limit 60 --more "clients are served if the number of an invalidated rkey is used again" reused_key_shared
 tcase revokes --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
+tcase share-requests --limit 60 "a peer's requests on 20 connections take turns with another port's as those of one" share_requests
+tcase share-setups --limit 60 "... and so do the set-ups of its connections" share_setups
 tcase lost-datagrams --needs ud --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase unresolved --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
 tcase unresolved-claims --more --needs ud --limit 60 "... and when requests for the endpoint have named these sources" unresolved_claims

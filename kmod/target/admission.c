@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Admission: a port counts the connections, the half-open connections and the memory of
- * its peers, and refuses what exceeds a bound.
+ * its peers, and refuses what exceeds a bound.  What it admits runs in the shares of the peer
+ * (share.c).
  *
  * A CM handler calls rtgt_port_admit() before it queues the set-up of a connection, so a
  * refused REQ has cost an allocation of struct rtgt_conn and nothing else.  rtgt_port.lock
@@ -21,20 +22,33 @@
 #include "target/admission.h"
 #include "target/conn.h"
 #include "target/port.h"
+#include "target/share.h"
 
 /**
  * struct rtgt_peer - a client address that has connections to a port
+ * @ref: held by rtgt_port.peers, and by each share that has work
  * @entry: in rtgt_port.peers while @nr_conns is not 0
  * @addr: the address; its port number is not compared
  * @nr_conns: number of its connections; under rtgt_port.lock
  * @half_open: number of its half-open connections; under rtgt_port.half_lock
+ * @conns: set-ups and teardowns of its connections
+ * @requests: requests of its connections that sleep or take long
  */
 struct rtgt_peer {
+	struct kref ref;
 	struct hlist_node entry;
 	struct sockaddr_storage addr;
 	unsigned int nr_conns;
 	unsigned int half_open;
+	struct rtgt_share conns;
+	struct rtgt_share requests;
 };
+
+static void peer_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct rtgt_peer, ref));
+	atomic_dec(&rtgt_live.peers);
+}
 
 static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
@@ -66,20 +80,24 @@ static struct rtgt_peer *port_peer_get(struct rtgt_port *port, const struct sock
 		if (same_host(&peer->addr, addr))
 			return peer;
 	new->addr = *addr;
+	kref_init(&new->ref);
+	INIT_WORK(&new->conns.work, rtgt_share_work);
+	INIT_WORK(&new->requests.work, rtgt_share_work);
+	rtgt_share_init(&new->conns, rtgt_conn_wq, &new->ref, peer_free);
+	rtgt_share_init(&new->requests, rtgt_req_wq, &new->ref, peer_free);
 	hash_add(port->peers, &new->entry, hash);
 	atomic_inc(&rtgt_live.peers);
 	return new;
 }
 
-/* Free a peer without connections. */
+/* Forget a peer without connections; a share that still runs keeps it. */
 static void port_peer_put(struct rtgt_port *port, struct rtgt_peer *peer)
 {
 	lockdep_assert_held(&port->lock);
 	if (peer->nr_conns)
 		return;
 	hash_del(&peer->entry);
-	kfree(peer);
-	atomic_dec(&rtgt_live.peers);
+	kref_put(&peer->ref, peer_free);
 }
 
 /* Count a connection as half-open.  One peer may have half of the backlog. */
@@ -164,6 +182,9 @@ static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtg
 	}
 	conn->id = ++port->next_id;
 	conn->peer_entry = peer;
+	conn->setup.share = &peer->conns;
+	conn->close.share = &peer->conns;
+	conn->requests.share = &peer->requests;
 	peer->nr_conns++;
 	port->nr_conns++;
 	list_add_tail(&conn->port_entry, &port->conns);

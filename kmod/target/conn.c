@@ -61,7 +61,7 @@ static void conn_enter(struct rtgt_conn *conn, enum rtgt_conn_state state)
 	lockdep_assert_held(&conn->lock);
 	WRITE_ONCE(conn->state, state);
 	if (state == RTGT_CONN_CLOSING && !conn->building)
-		queue_work(rtgt_conn_wq, &conn->close_work);
+		rtgt_job_queue(&conn->close);
 	else if (state == RTGT_CONN_LIVE && conn_live_ms(conn) && !conn->failing)
 		mod_timer(&conn->timer, jiffies + msecs_to_jiffies(conn_live_ms(conn)));
 }
@@ -370,7 +370,7 @@ void rtgt_conn_built(struct rtgt_conn *conn)
 	spin_lock_irq(&conn->lock);
 	conn->building = false;
 	if (conn->state == RTGT_CONN_CLOSING)
-		queue_work(rtgt_conn_wq, &conn->close_work);
+		rtgt_job_queue(&conn->close);
 	else if (conn->state == RTGT_CONN_CONNECTING && !conn->failing)
 		mod_timer(&conn->timer, jiffies + handshake);
 	spin_unlock_irq(&conn->lock);
@@ -381,14 +381,14 @@ void rtgt_conn_built(struct rtgt_conn *conn)
  * @port: the port that received the request
  * @ibdev: the device that received it
  *
- * The caller, setup.c, initializes the work items.  May sleep.
+ * The caller, setup.c, initializes the jobs.  May sleep.
  *
  * Return: the connection, which the caller frees with rtgt_conn_put() if the port does not
  * admit it; NULL without memory.
  */
 struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev)
 {
-	unsigned int nr = port->cfg.transport == RTGT_UD ? RTGT_UD_WORKERS : 1;
+	unsigned int nr = port->cfg.transport == RTGT_UD ? RTGT_UD_WORKERS : 0;
 	struct rtgt_conn *conn;
 
 	conn = kzalloc(struct_size(conn, workers, nr), GFP_KERNEL);
@@ -399,6 +399,7 @@ struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibde
 	INIT_LIST_HEAD(&conn->port_entry);
 	INIT_LIST_HEAD(&conn->own_free);
 	INIT_LIST_HEAD(&conn->deferred);
+	INIT_LIST_HEAD(&conn->unresolved);
 	INIT_LIST_HEAD(&conn->send_free);
 	INIT_LIST_HEAD(&conn->send_wait);
 	INIT_LIST_HEAD(&conn->send_chain);

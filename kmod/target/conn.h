@@ -19,6 +19,7 @@
 #include "core/device.h"
 #include "target/fault.h"
 #include "target/service.h"
+#include "target/share.h"
 
 struct dentry;
 struct rtgt_domain;
@@ -59,7 +60,7 @@ enum rtgt_conn_step {
 	RTGT_CONN_STEPS,
 };
 
-/* Workers of a datagram endpoint: so many of its requests run at a time */
+/* Workers of a datagram endpoint: so many of its datagrams have their source resolved at a time */
 #define RTGT_UD_WORKERS		16
 
 /* Milliseconds in which a device sends a NAK and flushes receives after it reported an error */
@@ -96,7 +97,8 @@ enum rtgt_conn_step {
  *	 the completion of its shared receive (rtgt_recv_keep()); otherwise NULL
  * @own_free: those of @own that hold no request, under @lock
  * @nr_held: those that hold one, under @lock
- * @deferred: receive contexts whose requests wait for a worker, under @lock
+ * @deferred: receive contexts whose requests wait for @requests, under @lock
+ * @unresolved: UD: receive contexts that wait for one of @workers, under @lock
  * @sends: send contexts
  * @nr_sends: number of @sends
  * @send_free: free send contexts, under @lock
@@ -140,18 +142,19 @@ enum rtgt_conn_step {
  * @building: the set-up has not ended; at its end rtgt_conn_built() queues the teardown if the
  *	      state is CLOSING.  Under @lock
  * @abandoned: the peer has ended it, or has given up before it was accepted; set by CM handlers
- * @setup_work: the set-up
- * @close_work: the teardown; queued under @lock
+ * @setup: the set-up, a job of its peer
+ * @close: the teardown, a job of its peer; queued under @lock
+ * @requests: runs one of @deferred, a job of its peer.  Queued under @lock, and only while the
+ *	      state is not CLOSING
  * @recv_msgs: number of SENDs received.  Only completions of @cq, which never run in
  *	       parallel, write @recv_msgs and @imms
  * @imms: number of immediates received
  * @replies: number of replies sent
  * @step_end: time in nanoseconds at which each step of connecting ended, 0 before
  * @debugfs: directory of the memory of a private connection
- * @nr_workers: number of @workers
- * @workers: run the requests in @deferred: one worker, or RTGT_UD_WORKERS for a datagram
- *	     endpoint, whose requests may wait for the resolution of an address.  Queued under
- *	     @lock, and only while the state is not CLOSING
+ * @nr_workers: number of @workers: RTGT_UD_WORKERS for a datagram endpoint, otherwise 0
+ * @workers: each runs one of @unresolved, which may wait for the resolution of an address.
+ *	     Queued under @lock, and only while the state is not CLOSING
  */
 struct rtgt_conn {
 	struct kref ref;
@@ -177,6 +180,7 @@ struct rtgt_conn {
 	struct list_head own_free;
 	unsigned int nr_held;
 	struct list_head deferred;
+	struct list_head unresolved;
 	struct rtgt_send_ctx *sends;
 	unsigned int nr_sends;
 	struct list_head send_free;
@@ -210,8 +214,9 @@ struct rtgt_conn {
 	const char *failing;
 	bool building;
 	bool abandoned;
-	struct work_struct setup_work;
-	struct work_struct close_work;
+	struct rtgt_job setup;
+	struct rtgt_job close;
+	struct rtgt_job requests;
 	u64 recv_msgs;
 	u64 imms;
 	atomic64_t replies;

@@ -34,8 +34,8 @@
 
 /**
  * struct endpoint_request - the request of a client that waits for the endpoint
- * @make: makes the endpoint, unless another request has done so
- * @finish: replies
+ * @make: job of the port: makes the endpoint, unless another request has done so
+ * @finish: job of the port: replies
  * @port: the port, a counted reference; a disable waits for its requests
  * @id: id of the request, owned
  * @conn: the endpoint, a counted reference; NULL if it could not be made
@@ -46,8 +46,8 @@
  * @arg: argument of @why
  */
 struct endpoint_request {
-	struct work_struct make;
-	struct work_struct finish;
+	struct rtgt_job make;
+	struct rtgt_job finish;
 	struct rtgt_port *port;
 	struct rdma_cm_id *id;
 	struct rtgt_conn *conn;
@@ -85,7 +85,6 @@ static struct rtgt_conn *endpoint_create(struct rtgt_port *port, struct rdma_cm_
 	struct rtgt_conn *conn;
 	int ret;
 
-	lockdep_assert_held(&port->making_endpoint);
 	conn = rtgt_conn_create(port, id->device);
 	if (!conn) {
 		*why = rtgt_conn_reject_reason(-ENOMEM, arg);
@@ -131,9 +130,9 @@ static void endpoint_answer(struct rtgt_port *port, struct rdma_cm_id *id, struc
 }
 
 /* Reply, or reject, and free the request. */
-static void endpoint_finish(struct work_struct *work)
+static void endpoint_finish(struct rtgt_job *job)
 {
-	struct endpoint_request *req = container_of(work, struct endpoint_request, finish);
+	struct endpoint_request *req = container_of(job, struct endpoint_request, finish);
 	struct rtgt_port *port = req->port;
 
 	if (req->resolver)
@@ -167,7 +166,7 @@ static int endpoint_resolved(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		return 0;
 	req->heard = true;
 	req->resolved = ev->event == RDMA_CM_EVENT_ADDR_RESOLVED;
-	queue_work(rtgt_conn_wq, &req->finish);
+	rtgt_job_queue(&req->finish);
 	return 0;
 }
 
@@ -191,17 +190,15 @@ static int endpoint_resolve(struct endpoint_request *req)
 				 (struct sockaddr *)&addr->dst_addr, RESOLVE_MS);
 }
 
-static void endpoint_make(struct work_struct *work)
+static void endpoint_make(struct rtgt_job *job)
 {
-	struct endpoint_request *req = container_of(work, struct endpoint_request, make);
+	struct endpoint_request *req = container_of(job, struct endpoint_request, make);
 	struct rtgt_port *port = req->port;
 
-	mutex_lock(&port->making_endpoint);
 	req->conn = endpoint_get(port, req->id->device) ?:
 		    endpoint_create(port, req->id, &req->why, &req->arg);
-	mutex_unlock(&port->making_endpoint);
 	if (!req->conn || endpoint_resolve(req))
-		queue_work(rtgt_conn_wq, &req->finish);
+		rtgt_job_queue(&req->finish);
 }
 
 /* Ignore the events of a request's id: the worker destroys the id in any case. */
@@ -223,13 +220,15 @@ static int endpoint_defer(struct rtgt_port *port, struct rdma_cm_id *id, u32 *ar
 		kfree(req);
 		return ret;
 	}
-	INIT_WORK(&req->make, endpoint_make);
-	INIT_WORK(&req->finish, endpoint_finish);
+	rtgt_job_init(&req->make, endpoint_make);
+	rtgt_job_init(&req->finish, endpoint_finish);
+	req->make.share = &port->clients;
+	req->finish.share = &port->clients;
 	kref_get(&port->ref);
 	req->port = port;
 	req->id = id;
 	id->event_handler = endpoint_event;
-	queue_work(rtgt_conn_wq, &req->make);
+	rtgt_job_queue(&req->make);
 	return 0;
 }
 

@@ -68,6 +68,15 @@ bool rtgt_port_enabled(const struct rtgt_port *port)
 	return READ_ONCE(port->state) != RTGT_PORT_DISABLED;
 }
 
+static void port_free(struct kref *ref)
+{
+	struct rtgt_port *port = container_of(ref, struct rtgt_port, ref);
+
+	rtgt_stats_free(port->stats);
+	kfree(port);
+	atomic_dec(&rtgt_live.ports);
+}
+
 /**
  * rtgt_port_create() - allocate a port with default attributes, disabled
  * @name: name of the port
@@ -96,7 +105,8 @@ struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *
 	mutex_init(&port->config);
 	mutex_init(&port->regions);
 	mutex_init(&port->making);
-	mutex_init(&port->making_endpoint);
+	INIT_WORK(&port->clients.work, rtgt_share_work);
+	rtgt_share_init(&port->clients, rtgt_conn_wq, &port->ref, port_free);
 	rtgt_faults_init(&port->faults);
 	spin_lock_init(&port->half_lock);
 	hash_init(port->peers);
@@ -118,15 +128,6 @@ struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *
 	sin->sin_addr.s_addr = htonl(INADDR_ANY);
 	sin->sin_port = htons(RTGT_PORT);
 	return port;
-}
-
-static void port_free(struct kref *ref)
-{
-	struct rtgt_port *port = container_of(ref, struct rtgt_port, ref);
-
-	rtgt_stats_free(port->stats);
-	kfree(port);
-	atomic_dec(&rtgt_live.ports);
 }
 
 /**

@@ -18,6 +18,7 @@
 #include "include/uapi/rtgt.h"
 #include "target/fault.h"
 #include "target/service.h"
+#include "target/share.h"
 
 struct dentry;
 struct net;
@@ -81,8 +82,8 @@ struct rtgt_port_cfg {
 
 /**
  * struct rtgt_port - a listener, its regions and its connections
- * @ref: held by the configfs directory, by each connection and by each datagram client that
- *	 waits for an endpoint
+ * @ref: held by the configfs directory, by each connection, by each datagram client that waits for
+ *	 an endpoint, and by @clients while it has work
  * @name: name of its directory
  * @config: protects @cfg and the attributes of the regions, which do not change while the port
  *	    is enabled, and serializes enable and disable, which hold it for as long as they
@@ -101,7 +102,8 @@ struct rtgt_port_cfg {
  * @net: network namespace of the listener, a counted reference while the port is enabled
  * @listen_again: queued while @state is REMOVED
  * @making: held while a shared domain is made, so that each device gets one
- * @making_endpoint: held while a datagram endpoint is made, so that each device gets one
+ * @clients: jobs of the datagram clients that wait for an endpoint.  One runs at a time, so each
+ *	     device gets one endpoint
  * @lock: protects @state, @listen_id, @net, @conns, @nr_conns, @conn_memory, @nr_requests,
  *	  @peers, @next_id and @domains.  CM handlers take it, so no holder waits for a device, for
  *	  memory or for a peer
@@ -137,7 +139,7 @@ struct rtgt_port {
 	struct net *net;
 	struct delayed_work listen_again;
 	struct mutex making;	/* one shared domain is made at a time */
-	struct mutex making_endpoint;	/* one datagram endpoint is made at a time */
+	struct rtgt_share clients;
 	struct mutex lock;	/* @state, @listen_id, connections, @nr_requests, ... @domains */
 	enum rtgt_port_state state;
 	struct list_head conns;

@@ -12,7 +12,7 @@
  *
  * So a context is in exactly one place, and has one owner: the device while it is posted, the
  * completion or the worker that runs its request, an rw context during a transfer, or one of the
- * lists rtgt_conn.deferred, send_wait, rw_wait and own_free, rtgt_conn_faults.held and
+ * lists rtgt_conn.deferred, unresolved, send_wait, rw_wait and own_free, rtgt_conn_faults.held and
  * rtgt_recv_pool.withheld.
  * A request uses its context until the reply is written; then a send context takes the buffer,
  * and the receive is posted before the reply.  If a peer sends more requests than there are
@@ -151,13 +151,26 @@ void rtgt_recv_drop_all(struct list_head *recvs)
 	}
 }
 
+/* Queue what runs the next of a connection's requests: its job, or one of its workers. */
+static void recv_queue(struct rtgt_conn *conn, bool resolve)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&conn->lock);
+	if (!resolve)
+		rtgt_job_queue(&conn->requests);
+	for (i = 0; resolve && i < conn->nr_workers; i++)
+		if (queue_work(rtgt_req_wq, &conn->workers[i].work))
+			break;
+}
+
 /**
  * rtgt_recv_defer() - continue a request in a worker, which may sleep
  * @recv: owned by the caller; afterwards by the list of deferred requests
  *
  * The worker calls rtgt_service.work, or drops the request if the connection is closing.  The
- * requests of a connection run one at a time, and after each one other connections have their
- * turn.  So a long request does a part of its work and defers the rest.
+ * requests of all connections of a peer to the port run one at a time, and after each one another
+ * connection has its turn.  So a long request does a part of its work and defers the rest.
  *
  * Any context.
  */
@@ -166,7 +179,6 @@ void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 	struct rtgt_conn *conn = recv->conn;
 	struct rtgt_recv_ctx *kept = NULL;
 	unsigned long flags;
-	unsigned int i;
 	bool open;
 
 	spin_lock_irqsave(&conn->lock, flags);
@@ -174,10 +186,8 @@ void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 	if (open)
 		kept = rtgt_recv_keep(recv);
 	if (kept) {
-		list_add_tail(&kept->entry, &conn->deferred);
-		for (i = 0; i < conn->nr_workers; i++)
-			if (queue_work(rtgt_req_wq, &conn->workers[i].work))
-				break;
+		list_add_tail(&kept->entry, kept->resolve ? &conn->unresolved : &conn->deferred);
+		recv_queue(conn, kept->resolve);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	/* the teardown waits for the deferred requests, so a closing connection gets no more */
@@ -211,42 +221,74 @@ static void recv_resolve(struct rtgt_recv_ctx *recv)
 	recv->conn->port->cfg.service->message(recv);
 }
 
-/**
- * rtgt_recv_work() - run one of a connection's deferred requests
- * @work: one of rtgt_conn.workers
- *
- * The teardown waits for this function before it frees the connection.
- */
-void rtgt_recv_work(struct work_struct *work)
+/* Take the first request of a list of the connection, or return NULL. */
+static struct rtgt_recv_ctx *recv_take(struct rtgt_conn *conn, struct list_head *from)
 {
-	struct rtgt_conn *conn = container_of(work, struct rtgt_conn_worker, work)->conn;
 	struct rtgt_recv_ctx *recv;
 
 	spin_lock_irq(&conn->lock);
-	recv = list_first_entry_or_null(&conn->deferred, struct rtgt_recv_ctx, entry);
+	recv = list_first_entry_or_null(from, struct rtgt_recv_ctx, entry);
 	if (recv) {
 		list_del(&recv->entry);
 		recv->worker = true;
 	}
 	spin_unlock_irq(&conn->lock);
-	if (!recv)
-		return;
-	if (rtgt_conn_closing(conn))
-		rtgt_recv_drop(recv);
-	else if (recv->resolve)
-		recv_resolve(recv);
-	else if (unlikely(recv->faults & (RTGT_FAULT_DO_ERR | RTGT_FAULT_DO_SQD)))
-		rtgt_fault_work(recv);
-	else
-		conn->port->cfg.service->work(recv);
+	return recv;
+}
+
+/* Have the next request of a list run, if there is one and the connection is open. */
+static void recv_next(struct rtgt_conn *conn, struct list_head *from, bool resolve)
+{
 	spin_lock_irq(&conn->lock);
-	if (!list_empty(&conn->deferred))
-		queue_work(rtgt_req_wq, work);
+	if (!list_empty(from) && conn->state != RTGT_CONN_CLOSING)
+		recv_queue(conn, resolve);
 	spin_unlock_irq(&conn->lock);
 }
 
 /**
- * rtgt_recv_cancel() - wait for a connection's workers, and drop the requests they did not begin
+ * rtgt_recv_work() - run one of a connection's deferred requests
+ * @job: rtgt_conn.requests
+ *
+ * The teardown waits for this function before it frees the connection.
+ */
+void rtgt_recv_work(struct rtgt_job *job)
+{
+	struct rtgt_conn *conn = container_of(job, struct rtgt_conn, requests);
+	struct rtgt_recv_ctx *recv = recv_take(conn, &conn->deferred);
+
+	if (!recv)
+		return;
+	if (rtgt_conn_closing(conn))
+		rtgt_recv_drop(recv);
+	else if (unlikely(recv->faults & (RTGT_FAULT_DO_ERR | RTGT_FAULT_DO_SQD)))
+		rtgt_fault_work(recv);
+	else
+		conn->port->cfg.service->work(recv);
+	recv_next(conn, &conn->deferred, false);
+}
+
+/**
+ * rtgt_recv_resolve_work() - resolve the source of one of an endpoint's datagrams
+ * @work: one of rtgt_conn.workers
+ *
+ * The teardown waits for this function before it frees the connection.
+ */
+void rtgt_recv_resolve_work(struct work_struct *work)
+{
+	struct rtgt_conn *conn = container_of(work, struct rtgt_conn_worker, work)->conn;
+	struct rtgt_recv_ctx *recv = recv_take(conn, &conn->unresolved);
+
+	if (!recv)
+		return;
+	if (rtgt_conn_closing(conn))
+		rtgt_recv_drop(recv);
+	else
+		recv_resolve(recv);
+	recv_next(conn, &conn->unresolved, true);
+}
+
+/**
+ * rtgt_recv_cancel() - wait for what runs a connection's requests, and drop those not begun
  * @conn: connection in CLOSING, so no request is deferred any more
  *
  * May sleep.
@@ -255,9 +297,11 @@ void rtgt_recv_cancel(struct rtgt_conn *conn)
 {
 	unsigned int i;
 
+	rtgt_job_cancel(&conn->requests);
 	for (i = 0; i < conn->nr_workers; i++)
 		cancel_work_sync(&conn->workers[i].work);
 	rtgt_recv_drop_all(&conn->deferred);
+	rtgt_recv_drop_all(&conn->unresolved);
 }
 
 static void recv_failed(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, struct ib_wc *wc)

@@ -15,6 +15,7 @@
 #include "proto/proto.h"
 
 struct rtgt_conn;
+struct rtgt_job;
 struct rtgt_recv_pool;
 struct rtgt_rw_ctx;
 
@@ -157,7 +158,8 @@ void rtgt_recv_refuse(struct rtgt_recv_ctx *recv);
 void rtgt_recv_drop(struct rtgt_recv_ctx *recv);
 void rtgt_recv_drop_all(struct list_head *recvs);
 void rtgt_recv_defer(struct rtgt_recv_ctx *recv);
-void rtgt_recv_work(struct work_struct *work);
+void rtgt_recv_work(struct rtgt_job *job);
+void rtgt_recv_resolve_work(struct work_struct *work);
 void rtgt_recv_cancel(struct rtgt_conn *conn);
 
 #endif /* _RTGT_RECV_H */

@@ -14,6 +14,9 @@
  *                 the connection to CLOSING, which queues the teardown; while the set-up
  *                 runs, rtgt_conn_built() queues it at the end of the set-up
  *
+ * Set-ups and teardowns are jobs: of all connections of a peer to the port, one runs at a time
+ * (share.c).
+ *
  * conn_teardown() is the only teardown and has one order.  It also releases a connection whose
  * set-up failed, so the set-up has no error path of its own.  Once the port has admitted a
  * connection, the connection owns its cm_id: the CM handler returns 0, and the teardown
@@ -66,9 +69,9 @@ static void conn_release_domain(struct rtgt_conn *conn)
 }
 
 /* Stop new work, wait for what runs, release; Documentation/lifetime.rst has the order. */
-static void conn_teardown(struct work_struct *work)
+static void conn_teardown(struct rtgt_job *job)
 {
-	struct rtgt_conn *conn = container_of(work, struct rtgt_conn, close_work);
+	struct rtgt_conn *conn = container_of(job, struct rtgt_conn, close);
 
 	timer_delete_sync(&conn->timer);
 	rtgt_fault_cancel_rep(conn);
@@ -290,9 +293,9 @@ u32 rtgt_conn_reject_reason(int err, u32 *arg)
 }
 
 /* Make the resources of a connection and send the REP, or a REJ. */
-static void conn_setup(struct work_struct *work)
+static void conn_setup(struct rtgt_job *job)
 {
-	struct rtgt_conn *conn = container_of(work, struct rtgt_conn, setup_work);
+	struct rtgt_conn *conn = container_of(job, struct rtgt_conn, setup);
 	u32 why, arg;
 	int ret = -ESHUTDOWN;
 
@@ -330,10 +333,11 @@ struct rtgt_conn *rtgt_conn_create(struct rtgt_port *port, struct ib_device *ibd
 	if (!conn)
 		return NULL;
 	conn->requests_max = rtgt_recvs_own(conn) ?: conn->recv_depth;
-	INIT_WORK(&conn->setup_work, conn_setup);
-	INIT_WORK(&conn->close_work, conn_teardown);
+	rtgt_job_init(&conn->setup, conn_setup);
+	rtgt_job_init(&conn->close, conn_teardown);
+	rtgt_job_init(&conn->requests, rtgt_recv_work);
 	for (i = 0; i < conn->nr_workers; i++) {
-		INIT_WORK(&conn->workers[i].work, rtgt_recv_work);
+		INIT_WORK(&conn->workers[i].work, rtgt_recv_resolve_work);
 		conn->workers[i].conn = conn;
 	}
 	return conn;
@@ -430,6 +434,6 @@ int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 	}
 	id->context = conn;
 	id->event_handler = conn_event;
-	queue_work(rtgt_conn_wq, &conn->setup_work);
+	rtgt_job_queue(&conn->setup);
 	return 0;
 }
