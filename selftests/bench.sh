@@ -31,7 +31,10 @@ PINGPONG_PORT=7482
 CMTIME_PORT=7484
 SINK_PORT=7486
 SERVE_PORT=7488
+QUIET_PORT=7490
 CONNECTIONS=100
+# Connections of a peer beside which another client is measured
+CROWD=${BENCH_CROWD:-1000}
 HELD=${BENCH_HELD:-1,64,1024,4096}
 # Connections that a port or a device has when it is disabled or removed
 ENDED=16
@@ -369,6 +372,44 @@ part_beside() {
 	port_del bench
 }
 
+# How long a client waits for a reply and for a connection
+neighbour() { # CONNECTIONS
+	lat --from user -S 64 -o send --half
+	connects "$1"
+}
+
+connects() { # NUMBER
+	cost --what connect -C "$1" |
+		sed -n "s/^cost\.\(connect\|in-all\)\./neighbour-cost$TO.\1./p"
+}
+
+# A client, alone and beside a peer with many connections to another port: each first has 256 MiB
+# to checksum, then all are to be set up, and the peer says nothing more
+part_neighbour() {
+	local DEVICE=neighbour- TO='' line text flood
+	port_add bench "addr=$TARGET" "port=$PORT" recv_size=256 recv_depth=4 max_conns=$((4 * CROWD)) \
+		backlog=$((4 * CROWD)) region mem size=64M
+	port_add quiet "addr=$TARGET" "port=$QUIET_PORT" region mem
+	PORT=$QUIET_PORT neighbour 200
+	coproc FLOOD { ulimit -n 8192; exec "$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" flood "count=$CROWD" depth=4; }
+	flood=$FLOOD_PID
+	until read -r line && [[ $line == *ready=* ]]; do :; done <&"${FLOOD[0]}"
+	[[ $line == *"ready=$CROWD"* ]] || complain "$line: not $CROWD connections"
+	echo "2 4" >&"${FLOOD[1]}"
+	until read -r line && [[ $line == *posted=* ]]; do :; done <&"${FLOOD[0]}"
+	TO=-beside-checksums PORT=$QUIET_PORT neighbour 200
+	[[ $(counters bench) =~ replies\ +0 ]] || complain "beside checksums: requests were done too early"
+	kill "$flood"
+	wait "$flood" 2>/dev/null || :
+	until text=$(<"$DEBUGFS/ports/bench/connections") && [[ ! $text ]]; do :; done
+	"$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" half "count=$((2 * CROWD))" >/dev/null
+	TO=-beside-setups PORT=$QUIET_PORT connects 100
+	text=$(<"$DEBUGFS/ports/bench/connections")
+	[[ $text == *" qpn=0 "* ]] || complain "beside setups: all $((2 * CROWD)) connections were set up too early"
+	port_del bench
+	port_del quiet
+}
+
 part_costs() {
 	local size
 	port_add bench "addr=$TARGET" "port=$PORT" region mem
@@ -462,7 +503,7 @@ trap 'kill "$SERVER"; port_del bench; module_unload; "$HERE/topology.sh" down' E
 wait_until 20 listens 7472
 module_load
 
-for part in operations beside costs lifecycle larger siw; do
+for part in operations beside neighbour costs lifecycle larger siw; do
 	if [[ " ${BENCH_PARTS:-$part} " == *" $part "* ]]; then
 		"part_$part"
 	fi
