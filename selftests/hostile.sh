@@ -484,9 +484,9 @@ refused_beyond() { # CLIENTS
 # One client at a time until one is refused, where the administrator set no ceiling: the
 # target leaves an eighth of the memory to others.  The clients, which run in the same
 # guest, take some of that: a tenth must remain.  Where nothing limits the sum, the OOM
-# killer ends another process.
+# killer ends another process.  Of what the target may use, half is left to clients of other ports.
 out_of_memory() { # ATTRIBUTE...
-	local left
+	local left busy at
 	# a program has few queues over siw: Documentation/findings/siw-mmap-offset.rst
 	! is_iwarp || set -- "${@/size=8M/size=64M}"
 	target_port "$@"
@@ -496,6 +496,10 @@ out_of_memory() { # ATTRIBUTE...
 	has "$(cat "$WORK"/crowd.{out,err})" refused=resources arg=12
 	left=$(target memory_left)
 	((left >= 100)) || fail "only $left per mille of the memory is left"
+	busy=$PORT at=$CM_PORT
+	target_port scope=private region mem size=64M
+	has "$(probe connect)" result=established
+	PORT=$busy CM_PORT=$at
 	finish crowd
 	expect_no_connections
 	has "$(probe connect)" result=established

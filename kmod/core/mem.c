@@ -157,18 +157,21 @@ static u64 mem_available(void)
 /**
  * rtgt_mem_promise() - reserve memory that will be allocated soon
  * @bytes: number of bytes
+ * @left: number of bytes that must be left afterwards
  *
  * After true the caller calls rtgt_mem_kept(), once the memory is allocated or is not needed
  * any more.  Process context.
  *
- * Return: true if @bytes are available.
+ * Return: true if @bytes and @left are available.
  */
-bool rtgt_mem_promise(u64 bytes)
+bool rtgt_mem_promise(u64 bytes, u64 left)
 {
+	u64 available;
 	bool ok;
 
 	spin_lock(&rtgt_budget.lock);
-	ok = bytes <= mem_available();
+	available = mem_available();
+	ok = bytes <= available && left <= available - bytes;
 	if (ok)
 		WRITE_ONCE(rtgt_budget.promised, rtgt_budget.promised + bytes);
 	spin_unlock(&rtgt_budget.lock);
@@ -243,7 +246,7 @@ struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec)
 	u64 needs = rtgt_mem_needs(spec->size);
 	struct rtgt_mem *mem;
 
-	if (!rtgt_mem_promise(needs)) {
+	if (!rtgt_mem_promise(needs, 0)) {
 		pr_warn_ratelimited("region %s: no memory for its %llu bytes: %llu can be had\n",
 				    spec->name, spec->size, mem_available());
 		return NULL;

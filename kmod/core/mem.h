@@ -75,7 +75,7 @@ static inline size_t rtgt_mem_chunk(const struct rtgt_mem *mem)
 	return PAGE_SIZE << mem->order;
 }
 
-bool rtgt_mem_promise(u64 bytes);
+bool rtgt_mem_promise(u64 bytes, u64 left);
 void rtgt_mem_kept(u64 bytes);
 u64 rtgt_mem_needs(u64 size);
 struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec);

@@ -30,6 +30,7 @@
  * @entry: in rtgt_port.peers while @nr_conns is not 0
  * @addr: the address; its port number is not compared
  * @nr_conns: number of its connections; under rtgt_port.lock
+ * @memory: bytes of its connections; under rtgt_port.lock
  * @half_open: number of its half-open connections; under rtgt_port.half_lock
  * @conns: set-ups and teardowns of its connections
  * @requests: requests of its connections that sleep or take long
@@ -39,6 +40,7 @@ struct rtgt_peer {
 	struct hlist_node entry;
 	struct sockaddr_storage addr;
 	unsigned int nr_conns;
+	u64 memory;
 	unsigned int half_open;
 	struct rtgt_share conns;
 	struct rtgt_share requests;
@@ -142,14 +144,17 @@ void rtgt_port_established(struct rtgt_port *port, struct rtgt_conn *conn)
 
 /*
  * Reserve the memory of a connection.  Both bounds apply to a sum: conn_memory_max to all
- * connections of the port, rtgt_mem_promise() to all that the module has promised.
+ * connections of the port, rtgt_mem_promise() to all that the module has promised.  A peer gets
+ * no more memory when it has as much as it would leave to the peers of all ports.
  */
-static int port_promise(struct rtgt_port *port, struct rtgt_conn *conn, u64 bytes)
+static int port_promise(struct rtgt_port *port, struct rtgt_conn *conn,
+			const struct rtgt_peer *peer, u64 bytes)
 {
 	u64 most = port->cfg.conn_memory_max ?: U64_MAX;
 
 	lockdep_assert_held(&port->lock);
-	if (bytes > most || port->conn_memory > most - bytes || !rtgt_mem_promise(bytes))
+	if (bytes > most || port->conn_memory > most - bytes ||
+	    !rtgt_mem_promise(bytes, peer->memory))
 		return -ENOMEM;
 	port->conn_memory += bytes;
 	conn->memory = bytes;
@@ -170,7 +175,7 @@ static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtg
 	*bound = share;
 	if (share && peer->nr_conns >= share)
 		return -EUSERS;
-	ret = port_promise(port, conn, bytes);
+	ret = port_promise(port, conn, peer, bytes);
 	if (ret)
 		return ret;
 	if (!ud)
@@ -186,6 +191,7 @@ static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtg
 	conn->close.share = &peer->conns;
 	conn->requests.share = &peer->requests;
 	peer->nr_conns++;
+	peer->memory += bytes;
 	port->nr_conns++;
 	list_add_tail(&conn->port_entry, &port->conns);
 	return 0;
@@ -299,6 +305,7 @@ void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn)
 	list_del(&conn->port_entry);
 	port->conn_memory -= conn->memory;
 	conn->peer_entry->nr_conns--;
+	conn->peer_entry->memory -= conn->memory;
 	port_peer_put(port, conn->peer_entry);
 	WRITE_ONCE(port->nr_conns, port->nr_conns - 1);
 	if (rtgt_port_idle(port))
