@@ -23,14 +23,10 @@
 #include "include/uapi/rtgt.h"
 #include "initiator/initiator.h"
 
-/**
- * struct rtgt_initiator_item - a directory below initiators/
- * @item: the directory
- * @ini: the initiator
- */
+/* A directory below initiators/ */
 struct rtgt_initiator_item {
-	struct config_item item;
-	struct rtgt_initiator *ini;
+	struct config_item item;	/* the directory */
+	struct rtgt_initiator *ini;	/* the initiator */
 };
 
 static struct rtgt_initiator *to_initiator(struct config_item *item)
@@ -158,7 +154,7 @@ static ssize_t ini_state_show(struct config_item *item, char *page)
 	ssize_t len;
 
 	mutex_lock(&ini->lock);
-	len = sysfs_emit(page, "%s\n", rtgt_ini_state_name(ini->state));
+	len = sysfs_emit(page, "%s\n", rtgt_ini_state_names[ini->state]);
 	mutex_unlock(&ini->lock);
 	return len;
 }
@@ -196,10 +192,9 @@ static ssize_t ini_result_show(struct config_item *item, char *page)
 	ssize_t len;
 
 	mutex_lock(&ini->lock);
-	len = sysfs_emit(page, "state %s\n", rtgt_ini_state_name(ini->state));
+	len = sysfs_emit(page, "state %s\n", rtgt_ini_state_names[ini->state]);
 	if (ini->state == RTGT_INI_FAILED)
-		len += sysfs_emit_at(page, len, "error %s\n",
-				     ini->why[0] ? ini->why : "no memory");
+		len += sysfs_emit_at(page, len, "error %s\n", r->why[0] ? r->why : "no memory");
 	if (ini->state == RTGT_INI_DONE) {
 		len += sysfs_emit_at(page, len, "op %s\npoll %s\nsize %u\ndepth %u\ndevice %s\n",
 				     op_names[r->cfg.op], poll_name(r->cfg.poll), r->cfg.size,

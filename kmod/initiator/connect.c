@@ -11,7 +11,6 @@
 
 #include "core/cq.h"
 #include "core/device.h"
-#include "initiator/connect.h"
 #include "initiator/initiator.h"
 #include "initiator/request.h"
 #include "initiator/run.h"
@@ -73,7 +72,7 @@ static int run_step(struct rtgt_run *run, enum rtgt_ini_step step, enum rdma_cm_
 	wait_event_idle_timeout(ini->wake, run_come(run) || READ_ONCE(ini->stop) ||
 				READ_ONCE(run->removed), msecs_to_jiffies(run->cfg.timeout_ms));
 	come = run_come(run);
-	run->step_ns[step] = ktime_get_ns() - start;
+	run->result.step_ns[step] = ktime_get_ns() - start;
 	if (READ_ONCE(ini->stop))
 		return -EINTR;
 	if (READ_ONCE(run->removed))
@@ -168,8 +167,8 @@ static int run_create_qp(struct rtgt_run *run)
 	ret = rdma_create_qp(run->id, run->pd, &init);
 	if (ret)
 		return rtgt_run_fail(run, ret, "no queue pair: %d", ret);
-	strscpy(run->dev, dev_name(&ibdev->dev), sizeof(run->dev));
-	run->step_ns[RTGT_STEP_QP] = ktime_get_ns() - start;
+	strscpy(run->result.dev, dev_name(&ibdev->dev), sizeof(run->result.dev));
+	run->result.step_ns[RTGT_STEP_QP] = ktime_get_ns() - start;
 	return 0;
 }
 
@@ -227,6 +226,8 @@ static int check_answered(struct rtgt_run *run)
 	const struct rtgt_rep_info *peer = &run->peer;
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
 
+	if (!rtgt_op_is_answered(cfg->op))
+		return 0;
 	if (!peer->rtgt)
 		return rtgt_run_fail(run, -EPROTO, "not with a target that does not speak rtgt");
 	if (cfg->depth > peer->recv_depth)
@@ -244,7 +245,6 @@ static int check_answered(struct rtgt_run *run)
  *
  * The numbers are the target's, from the REP or from the reply to EXTENTS, so each of both is
  * checked before it is used.  May sleep.
- *
  * Return: 0, which it always is for SENDs; or a negative errno, with the reason recorded.
  */
 int rtgt_run_check_region(struct rtgt_run *run)
@@ -295,28 +295,22 @@ static int check_device(struct rtgt_run *run)
 
 	if (run->cfg.op == RTGT_INI_WRITE_IMM && rdma_protocol_iwarp(ibdev, run->id->port_num))
 		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no immediates: it is iWARP",
-				     run->dev);
+				     run->result.dev);
 	if (rtgt_op_is_atomic(run->cfg.op) && ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
-		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no atomics", run->dev);
+		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no atomics", run->result.dev);
 	return 0;
 }
 
 /* Do the attributes fit what the target offers? */
 static int run_check(struct rtgt_run *run)
 {
-	int ret;
-
 	if (run->misfit == RTGT_MISFIT_VERSION)
 		return rtgt_run_fail(run, -EPROTO, "the target speaks version %u, this is %u",
 				     run->peer.version, RTGT_VERSION);
 	if (run->misfit == RTGT_MISFIT_SIZE)
 		return rtgt_run_fail(run, -EPROTO, "the target's REP is malformed");
-	ret = check_device(run);
-	if (!ret)
-		ret = check_cfg(run);
-	if (!ret && rtgt_op_is_answered(run->cfg.op))
-		ret = check_answered(run);
-	return ret ?: rtgt_run_check_region(run);
+	return check_device(run) ?: check_cfg(run) ?: check_answered(run) ?:
+	       rtgt_run_check_region(run);
 }
 
 /**
@@ -324,17 +318,10 @@ static int run_check(struct rtgt_run *run)
  * @run: zeroed, but for the initiator and its attributes
  *
  * May sleep, and waits no longer than timeout_ms for each step.
- *
  * Return: 0; -EINTR when the run was stopped; -EADDRINUSE when TCP uses the local port that rdma_cm
  * chose (iWARP); another negative errno, with the reason recorded.
  */
 int rtgt_run_connect(struct rtgt_run *run)
 {
-	int ret = run_resolve(run);
-
-	if (!ret)
-		ret = run_create_qp(run);
-	if (!ret)
-		ret = run_connect(run);
-	return ret ?: run_check(run);
+	return run_resolve(run) ?: run_create_qp(run) ?: run_connect(run) ?: run_check(run);
 }

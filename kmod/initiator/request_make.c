@@ -17,7 +17,6 @@
 #include <linux/slab.h>
 
 #include "core/mem.h"
-#include "initiator/ask.h"
 #include "initiator/initiator.h"
 #include "initiator/request.h"
 #include "initiator/run.h"
@@ -32,31 +31,8 @@
 #define REQ_MSG_SIZE		64
 
 /**
- * rtgt_op_is_atomic() - is an operation an atomic one, of eight bytes?
- * @op: operation
- *
- * Return: true if so.
- */
-bool rtgt_op_is_atomic(enum rtgt_ini_op op)
-{
-	return op == RTGT_INI_CAS || op == RTGT_INI_FAA;
-}
-
-/**
- * rtgt_op_is_answered() - does a reply of the target complete an operation?
- * @op: operation
- *
- * Return: true if so, false if the completion of the work request does.
- */
-bool rtgt_op_is_answered(enum rtgt_ini_op op)
-{
-	return op == RTGT_INI_SEND || op == RTGT_INI_WRITE_IMM;
-}
-
-/**
  * rtgt_ini_req_number() - return the number of a request in its run
  * @req: request
- *
  * Return: counted from 0.
  */
 u32 rtgt_ini_req_number(const struct rtgt_ini_req *req)
@@ -67,7 +43,6 @@ u32 rtgt_ini_req_number(const struct rtgt_ini_req *req)
 /**
  * rtgt_run_region_len() - return how many bytes of the target's region can be used
  * @run: connected; the target has the region
- *
  * Return: bytes; if the target did not send its length, what the attributes need.
  */
 u64 rtgt_run_region_len(const struct rtgt_run *run)
@@ -81,7 +56,6 @@ u64 rtgt_run_region_len(const struct rtgt_run *run)
 /**
  * rtgt_run_places() - return how many operations the span has space for
  * @run: connected; offset and span are inside the region
- *
  * Return: how many times the size fits into the span.
  */
 u64 rtgt_run_places(const struct rtgt_run *run)
@@ -94,7 +68,6 @@ u64 rtgt_run_places(const struct rtgt_run *run)
 /**
  * rtgt_ini_req_place() - return the place of a request's operation
  * @req: request
- *
  * Return: in units of the size, from the offset on.
  */
 u64 rtgt_ini_req_place(const struct rtgt_ini_req *req)
@@ -110,7 +83,6 @@ u64 rtgt_ini_req_place(const struct rtgt_ini_req *req)
 /**
  * rtgt_ini_req_offset() - return the offset of a request's operation
  * @req: request
- *
  * Return: bytes from the start of the region.
  */
 u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req)
@@ -130,7 +102,6 @@ static bool op_writes(enum rtgt_ini_op op)
  *
  * The memory is random, so WRITEs that begin at different bytes of it carry different bytes.  Of
  * any two WRITEs, one pair in 2^10 begins at the same byte.
- *
  * Return: offset in bytes; 0 unless the operation is a WRITE.
  */
 u32 rtgt_run_shift(const struct rtgt_run *run, u32 index)
@@ -264,6 +235,10 @@ static int req_create_msgs(struct rtgt_ini_req *req)
 	req->rx = kmalloc(size, GFP_KERNEL | __GFP_NOWARN);
 	if (!req->tx || !req->rx)
 		return -ENOMEM;
+	if (run->cfg.op == RTGT_INI_SEND) {
+		rtgt_encode_msg(req->tx, RTGT_MSG_ECHO, 0, run->cfg.size);
+		get_random_bytes(req->tx + sizeof(struct rtgt_msg), run->cfg.size);
+	}
 	req->tx_dma = ib_dma_map_single(ibdev, req->tx, size, DMA_TO_DEVICE);
 	if (ib_dma_mapping_error(ibdev, req->tx_dma))
 		return -ENOMEM;
@@ -281,30 +256,20 @@ static int req_create_msgs(struct rtgt_ini_req *req)
 }
 
 /**
- * rtgt_ini_req_sync_for_cpu() - let the CPU read what the device wrote
+ * rtgt_ini_req_sync() - pass the local memory to the CPU, or to the device
  * @req: of a one-sided operation, not outstanding
- *
- * Any context.
+ * @cpu: true if the CPU accesses the memory next
+ * Context: any.
  */
-void rtgt_ini_req_sync_for_cpu(struct rtgt_ini_req *req)
+void rtgt_ini_req_sync(struct rtgt_ini_req *req, bool cpu)
 {
 	struct ib_device *ibdev = req->run->id->device;
 
-	if (!ib_uses_virt_dma(ibdev))
+	if (ib_uses_virt_dma(ibdev))
+		return;
+	if (cpu)
 		dma_sync_sgtable_for_cpu(ibdev->dma_device, &req->bytes->sgt, DMA_BIDIRECTIONAL);
-}
-
-/**
- * rtgt_ini_req_sync_for_device() - let the device write into its memory again
- * @req: of a one-sided operation, not outstanding
- *
- * Any context.
- */
-void rtgt_ini_req_sync_for_device(struct rtgt_ini_req *req)
-{
-	struct ib_device *ibdev = req->run->id->device;
-
-	if (!ib_uses_virt_dma(ibdev))
+	else
 		dma_sync_sgtable_for_device(ibdev->dma_device, &req->bytes->sgt,
 					    DMA_BIDIRECTIONAL);
 }
@@ -346,26 +311,6 @@ void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len)
 	req->wr.send.num_sge = sge - req->sge;
 }
 
-static void req_make_sges(struct rtgt_ini_req *req)
-{
-	struct rtgt_run *run = req->run;
-	struct ib_send_wr *wr = &req->wr.send;
-
-	wr->sg_list = req->sge;
-	wr->num_sge = 1;
-	req->sge[0].lkey = run->pd->local_dma_lkey;
-	if (run->cfg.op == RTGT_INI_SEND) {
-		req->sge[0].addr = req->tx_dma;
-		req->sge[0].length = sizeof(struct rtgt_msg) + run->cfg.size;
-		return;
-	}
-	if (rtgt_op_is_atomic(run->cfg.op)) {
-		req->sge[0].addr = sg_dma_address(req->bytes->sgt.sgl) +
-				    rtgt_ini_req_number(req) * sizeof(u64);
-		req->sge[0].length = sizeof(u64);
-	}
-}
-
 static void req_make_wr(struct rtgt_ini_req *req)
 {
 	static const enum ib_wr_opcode opcodes[] = {
@@ -381,29 +326,26 @@ static void req_make_wr(struct rtgt_ini_req *req)
 
 	wr->wr_cqe = rtgt_op_is_answered(run->cfg.op) ? &req->idle_cqe : &req->send_cqe;
 	wr->opcode = opcodes[run->cfg.op];
-	wr->send_flags = IB_SEND_SIGNALED;
-	req_make_sges(req);
+	wr->sg_list = req->sge;
+	wr->num_sge = 1;
+	req->sge[0].lkey = run->pd->local_dma_lkey;
 	if (run->cfg.op == RTGT_INI_SEND) {
-		ib_dma_sync_single_for_cpu(run->id->device, req->tx_dma, req_rx_size(&run->cfg),
-					   DMA_TO_DEVICE);
-		get_random_bytes(req->tx + sizeof(struct rtgt_msg), run->cfg.size);
-		rtgt_encode_msg(req->tx, RTGT_MSG_ECHO, 0, run->cfg.size);
-		ib_dma_sync_single_for_device(run->id->device, req->tx_dma,
-					      req_rx_size(&run->cfg), DMA_TO_DEVICE);
-		return;
-	}
-	if (rtgt_op_is_atomic(run->cfg.op)) {
+		req->sge[0].addr = req->tx_dma;
+		req->sge[0].length = sizeof(struct rtgt_msg) + run->cfg.size;
+	} else if (rtgt_op_is_atomic(run->cfg.op)) {
+		req->sge[0].addr = sg_dma_address(req->bytes->sgt.sgl) +
+				    rtgt_ini_req_number(req) * sizeof(u64);
+		req->sge[0].length = sizeof(u64);
 		req->wr.atomic.rkey = run->peer.region[run->cfg.region].rkey;
 		req->wr.atomic.compare_add = 1;
-		return;
+	} else {
+		req->wr.rdma.rkey = run->peer.region[run->cfg.region].rkey;
 	}
-	req->wr.rdma.rkey = run->peer.region[run->cfg.region].rkey;
 }
 
 /**
  * rtgt_ini_reqs_send_depth() - return the number of work requests a send queue must hold
  * @cfg: attributes of the run
- *
  * Return: work requests.
  */
 u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg)
@@ -414,13 +356,11 @@ u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg)
 /**
  * rtgt_ini_reqs_create() - make the buffers of a run's requests
  * @run: connected
- * @init: sets the handlers of a request's completions
  *
  * There is one request more than the depth, for rtgt_run_verify().  May sleep.
- *
  * Return: 0 or a negative errno; the caller calls rtgt_ini_reqs_destroy() in both cases.
  */
-int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req *req))
+int rtgt_ini_reqs_create(struct rtgt_run *run)
 {
 	u32 nr = run->cfg.depth + 1, i;
 	int ret = 0;
@@ -432,11 +372,9 @@ int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req 
 		struct rtgt_ini_req *req = &run->reqs[i];
 
 		req->run = run;
-		init(req);
 		ret = req_create_msgs(req);
-		if (ret || i == run->cfg.depth)
-			break;
-		ret = req_create_bytes(req);
+		if (!ret && i < run->cfg.depth)
+			ret = req_create_bytes(req);
 	}
 	return ret;
 }
@@ -444,9 +382,7 @@ int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req 
 /**
  * rtgt_ini_reqs_make() - make the work requests of a run
  * @run: with requests, and the capability of its region
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0 or a negative errno.
  */
 int rtgt_ini_reqs_make(struct rtgt_run *run)
