@@ -73,17 +73,6 @@ void rtgt_dev_remove(struct ib_device *ibdev, void *data)
 	kfree(dev);
 }
 
-static struct rtgt_dev *dev_find(struct ib_device *ibdev)
-{
-	struct rtgt_dev *dev;
-
-	lockdep_assert_held(&rtgt_devs.lock);
-	list_for_each_entry(dev, &rtgt_devs.list, entry)
-		if (dev->ibdev == ibdev)
-			return dev;
-	return NULL;
-}
-
 /**
  * rtgt_dev_attach() - become a user of a device
  * @ibdev: the device
@@ -94,15 +83,19 @@ static struct rtgt_dev *dev_find(struct ib_device *ibdev)
 int rtgt_dev_attach(struct ib_device *ibdev, struct rtgt_dev_user *user)
 {
 	struct rtgt_dev *dev;
+	int ret = -ENODEV;
 
 	mutex_lock(&rtgt_devs.lock);
-	dev = dev_find(ibdev);
-	if (dev) {
-		user->dev = dev;
-		list_add_tail(&user->entry, &dev->users);
+	list_for_each_entry(dev, &rtgt_devs.list, entry) {
+		if (dev->ibdev == ibdev) {
+			user->dev = dev;
+			list_add_tail(&user->entry, &dev->users);
+			ret = 0;
+			break;
+		}
 	}
 	mutex_unlock(&rtgt_devs.lock);
-	return dev ? 0 : -ENODEV;
+	return ret;
 }
 
 /**

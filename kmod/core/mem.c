@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of a region: pages with counted references.  This file uses no device;
- * registration/ maps and registers the memory.
+ * The memory of a region: pages with counted references.  It belongs to no device;
+ * registration/ maps and registers it.
  *
  * A memory consists of chunks of equal size in the linear map.  The chunks are as large as the
  * allocator can provide, up to 2 MiB, because a registration has one entry for each chunk.
@@ -32,6 +32,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <rdma/ib_verbs.h>
 
 #include "core/mem.h"
 #include "main.h"
@@ -115,6 +116,48 @@ void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here)
 	return page_address(mem->chunk[offset >> (PAGE_SHIFT + mem->order)]) + in;
 }
 
+/**
+ * rtgt_mem_map() - map a range for DMA in both directions
+ * @mem: memory
+ * @offset: first byte
+ * @len: bytes, not 0
+ * @ibdev: device
+ * @sgt: filled in: an entry for each chunk
+ * Context: may sleep.
+ * Return: 0, and the caller calls rtgt_mem_unmap(); or a negative errno.
+ */
+int rtgt_mem_map(struct rtgt_mem *mem, u64 offset, u64 len, struct ib_device *ibdev,
+		 struct sg_table *sgt)
+{
+	unsigned int shift = PAGE_SHIFT + mem->order, i;
+	struct scatterlist *sg;
+	int ret;
+
+	ret = sg_alloc_table(sgt, ((offset + len - 1) >> shift) - (offset >> shift) + 1,
+			     GFP_KERNEL);
+	if (ret)
+		return ret;
+	for_each_sgtable_sg(sgt, sg, i) {
+		size_t here;
+		void *p = rtgt_mem_at(mem, offset, len, &here);
+
+		sg_set_buf(sg, p, here);
+		offset += here;
+		len -= here;
+	}
+	ret = ib_dma_map_sgtable_attrs(ibdev, sgt, DMA_BIDIRECTIONAL, 0);
+	if (ret)
+		sg_free_table(sgt);
+	return ret;
+}
+
+/* End what rtgt_mem_map() made, which synchronizes the memory for the CPU, too. */
+void rtgt_mem_unmap(struct ib_device *ibdev, struct sg_table *sgt)
+{
+	ib_dma_unmap_sgtable_attrs(ibdev, sgt, DMA_BIDIRECTIONAL, 0);
+	sg_free_table(sgt);
+}
+
 static void mem_fill(struct rtgt_mem *mem, u16 fill)
 {
 	size_t chunk = rtgt_mem_chunk(mem);
@@ -165,11 +208,7 @@ bool rtgt_mem_promise(u64 bytes)
 	return ok;
 }
 
-/**
- * rtgt_mem_kept() - end a promise: the memory is allocated, or is not needed
- * @bytes: number of bytes, as in rtgt_mem_promise()
- * Context: process.
- */
+/* End a promise: the memory is allocated, or is not needed.  Process context. */
 void rtgt_mem_kept(u64 bytes)
 {
 	spin_lock(&rtgt_budget.lock);
@@ -238,23 +277,14 @@ struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec)
 	return mem;
 }
 
-/**
- * rtgt_mem_put() - put a reference; the last put frees the memory
- * @mem: memory, or NULL
- * Context: may sleep.
- */
+/* The last put frees the memory, and may sleep.  @mem may be NULL. */
 void rtgt_mem_put(struct rtgt_mem *mem)
 {
 	if (mem)
 		kref_put(&mem->ref, mem_release);
 }
 
-/**
- * rtgt_mem_add_user() - add a DMA mapping through which a device writes to the memory
- * @mem: memory
- * @user: the mapping's owner, @user->sync set
- * Context: may sleep.
- */
+/* Add a DMA mapping through which a device writes to the memory.  May sleep. */
 void rtgt_mem_add_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
 {
 	mutex_lock(&mem->lock);
@@ -262,13 +292,7 @@ void rtgt_mem_add_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
 	mutex_unlock(&mem->lock);
 }
 
-/**
- * rtgt_mem_remove_user() - remove a DMA mapping; the caller unmaps the memory next
- * @mem: memory
- * @user: added; @user->sync is not called any more when this returns
- *
- * Unmapping synchronizes the memory for the CPU, too.  May sleep.
- */
+/* @user->sync() is not called any more when this returns.  The caller unmaps next.  May sleep. */
 void rtgt_mem_remove_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
 {
 	mutex_lock(&mem->lock);

@@ -13,6 +13,8 @@
 #include "include/uapi/rtgt.h"
 
 struct dentry;
+struct ib_device;
+struct sg_table;
 
 /* Bytes of the name of a port, a region or an initiator, the final NUL included */
 #define RTGT_NAME_LEN		32
@@ -65,6 +67,9 @@ void rtgt_mem_add_user(struct rtgt_mem *mem, struct rtgt_mem_user *user);
 void rtgt_mem_remove_user(struct rtgt_mem *mem, struct rtgt_mem_user *user);
 void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here);
 u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len);
+int rtgt_mem_map(struct rtgt_mem *mem, u64 offset, u64 len, struct ib_device *ibdev,
+		 struct sg_table *sgt);
+void rtgt_mem_unmap(struct ib_device *ibdev, struct sg_table *sgt);
 u64 rtgt_random_iova(u32 align);
 void rtgt_mem_debugfs(struct dentry *dir, const char *name, struct rtgt_mem *mem);
 

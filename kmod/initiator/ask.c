@@ -11,10 +11,7 @@
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "proto/proto.h"
 
 /* Longer than a reply takes, as a rule; what comes too early costs an FPDU of 24 bytes */
 #define RTGT_INI_WAKE_MS	100

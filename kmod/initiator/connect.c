@@ -9,12 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "core/cq.h"
-#include "core/device.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "proto/proto.h"
 
 /* the requests of the verification, and of the drain */
 #define RUN_MORE_WRS		3
@@ -133,13 +128,19 @@ static void run_gone(struct rtgt_dev_user *user)
 
 static int run_create_qp(struct rtgt_run *run)
 {
+	static const enum ib_poll_context polls[] = {
+		[RTGT_POLL_SOFTIRQ] = IB_POLL_SOFTIRQ,
+		[RTGT_POLL_WORKQUEUE] = IB_POLL_WORKQUEUE,
+		[RTGT_POLL_DIRECT] = IB_POLL_DIRECT,
+	};
 	struct ib_device *ibdev = run->id->device;
 	u32 recvs = run->cfg.depth + RUN_MORE_WRS;
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
-			.max_send_wr = rtgt_ini_reqs_send_depth(&run->cfg) + RUN_MORE_WRS,
+			.max_send_wr = recvs + (rtgt_op_is_answered(run->cfg.op) ?
+						RTGT_INI_SIGNAL_EVERY : 0),
 			.max_recv_wr = recvs,
 			.max_send_sge = min_t(u32, RTGT_INI_SGES, ibdev->attrs.max_send_sge),
 			.max_recv_sge = 1,
@@ -159,7 +160,7 @@ static int run_create_qp(struct rtgt_run *run)
 		run->pd = NULL;
 		return rtgt_run_fail(run, ret, "no protection domain: %d", ret);
 	}
-	ret = rtgt_cq_create(&run->cq, ibdev, cqes, run->cfg.poll);
+	ret = rtgt_cq_create(&run->cq, ibdev, cqes, polls[run->cfg.poll]);
 	if (ret)
 		return rtgt_run_fail(run, ret, "no completion queue of %d entries: %d", cqes, ret);
 	init.send_cq = run->cq.ib;

@@ -19,11 +19,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "core/cq.h"
-#include "core/device.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
 #include "main.h"
 
 /* Local ports to try when TCP uses the one that rdma_cm chose (iWARP) */
@@ -170,12 +166,7 @@ static void run_work(struct work_struct *work)
 	wake_up(&ini->wake);
 }
 
-/**
- * rtgt_initiator_busy() - is a run in progress?
- * @ini: initiator
- * Context: any.
- * Return: true if one is.
- */
+/* Is a run in progress?  Any context. */
 bool rtgt_initiator_busy(struct rtgt_initiator *ini)
 {
 	/* pairs with run_work() */
@@ -285,7 +276,7 @@ struct rtgt_initiator *rtgt_initiator_create(const char *name)
 	INIT_WORK(&ini->work, run_work);
 	ini->cfg = (struct rtgt_ini_cfg){
 		.op = RTGT_INI_SEND,
-		.poll = IB_POLL_SOFTIRQ,
+		.poll = RTGT_POLL_SOFTIRQ,
 		.size = 64,
 		.iters = 1000,
 		.warmup = 100,
@@ -328,11 +319,7 @@ int __init rtgt_initiators_init(struct dentry *debugfs)
 	return rtgt_run_wq ? 0 : -ENOMEM;
 }
 
-/**
- * rtgt_initiators_exit() - free what all initiators need
- *
- * No initiator is left.
- */
+/* No initiator is left. */
 void rtgt_initiators_exit(void)
 {
 	destroy_workqueue(rtgt_run_wq);

@@ -37,6 +37,13 @@ enum rtgt_ini_op {
 	RTGT_INI_FAA,		/* FETCH_AND_ADD of eight bytes; its response */
 };
 
+/* enum ib_poll_context, which has gaps that differ between kernels */
+enum rtgt_ini_poll {
+	RTGT_POLL_SOFTIRQ,
+	RTGT_POLL_WORKQUEUE,
+	RTGT_POLL_DIRECT,	/* the run itself polls */
+};
+
 /* Of the last run */
 enum rtgt_ini_state {
 	RTGT_INI_IDLE,		/* there was none */
@@ -51,7 +58,7 @@ struct rtgt_ini_cfg {
 	struct sockaddr_storage addr;	/* of the target; family 0 until it is set */
 	struct sockaddr_storage source;	/* with family 0 the routing table chooses it */
 	enum rtgt_ini_op op;
-	enum ib_poll_context poll;	/* IB_POLL_DIRECT: the run itself polls */
+	enum rtgt_ini_poll poll;	/* what polls completions */
 	u32 size;			/* bytes of an operation */
 	u32 iters;			/* operations that are timed */
 	u32 warmup;			/* operations before them */

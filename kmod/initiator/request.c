@@ -26,11 +26,7 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
-#include "core/mem.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "proto/proto.h"
 
 /* -------------------------------------------------------------- outstanding */
 

@@ -7,10 +7,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-#include "initiator/initiator.h"
-
-struct rtgt_mem;
-struct rtgt_run;
+#include "initiator/run.h"
 
 /* Of requests that the target replies to, one in 16 requests a completion */
 #define RTGT_INI_SIGNAL_EVERY	16
@@ -52,6 +49,12 @@ struct rtgt_ini_req {
 	u64 start;			/* when the operation was posted */
 };
 
+/* Counted from 0 in its run */
+static inline u32 rtgt_ini_req_number(const struct rtgt_ini_req *req)
+{
+	return req - req->run->reqs;
+}
+
 /* request.c */
 int rtgt_ini_req_post_recv(struct rtgt_ini_req *req, struct ib_cqe *cqe);
 bool rtgt_word_has_crc(u64 value, u32 crc);
@@ -60,10 +63,8 @@ void rtgt_ini_reqs_start(struct rtgt_run *run);
 /* request_make.c */
 u64 rtgt_run_region_len(const struct rtgt_run *run);
 u64 rtgt_run_places(const struct rtgt_run *run);
-u32 rtgt_ini_req_number(const struct rtgt_ini_req *req);
 u64 rtgt_ini_req_place(const struct rtgt_ini_req *req);
 u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req);
-u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg);
 void rtgt_ini_req_sync(struct rtgt_ini_req *req, bool cpu);
 u32 rtgt_run_shift(const struct rtgt_run *run, u32 index);
 void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len);

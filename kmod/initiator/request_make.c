@@ -7,20 +7,14 @@
  * A READ over iWARP tells the target the address of the local memory.  So that memory is
  * registered, at an address chosen at random, and by the queue pair of the run.
  *
- * All requests use the same local memory, except READs of which each is verified: then each
- * request has its own.  WRITEs send different bytes all the same, because each begins somewhere
- * else in that memory (rtgt_run_shift()).
+ * All requests use the same local memory, except READs of which each is verified.
  */
 #include <linux/hash.h>
 #include <linux/math64.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "core/mem.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "proto/proto.h"
 
 /* WRITEs begin at one of 2^10 cache lines of the local memory, so it has 64 KiB more than one */
 #define SHIFT_BITS		10
@@ -30,21 +24,7 @@
 /* enough for each reply but an echo, and for a CHECKSUM request */
 #define REQ_MSG_SIZE		64
 
-/**
- * rtgt_ini_req_number() - return the number of a request in its run
- * @req: request
- * Return: counted from 0.
- */
-u32 rtgt_ini_req_number(const struct rtgt_ini_req *req)
-{
-	return req - req->run->reqs;
-}
-
-/**
- * rtgt_run_region_len() - return how many bytes of the target's region can be used
- * @run: connected; the target has the region
- * Return: bytes; if the target did not send its length, what the attributes need.
- */
+/* Bytes of the target's region that can be used: what the attributes need if it sent no length */
 u64 rtgt_run_region_len(const struct rtgt_run *run)
 {
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
@@ -53,11 +33,7 @@ u64 rtgt_run_region_len(const struct rtgt_run *run)
 			       cfg->offset + (cfg->span ?: cfg->size));
 }
 
-/**
- * rtgt_run_places() - return how many operations the span has space for
- * @run: connected; offset and span are inside the region
- * Return: how many times the size fits into the span.
- */
+/* How often the size fits into the span, which is inside the region */
 u64 rtgt_run_places(const struct rtgt_run *run)
 {
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
@@ -65,11 +41,7 @@ u64 rtgt_run_places(const struct rtgt_run *run)
 	return div_u64(cfg->span ?: rtgt_run_region_len(run) - cfg->offset, cfg->size);
 }
 
-/**
- * rtgt_ini_req_place() - return the place of a request's operation
- * @req: request
- * Return: in units of the size, from the offset on.
- */
+/* Where the operation of a request goes, in units of the size from the offset on */
 u64 rtgt_ini_req_place(const struct rtgt_ini_req *req)
 {
 	const struct rtgt_ini_cfg *cfg = &req->run->cfg;
@@ -80,11 +52,7 @@ u64 rtgt_ini_req_place(const struct rtgt_ini_req *req)
 	return nth;
 }
 
-/**
- * rtgt_ini_req_offset() - return the offset of a request's operation
- * @req: request
- * Return: bytes from the start of the region.
- */
+/* Where the operation of a request goes, in bytes from the start of the region */
 u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req)
 {
 	return req->run->cfg.offset + rtgt_ini_req_place(req) * req->run->cfg.size;
@@ -114,30 +82,6 @@ static u32 req_rx_size(const struct rtgt_ini_cfg *cfg)
 	u32 echo = cfg->op == RTGT_INI_SEND ? sizeof(struct rtgt_msg) + cfg->size : 0;
 
 	return max_t(u32, echo, REQ_MSG_SIZE);
-}
-
-static int bytes_map(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
-{
-	struct rtgt_mem *mem = bytes->mem;
-	size_t chunk = PAGE_SIZE << mem->order;
-	struct scatterlist *sg;
-	u64 left = mem->size;
-	unsigned int i;
-	int ret;
-
-	ret = sg_alloc_table(&bytes->sgt, mem->nr, GFP_KERNEL);
-	if (ret)
-		return ret;
-	for_each_sgtable_sg(&bytes->sgt, sg, i) {
-		sg_set_page(sg, mem->chunk[i], min_t(u64, left, chunk), 0);
-		left -= min_t(u64, left, chunk);
-		get_random_bytes(page_address(mem->chunk[i]), sg->length);
-	}
-	ret = ib_dma_map_sgtable_attrs(run->id->device, &bytes->sgt, DMA_BIDIRECTIONAL, 0);
-	if (ret)
-		sg_free_table(&bytes->sgt);
-	bytes->mapped = !ret;
-	return ret;
 }
 
 /* Does the target get to know the address of the local memory? */
@@ -185,7 +129,8 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 		.size = rtgt_op_is_atomic(cfg->op) ? cfg->depth * sizeof(u64) :
 			cfg->size + (op_writes(cfg->op) ? SHIFT_BYTES : 0),
 	};
-	u32 most;
+	u32 most, i;
+	int ret;
 
 	bytes->mem = rtgt_mem_alloc(&spec);
 	if (!bytes->mem)
@@ -200,17 +145,19 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 		return rtgt_run_fail(run, -E2BIG,
 				     "size %u is %u pieces of memory, a request of the device has %u: lower size",
 				     cfg->size, bytes->mem->nr, most);
-	return bytes_map(run, bytes);
+	for (i = 0; i < bytes->mem->nr; i++)
+		get_random_bytes(page_address(bytes->mem->chunk[i]), rtgt_mem_chunk(bytes->mem));
+	ret = rtgt_mem_map(bytes->mem, 0, spec.size, run->id->device, &bytes->sgt);
+	bytes->mapped = !ret;
+	return ret;
 }
 
 static void bytes_destroy(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 {
 	if (bytes->mr)
 		ib_dereg_mr(bytes->mr);
-	if (bytes->mapped) {
-		ib_dma_unmap_sgtable_attrs(run->id->device, &bytes->sgt, DMA_BIDIRECTIONAL, 0);
-		sg_free_table(&bytes->sgt);
-	}
+	if (bytes->mapped)
+		rtgt_mem_unmap(run->id->device, &bytes->sgt);
 	rtgt_mem_put(bytes->mem);
 }
 
@@ -255,12 +202,7 @@ static int req_create_msgs(struct rtgt_ini_req *req)
 	return 0;
 }
 
-/**
- * rtgt_ini_req_sync() - pass the local memory to the CPU, or to the device
- * @req: of a one-sided operation, not outstanding
- * @cpu: true if the CPU accesses the memory next
- * Context: any.
- */
+/* Pass the local memory to the CPU or to the device, in any context; no request is outstanding. */
 void rtgt_ini_req_sync(struct rtgt_ini_req *req, bool cpu)
 {
 	struct ib_device *ibdev = req->run->id->device;
@@ -344,20 +286,9 @@ static void req_make_wr(struct rtgt_ini_req *req)
 }
 
 /**
- * rtgt_ini_reqs_send_depth() - return the number of work requests a send queue must hold
- * @cfg: attributes of the run
- * Return: work requests.
- */
-u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg)
-{
-	return cfg->depth + (rtgt_op_is_answered(cfg->op) ? RTGT_INI_SIGNAL_EVERY : 0);
-}
-
-/**
- * rtgt_ini_reqs_create() - make the buffers of a run's requests
+ * rtgt_ini_reqs_create() - make a run's requests with their buffers, and one more for ask.c
  * @run: connected
- *
- * There is one request more than the depth, for rtgt_run_verify().  May sleep.
+ * Context: may sleep.
  * Return: 0 or a negative errno; the caller calls rtgt_ini_reqs_destroy() in both cases.
  */
 int rtgt_ini_reqs_create(struct rtgt_run *run)
@@ -401,10 +332,7 @@ int rtgt_ini_reqs_make(struct rtgt_run *run)
 	return 0;
 }
 
-/**
- * rtgt_ini_reqs_destroy() - free the requests of a run
- * @run: its QP is drained
- */
+/* The QP of the run is drained. */
 void rtgt_ini_reqs_destroy(struct rtgt_run *run)
 {
 	u32 size = req_rx_size(&run->cfg), i;

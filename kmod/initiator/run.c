@@ -10,7 +10,6 @@
 #include <linux/sched.h>
 #include <rdma/ib_verbs.h>
 
-#include "initiator/initiator.h"
 #include "initiator/run.h"
 
 /**
@@ -52,7 +51,7 @@ static u32 run_progress(const struct rtgt_run *run)
 /* Wait for an event, @timeout jiffies at most; or poll once, if nothing else polls. */
 static void run_wait(struct rtgt_run *run, struct completion *done, unsigned long timeout)
 {
-	if (run->cfg.poll != IB_POLL_DIRECT) {
+	if (run->cfg.poll != RTGT_POLL_DIRECT) {
 		wait_event_idle_timeout(run->ini->wake, run_ends(run, done), timeout);
 		return;
 	}
@@ -82,7 +81,7 @@ bool rtgt_run_wait_briefly(struct rtgt_run *run, struct completion *done, unsign
  * rtgt_run_wait() - wait for outstanding operations
  * @run: connected
  * @done: completed when all of them have succeeded
- * Context: may sleep; polls the completion queue if it is of IB_POLL_DIRECT.
+ * Context: may sleep; polls the completion queue if nothing else does.
  * Return: 0; -EINTR when stopped, -EIO when an operation failed, -ECONNRESET when the
  * target disconnected, -ENODEV when the device is being removed, -ETIMEDOUT without
  * progress.  The reason is recorded.

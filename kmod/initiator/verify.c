@@ -23,11 +23,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/mem.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "proto/proto.h"
 
 /* Words that atomics may use: one structure each */
 #define WORDS_MAX		65536

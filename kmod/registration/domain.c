@@ -237,11 +237,7 @@ void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 	xa_unlock_irqrestore(by_rkey, flags);
 }
 
-/**
- * rtgt_domain_put() - give a reference back
- * @dom: domain; no QP of the caller is left in its PD
- * Context: may sleep.
- */
+/* May sleep.  No QP of the caller is left in the PD. */
 void rtgt_domain_put(struct rtgt_domain *dom)
 {
 	kref_put(&dom->ref, domain_release);

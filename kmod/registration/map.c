@@ -60,40 +60,12 @@ static u64 map_extent_size(const struct rtgt_domain *dom, const struct rtgt_mem 
 	return max(chunks, pages);
 }
 
-static int extent_dma(struct rtgt_extent *ext, u64 offset)
-{
-	struct rtgt_map *map = ext->map;
-	unsigned int shift = PAGE_SHIFT + map->mem->order;
-	struct scatterlist *sg;
-	u64 len = ext->len;
-	unsigned int i;
-	int ret;
-
-	ret = sg_alloc_table(&ext->sgt, ((offset + len - 1) >> shift) - (offset >> shift) + 1,
-			     GFP_KERNEL);
-	if (ret)
-		return ret;
-	for_each_sgtable_sg(&ext->sgt, sg, i) {
-		size_t here;
-		void *p = rtgt_mem_at(map->mem, offset, len, &here);
-
-		sg_set_buf(sg, p, here);
-		offset += here;
-		len -= here;
-	}
-	ret = ib_dma_map_sgtable_attrs(map->dom->ibdev, &ext->sgt, DMA_BIDIRECTIONAL, 0);
-	if (ret)
-		sg_free_table(&ext->sgt);
-	return ret;
-}
-
 /* Both MRs may be NULL. */
 static void extent_destroy(struct rtgt_extent *ext)
 {
 	rtgt_mr_destroy(ext->mr);
 	rtgt_mr_destroy(ext->spare);
-	ib_dma_unmap_sgtable_attrs(ext->map->dom->ibdev, &ext->sgt, DMA_BIDIRECTIONAL, 0);
-	sg_free_table(&ext->sgt);
+	rtgt_mem_unmap(ext->map->dom->ibdev, &ext->sgt);
 }
 
 /* Returns 0, -EAGAIN when the memory can only be registered in pages, or another errno. */
@@ -104,7 +76,7 @@ static int extent_create(struct rtgt_extent *ext, u64 offset)
 	struct rtgt_mr *mr;
 	int ret;
 
-	ret = extent_dma(ext, offset);
+	ret = rtgt_mem_map(map->mem, offset, ext->len, map->dom->ibdev, &ext->sgt);
 	if (ret)
 		return ret;
 	dma = ktime_get_ns();
