@@ -12,28 +12,18 @@
 
 struct rtgt_port;
 
-/**
- * struct rtgt_port_item - a directory below ports/
- * @group: the directory
- * @regions: its directory regions/
- * @port: the port
- */
+/* A directory below ports/ */
 struct rtgt_port_item {
-	struct config_group group;
-	struct config_group regions;
-	struct rtgt_port *port;
+	struct config_group group;	/* the directory */
+	struct config_group regions;	/* its directory regions/ */
+	struct rtgt_port *port;		/* the port */
 };
 
-/**
- * struct rtgt_region_item - a directory below regions/
- * @item: the directory
- * @owner: the directory of its port
- * @spec: attributes of the region
- */
+/* A directory below regions/ */
 struct rtgt_region_item {
-	struct config_item item;
-	struct rtgt_port_item *owner;
-	struct rtgt_spec spec;
+	struct config_item item;	/* the directory */
+	struct rtgt_port_item *owner;	/* the directory of its port */
+	struct rtgt_spec spec;		/* attributes of the region */
 };
 
 extern const struct config_item_type rtgt_initiators_type;
