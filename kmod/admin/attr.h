@@ -17,12 +17,9 @@ struct rtgt_attr {
 	bool suffix;			/* K, M or G may follow a number */
 	const char *const *words;	/* words of the values 0, 1, ..., or NULL */
 	unsigned int nr_words;		/* number of @words */
-	/*
-	 * For all else: parse @word and set the member at @at; returns 0, or -EINVAL or -ERANGE,
-	 * and then leaves the member unchanged
-	 */
+	/* for all else: set the member at @at; or return -EINVAL or -ERANGE, and set nothing */
 	int (*parse)(const char *word, void *at);
-	/* Likewise: print the member and a newline; returns the number of bytes */
+	/* and print it with a newline; returns the number of bytes */
 	ssize_t (*show)(char *page, const void *at);
 };
 

@@ -33,7 +33,7 @@
 #include "target/fault.h"
 #include "target/listener.h"
 #include "target/port.h"
-#include "target/services.h"
+#include "target/service.h"
 
 /* The constant part of the file "features" */
 #define RTGT_FEATURES \

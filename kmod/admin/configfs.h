@@ -14,16 +14,16 @@ struct rtgt_port;
 
 /* A directory below ports/ */
 struct rtgt_port_item {
-	struct config_group group;	/* the directory */
-	struct config_group regions;	/* its directory regions/ */
-	struct rtgt_port *port;		/* the port */
+	struct config_group group;
+	struct config_group regions;
+	struct rtgt_port *port;
 };
 
 /* A directory below regions/ */
 struct rtgt_region_item {
-	struct config_item item;	/* the directory */
-	struct rtgt_port_item *owner;	/* the directory of its port */
-	struct rtgt_spec spec;		/* attributes of the region */
+	struct config_item item;
+	struct rtgt_port_item *owner;
+	struct rtgt_spec spec;
 };
 
 extern const struct config_item_type rtgt_initiators_type;

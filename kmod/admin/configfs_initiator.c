@@ -25,8 +25,8 @@
 
 /* A directory below initiators/ */
 struct rtgt_initiator_item {
-	struct config_item item;	/* the directory */
-	struct rtgt_initiator *ini;	/* the initiator */
+	struct config_item item;
+	struct rtgt_initiator *ini;
 };
 
 static struct rtgt_initiator *to_initiator(struct config_item *item)

@@ -4,7 +4,8 @@
  * registration/ maps and registers it.
  *
  * A memory consists of chunks of equal size in the linear map.  The chunks are as large as the
- * allocator can provide, up to 2 MiB, because a registration has one entry for each chunk.
+ * allocator can provide, up to 2 MiB, because a registration has one entry for each chunk: 512 for
+ * 1 GiB in chunks of 2 MiB, 262,144 in pages.
  *
  * After the fill, only peers write to the memory.  A reader (CHECKSUM, debugfs) may read bytes
  * while a peer writes them.

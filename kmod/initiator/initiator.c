@@ -86,7 +86,7 @@ static void run_publish(struct rtgt_run *run, int ret)
 	r->elapsed_ns = run->end - run->begin;
 	sort(r->sample, r->nr_samples, sizeof(*r->sample), compare, NULL);
 	mutex_lock(&ini->lock);
-	/* what is freed below is the last run's */
+	/* run_once() frees the samples that the initiator had */
 	swap(ini->result, *r);
 	ini->state = ret == -EINTR ? RTGT_INI_STOPPED : ret ? RTGT_INI_FAILED : RTGT_INI_DONE;
 	mutex_unlock(&ini->lock);

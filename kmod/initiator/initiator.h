@@ -69,7 +69,7 @@ struct rtgt_ini_cfg {
 	u32 region;			/* index of the target's region */
 	u64 offset;			/* first byte of the region that operations use */
 	u64 span;			/* number of bytes they use; 0 for all after @offset */
-	bool walk;	/* each operation uses the next @size bytes of the span, round and round */
+	bool walk;	/* each uses the next bytes of the span; otherwise the same @depth places */
 	bool verify_all; /* verify each operation: at most @depth, all with a place in the span */
 	u32 timeout_ms;	/* bound of each step of connecting, and of the time without a completion */
 };

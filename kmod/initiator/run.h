@@ -70,7 +70,7 @@ struct rtgt_run {
 	struct completion all_done;	/* no chain is outstanding */
 	u32 progress;			/* operations that have completed */
 	u32 parts;		/* segments that have completed, of operations that have not */
-	int failing;	/* a failure was found; only who set it writes the result's why */
+	int failing;	/* a failure was found; only the first one writes the result's why */
 	bool failed;			/* the result's why is complete */
 	struct rtgt_ini_word *word;	/* by place; NULL unless operations are atomics */
 	u64 begin;	/* when the last one of the warm-up completed, or the first was posted */

@@ -25,7 +25,7 @@
 
 /* The domain of a shared port on one device */
 struct rtgt_port_domain {
-	struct list_head entry;	/* in rtgt_port.domains; who takes it off that owns this */
+	struct list_head entry;	/* in rtgt_port.domains; the path that removes it releases it */
 	struct rtgt_port *port;		/* not used after @entry was removed */
 	struct rtgt_dev_user user;	/* gets the notice that the device is being removed */
 	struct work_struct gone;	/* releases the domain after that notice */

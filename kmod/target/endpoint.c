@@ -24,7 +24,7 @@
 #include "target/endpoint.h"
 #include "target/port.h"
 #include "target/qp.h"
-#include "target/services.h"
+#include "target/service.h"
 #include "target/setup.h"
 #include "target/sources.h"
 

@@ -36,7 +36,7 @@
 #include "target/port.h"
 #include "target/recv.h"
 #include "target/send.h"
-#include "target/services.h"
+#include "target/service.h"
 #include "target/setup.h"
 
 /* How long reply-swap waits for another reply, in milliseconds */

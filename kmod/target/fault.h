@@ -30,7 +30,7 @@ struct rtgt_port_faults {
 	} of[RTGT_NR_FAULTS];
 };
 
-/* What faults hold of a connection */
+/* What faults keep for a connection */
 struct rtgt_conn_faults {
 	struct list_head held;	/* receive contexts that a fault holds, under rtgt_conn.lock */
 	struct timer_list timer; /* for @held; started under rtgt_conn.lock, not in CLOSING */
@@ -69,7 +69,7 @@ void rtgt_fault_conn_init(struct rtgt_conn *conn);
 void rtgt_fault_cancel(struct rtgt_conn *conn);
 void rtgt_fault_cancel_rep(struct rtgt_conn *conn);
 
-/* Has a port faults?  That is what a hook costs without: all other functions come after this. */
+/* Has a port faults?  Hooks test this first, so a port without faults pays for nothing else. */
 static inline bool rtgt_faulty(const struct rtgt_port_faults *faults)
 {
 	return unlikely(READ_ONCE(faults->set));

@@ -62,7 +62,7 @@ struct rtgt_recv_pool {
 	u32 head;		/* bytes of a buffer before the message: the GRH of a UD QP */
 	unsigned int withhold_max;	/* maximum of @nr_withheld */
 	spinlock_t lock;		/* protects @withheld, @nr_withheld */
-	struct list_head withheld;	/* contexts that are withheld */
+	struct list_head withheld;
 	unsigned int nr_withheld;	/* these, and those that will be after their requests */
 	struct timer_list timer;	/* posts withheld contexts */
 	struct ib_wc *wcs;		/* UD: the completions of the receives, by context */

@@ -51,4 +51,17 @@ struct rtgt_service {
 	void (*moved)(struct rtgt_recv_ctx *recv);
 };
 
+/* services.c: the table, and what several services use */
+int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
+size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size);
+size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size);
+const struct rtgt_service *rtgt_service_find(const char *name);
+const struct rtgt_service *rtgt_service_nth(unsigned int n);
+
+/* service_NAME.c */
+extern const struct rtgt_service rtgt_service_rping;
+extern const struct rtgt_service rtgt_service_rping_inv;
+extern const struct rtgt_service rtgt_service_rtgt;
+extern const struct rtgt_service rtgt_service_sink;
+
 #endif /* _RTGT_SERVICE_H */

@@ -33,7 +33,6 @@
 #include "target/rw.h"
 #include "target/send.h"
 #include "target/service.h"
-#include "target/services.h"
 
 /* The limit of rping itself, in bytes */
 #define RPING_MAX	(64 * 1024)

@@ -12,7 +12,6 @@
 #include "target/conn.h"
 #include "target/port.h"
 #include "target/service.h"
-#include "target/services.h"
 
 /* The first one is the service of a new port. */
 static const struct rtgt_service *const services[] = {
@@ -39,7 +38,7 @@ const struct rtgt_service *rtgt_service_find(const char *name)
 	return NULL;
 }
 
-/* rtgt_service.request of those that accept any private data: all clients are plain clients. */
+/* rtgt_service.request of a service that accepts any private data: every client is a plain one. */
 int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg)
 {
 	conn->plain = true;
