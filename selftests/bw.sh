@@ -161,6 +161,31 @@ duration() {
 	same "told where nobody asked" "$(<"$WORK/progress")" ""
 }
 
+# RTGT_OPS messages (a million), each compared, from both initiators: as many as fit beside each
+# other, a few less, and more.
+million() {
+	local wanted=${RTGT_OPS:-1000000} done=0 count n ops=write,read,send
+	! has_op write-imm || ops+=,write-imm
+	target_port recv_size=8K recv_depth=16 region mem size=1M
+	client_module
+	while ((done < wanted)); do
+		for count in 9 16 4000; do
+			measure bw --from user,kernel -o "$ops" -S 600 -C "$count" -t 8 -W 0 --verify all
+			n=$(jq '[.results[] | select(.skipped | not) | .verified_bytes / .size] | add' "$WORK/json")
+			((n >= count * 6)) || fail "of $count messages each, $n in all were compared: $(<"$WORK/json")"
+			done=$((done + n))
+		done
+	done
+	tell_reader "$done messages compared"
+}
+
+# The completion of the last WRITE_WITH_IMM comes before the reply or behind it, when the checksum
+# has been asked for.
+lat_last_send() {
+	target_port region mem size=64K
+	measure lat -o write-imm -C 1 -W 0 -S "$(seq -s , 101 140)"
+}
+
 # rtgt lat over TCP, beside RDMA.
 lat_tcp() {
 	target_port recv_size=8K region mem size=64K access=read,write,atomic
@@ -305,10 +330,12 @@ tcase moderated-poll --more "three connections, a completion for one in four, wi
 tcase verify-all --more "every message is compared" verified
 tcase bulk "rtgt bw --bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
 tcase duration --more "rtgt bw runs for a given time and prints its progress" duration
+tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send
+tcase million --long --limit 7200 "a million messages from both initiators, each compared" million
 tcase lat-tcp --more "rtgt lat over RDMA and TCP" lat_tcp
-tcase lat-gives-way "rtgt lat yields the CPU to the kernel's workers" gives_way
+tcase lat-gives-way --more "rtgt lat yields the CPU to the kernel's workers" gives_way
 tcase lat-tcp-poll --more "rtgt lat over RDMA and TCP, with busy-polling" lat_tcp --poll
-tcase why "rtgt bw prints which operations are impossible, and why" says_why
+tcase why --more "rtgt bw prints which operations are impossible, and why" says_why
 tcase one-connection "rtgt bw names a server that accepts one connection only" one_connection
 tcase server-goes --more "the TCP server disappears" server_goes
 tcase port-goes --more "the target disappears" port_goes

@@ -258,7 +258,7 @@ tcase iova-shared --limit 60 --serve-more "a shared region's address is not a ke
 tcase iova-private --limit 60 --more "a private region's address is not a kernel address" iova_tells_nothing private
 tcase other-magic --needs plain --limit 60 "a client with private data of another protocol is served" plain_client magic=0x52544755
 tcase plain-listed --needs plain --limit 60 --serve-more "the file connections marks plain clients" plain_in_connections
-tcase bad-reqs --needs padding --limit 60 --serve-more "each malformed REQ is rejected, and the REJ has the accepted value" bad_reqs
+tcase bad-reqs --more --needs padding --limit 60 --serve-more "each malformed REQ is rejected, and the REJ has the accepted value" bad_reqs
 tcase size-longer --limit 60 --serve-more "a longer REQ of a newer client is taken" longer_req
 tcase nobody --limit 60 "a disabled port rejects clients as if it did not exist" nobody_listens
 tcase rtu-lost --needs cm --limit 60 --serve-more "a client whose RTU is lost is established with its first message" rtu_lost

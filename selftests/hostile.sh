@@ -469,9 +469,9 @@ out_of_memory() { # ATTRIBUTE...
 }
 
 tcase stall --limit 60 --more "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
-tcase build-kernel --limit 60 "connections that take long to build do not delay one to another port" overtaken kernel
-tcase build-abandoned --limit 60 "a client that gives up before it is accepted is counted as that" build_abandoned
-tcase build-stopped --limit 60 "a connection that is not accepted yet when its port is disabled is rejected as such" build_stopped
+tcase build-kernel --more --limit 60 "connections that take long to build do not delay one to another port" overtaken kernel
+tcase build-abandoned --more --limit 60 "a client that gives up before it is accepted is counted as that" build_abandoned
+tcase build-stopped --more --limit 60 "a connection that is not accepted yet when its port is disabled is rejected as such" build_stopped
 tcase build-user --limit 60 --more "connections that take long to build do not delay one to a server in user space" overtaken user
 tcase half-open --needs cm --limit 60 "half-open connections end by the target's clock, whatever the REQ says" half_open
 tcase half-open-private --needs cm --limit 60 --more "half-open connections of a private port end too, and their memory is freed" half_open \
@@ -481,7 +481,7 @@ tcase backlog --needs cm --limit 60 "half-open connections of one address take h
 tcase peer-limit --needs cm --limit 60 "half-open connections of one peer leave the others their share" peer_limit
 tcase peer-claims --needs cm --limit 60 "the bounds of a peer do not depend on the address that it claims" peer_claims
 tcase peer-share "connections of one IPv4 address are bounded by peer_conns_max" peer_share 4
-tcase peer-share-6 "connections of one IPv6 address are bounded by peer_conns_max" peer_share 6
+tcase peer-share-6 --more "connections of one IPv6 address are bounded by peer_conns_max" peer_share 6
 tcase storm --limit 60 --more "closing connections with an SRQ and outstanding requests causes no use after free" storm 2500
 tcase storm-smp --limit 60 --long "... on all processors, where rxe may cause one (rxe-packet-reference)" storm 2500 smp
 tcase reused-key --limit 60 "an rkey can be revoked if its number was invalidated remotely before" reused_key
@@ -489,19 +489,19 @@ tcase reused-key-shared --limit 60 --more "clients are served if the number of a
 tcase revokes --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
 tcase lost-datagrams --needs ud --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase unresolved --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
-tcase unresolved-claims --needs ud --limit 60 "... and when requests for the endpoint have named these sources" unresolved_claims
+tcase unresolved-claims --more --needs ud --limit 60 "... and when requests for the endpoint have named these sources" unresolved_claims
 tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
-tcase withheld --limit 60 --serve "receives that one peer has withheld are half of a shared receive queue" withheld
-tcase srq-silent --needs rnr --limit 60 --serve "a peer that takes no replies holds no shared receive" srq_held 1 15
-tcase srq-pull --needs rnr --limit 60 --serve "a peer that answers no READs holds no shared receive" srq_held 4 4
-tcase srq-checksum --limit 60 --serve "CHECKSUMs of one peer hold no shared receive" srq_busy
-tcase srq-depth --limit 60 --serve "with an SRQ, a client has as many requests outstanding as the REP allows" srq_depth
+tcase withheld --limit 60 --serve-more "receives that one peer has withheld are half of a shared receive queue" withheld
+tcase srq-silent --needs rnr --limit 60 --serve-more "a peer that takes no replies holds no shared receive" srq_held 1 15
+tcase srq-pull --more --needs rnr --limit 60 --serve-more "a peer that answers no READs holds no shared receive" srq_held 4 4
+tcase srq-checksum --limit 60 --serve-more "CHECKSUMs of one peer hold no shared receive" srq_busy
+tcase srq-depth --limit 60 --serve-more "with an SRQ, a client has as many requests outstanding as the REP allows" srq_depth
 tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
-tcase rping-ud --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
+tcase rping-ud --more --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
 tcase pools --limit 60 "the receives of all connections stay below conn_memory_max" pools
 tcase pools-srq --limit 60 "the receives of connections with an SRQ of their own stay below conn_memory_max" pools_srq
 tcase pools-ud --needs ud "the receives of a datagram endpoint count as what they take" pools_ud
-tcase pools-rounded "receives count as what the allocator takes for them" pools_counted recv_depth=512 recv_size=8193 conn_memory_max=8M
+tcase pools-rounded --more "receives count as what the allocator takes for them" pools_counted recv_depth=512 recv_size=8193 conn_memory_max=8M
 tcase private-memory --limit 60 "the private regions of all connections stay below conn_memory_max" private_memory
 tcase oom-pools --limit 60 --more "receives for which there is no memory are refused, and no process is killed" out_of_memory \
 	recv_depth=4096 recv_size=8192

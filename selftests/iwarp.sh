@@ -424,7 +424,7 @@ tcase no-ud "a port with transport ud is refused" on_siw lacking "reliable conne
 tcase rejected-device "a port on all addresses rejects a client whose device cannot serve it" on_siw rejected_device
 tcase no-sink "a port with service sink and a region, whose capability nobody could get, is refused" on_siw lacking "remove the regions" service=sink region mem
 tcase no-atomics --more "a region with access atomic is refused" on_siw lacking "no atomics" region mem access=read,atomic
-tcase unread "a client that does not read delays no other" on_siw unread
+tcase unread --more "a client that does not read delays no other" on_siw unread
 tcase no-kernel-address --more "no address of the kernel is in a READ request" on_siw no_kernel_address
 tcase sockets --tier wire,fast "a client over plain TCP sockets: WRITE, READ, CHECKSUM" on_siw sockets
 tcase sockets-crc --tier wire,fast "the same with the CRCs of MPA, which both ends check" on_siw sockets -c
@@ -432,9 +432,9 @@ tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
 tcase port-in-use "a client whose local port TCP uses tries another one" on_siw port_in_use
 tcase rping "rdma-core's rping" on_siw rping_client
 tcase serve "the target in user space, which serves plain clients as well" on_siw served
-tcase serve-queues "a server that can make no further queues refuses the next connection and serves on" on_siw serve_queues
-tcase target-wakes "if a plain client sends nothing, the target makes its own siw read the socket" on_siw target_wakes
-tcase spared "the target READs nothing from a client that speaks its protocol" on_siw spared
+tcase serve-queues --more "a server that can make no further queues refuses the next connection and serves on" on_siw serve_queues
+tcase target-wakes --more "if a plain client sends nothing, the target makes its own siw read the socket" on_siw target_wakes
+tcase spared --more "the target READs nothing from a client that speaks its protocol" on_siw spared
 tcase woken "a client whose first message gets no reply sends an empty WRITE" on_siw woken
 tcase disable --more "a port is disabled under traffic" on_siw under_traffic disable
 tcase device-goes --more "the device is removed under traffic" on_siw device_goes

@@ -494,7 +494,7 @@ tcase walk "the kernel WRITEs a whole region, verified" walks
 tcase part "the kernel WRITEs a part of a region and nothing else" part
 tcase chains "the kernel WRITEs in chains with one completion each" chains write 1
 tcase chains-read --more "the kernel READs in chains with one completion each" chains read
-tcase chains-faa --needs atomic "the kernel executes FETCH_AND_ADD in chains, every old value as expected" chains faa
+tcase chains-faa --more --needs atomic "the kernel executes FETCH_AND_ADD in chains, every old value as expected" chains faa
 tcase segment-write "the kernel WRITEs in segments, each after the previous one has completed" segments write zero
 tcase segment-read "the kernel READs in segments, each after the previous one has completed" segments read counter
 tcase segment-long --more "each of 32,768 or more segments of one message counts as progress: no timeout" long_segments
@@ -502,23 +502,23 @@ tcase segment-send "only WRITE and READ can be split into segments" fails "segme
 tcase duration "the kernel WRITEs for a given time, in chains" duration write 2
 tcase duration-send --more "the kernel SENDs for a given time, one by one" duration send 1
 tcase duration-over "a run times one operation even if its warm-up takes longer than duration_ms" duration_over
-tcase verify-all "every operation is verified" every_one
+tcase verify-all --more "every operation is verified" every_one
 tcase verify-own "every WRITE has different bytes" own_bytes
 tcase unused "requests that never ran leave no place to compare" adds_up op=write depth=128 signal=8 warmup=100 iters=28
-tcase near-depth "runs with about as many WRITEs as requests" near_depth
+tcase near-depth --more "runs with about as many WRITEs as requests" near_depth
 tcase faa-walk --needs atomic "FETCH_AND_ADD of one word after the other" adds_up op=faa walk=1 span=64 iters=100
-tcase faa-shared --needs atomic "FETCH_AND_ADD of two words, with 16 outstanding" adds_up op=faa span=16 depth=16 iters=100
-tcase cas-shared --needs atomic "COMPARE_AND_SWAP of two words, with 16 outstanding" adds_up op=cas span=16 depth=16 iters=100 signal=3
-tcase write-shared "WRITEs to two places, with 16 outstanding" adds_up op=write size=1000 span=2000 depth=16 iters=100
-tcase random --limit $((60 + RUNS * 2)) "runs with random parameters: no failure, and all bytes are accounted for" random_runs
+tcase faa-shared --more --needs atomic "FETCH_AND_ADD of two words, with 16 outstanding" adds_up op=faa span=16 depth=16 iters=100
+tcase cas-shared --more --needs atomic "COMPARE_AND_SWAP of two words, with 16 outstanding" adds_up op=cas span=16 depth=16 iters=100 signal=3
+tcase write-shared --more "WRITEs to two places, with 16 outstanding" adds_up op=write size=1000 span=2000 depth=16 iters=100
+tcase random --more --limit $((60 + RUNS * 2)) "runs with random parameters: no failure, and all bytes are accounted for" random_runs
 tcase signal "a chain longer than the depth" fails "signal 3: no operation of depth 2" -- depth=2 signal=3
 tcase nobody "if no target listens, the result has the reason, and the next run works" nobody
 tcase no-region "a region that the target does not have" fails "the target has 1" -- region=3 op=write
 tcase no-access "a region that does not grant the access" fails "does not grant" region mem access=read -- op=write
 tcase too-large "more bytes than the region has" fails "has 4096 bytes" -- op=write size=4097
-tcase extents "more bytes than the region's first extent has" fails "has 4096 bytes in its first extent" mr_max=4K region mem size=64K -- op=write size=4097
-tcase no-room "an offset that leaves too few bytes for one operation" fails "has 4096 bytes" -- op=write size=4000 offset=97
-tcase no-span "a span that ends beyond the region" fails "has 4096 bytes" -- op=write size=64 offset=64 span=4033
+tcase extents --more "more bytes than the region's first extent has" fails "has 4096 bytes in its first extent" mr_max=4K region mem size=64K -- op=write size=4097
+tcase no-room --more "an offset that leaves too few bytes for one operation" fails "has 4096 bytes" -- op=write size=4000 offset=97
+tcase no-span --more "a span that ends beyond the region" fails "has 4096 bytes" -- op=write size=64 offset=64 span=4033
 tcase recv-size "a SEND larger than the target's receives" fails "recv_size" recv_size=64 -- size=49
 tcase recv-depth "more SENDs than the target has receives" fails "recv_depth" recv_depth=2 -- depth=3
 tcase no-length "kernel and ping assume the same length if a server sends none" no_length
@@ -527,10 +527,10 @@ tcase stop-early --more "a run that is stopped during its warm-up has no result"
 tcase busy --more "no attribute changes during a run" busy
 tcase rmdir "rmdir stops the run" removed
 tcase port-goes "the target disappears" port_goes
-tcase device-goes "the client's device disappears" device_goes
+tcase device-goes --more "the client's device disappears" device_goes
 tcase device-goes-connecting --more "the client's device is removed while the run connects" device_goes_connecting
 tcase other-port "rmdir of a port does not wait for a run" other_port
-tcase wait "waiting for the end of a run blocks neither its stop nor rmdir" waits
+tcase wait --more "waiting for the end of a run blocks neither its stop nor rmdir" waits
 tcase wait-killed "a signal interrupts the wait" wait_killed
 tcase refused "values that make no sense are refused" refused_values
 tcase lat-why --more "rtgt lat prints which operations are impossible, and why" lat_says_why

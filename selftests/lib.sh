@@ -182,6 +182,7 @@ tmain() {
 
 	environment ""
 	for name in "${CASES[@]}"; do
+		[[ ! -e ${RTGT_STOP:-} ]] || break
 		if selected "$name" "${patterns[@]}"; then
 			chosen+=("$name")
 		fi
@@ -329,6 +330,10 @@ run_case() { # NAME INDEX NEXT-MARKER
 	[[ -z ${RTGT_TIMES:-} ]] || echo "# $name took $(((${EPOCHREALTIME/./} - ${began/./}) / 1000)) ms"
 	if ((turned > 1)); then
 		ktap_exit_fail_msg "nothing after $PROGRAM.$name can be believed"
+	fi
+	if [[ $result == fail && ${RTGT_STOP:-} ]]; then
+		: >"$RTGT_STOP"
+		ktap_exit_fail_msg "one failure was asked for (RTGT_STOP)"
 	fi
 }
 

@@ -8,6 +8,10 @@
 # status 1, one line that names what was wrong, and no word of verified bytes; or, where the fault
 # is one that an initiator can survive, with exit status 0 and the right numbers of bytes.
 #
+# Two more rows read what others tell.  "reconcile" records a run of rtgt ping: rtgt reconcile must
+# name a difference, or find none if the fault changes no number.  "timeline" records one, too: the
+# events must be those that the initiator has logged, and a reply is one only if it was sent as one.
+#
 # The matrix makes itself: the target lists its faults and the event at which each can be committed
 # ("rtgt serve --faults"), the tools list their operations, and EVENTS below says which events an
 # operation has.  A fault without a line in EXPECT must be caught by every operation that has its
@@ -19,6 +23,7 @@
 # weight 2
 
 . "${0%/*}/lib.sh"
+. "$HERE/capture_fixtures.sh"
 
 # --- what there is ---------------------------------------------------------------------
 
@@ -30,6 +35,26 @@
 #	never	the operation gives the fault no opportunity
 #	apart	the cell is not run, for the reason given
 EXPECT='
+# rtgt reconcile names the numbers that differ, and otherwise what the run of ping failed with
+reply-drop	reconcile.*		late	requests, and replies
+reply-twice	reconcile.*		caught	target: replies
+move-twice	reconcile.*		caught	pull, bytes
+recv-none	reconcile.*		late	posted SEND
+rtu-ignore	reconcile.*		late	target: recv_msgs
+qp-sqd		reconcile.*		late	target: replies
+disconnect	reconcile.*		caught	requests, and replies
+# the smallest client sends one request, and says "the reply is not to this request"
+reply-twice	messages.*		stands
+reply-bit	messages.*		caught	other bytes
+reply-stale	messages.*		never
+reply-@(tag|op|len|short|status)	messages.*	caught	not to this request
+region-bit	messages.*		caught	other bytes
+rep-@(rkey|addr|ask)	messages.*	caught	WRITE
+rep-short	messages.*		stands
+recv-none	messages.*		late	no reply
+dreq-ignore	messages.*		apart
+disconnect	messages.*		late	no reply
+qp-err		messages.*		late	no reply
 reply-drop	*			late	no reply|no completion
 reply-delay	*			stands
 # the second reply comes to the next request, and these have none on their connection
@@ -89,7 +114,7 @@ rep-addr	*			caught	remote access
 # a region.  The target disconnects from a client that it refuses, which bw may see first.
 rep-len		*bw*.write+read	caught	remote access|closed the connection
 rep-len		ping.send*		stands
-rep-len		ping.*			caught	remote access|range is not
+rep-len		@(ping|reconcile|timeline).*		caught	remote access|range is not
 rep-len		*			stands
 # a client that does not speak rtgt cannot ask
 rep-ask		client.*		caught	remote access
@@ -119,14 +144,50 @@ qp-err		*			caught	disconnect|closed|ended|flush|retry|remote
 qp-sqd		*			late	no reply|no completion
 '
 
+# What is different over iWARP: FAULT TARGET:INITIATOR.OPERATION OUTCOME WORDS.  The REP of the kernel's
+# target has no capability: the first message of each connection requests it.  A SEND that finds no
+# receive ends the connection, and so does an access that is refused; QPs have no SQD.  What the
+# initiator does next then fails: ENDED.
+ENDED='closed|[Ff]lush|QP operation|posting|receive:|WRITE:|SEND:'
+EXPECT_IWARP="
+reply-twice	kernel:*		caught	tag|answered|$ENDED
+reply-twice	serve:@(library.run|messages.run|bw*.@(write|read|write+read)) stands
+reply-twice	serve:*			caught	tag|answered|$ENDED
+reply-bit	kernel:*		caught	extents
+reply-stale	kernel:ping.push	never
+reply-stale	kernel:*		caught	.
+cap-@(rkey|addr) *			caught	$ENDED
+rep-@(rkey|addr|ask) kernel:*		never
+rep-@(rkey|addr) serve:@(*.send*|cost.*) stands
+rep-@(rkey|addr) serve:*		caught	$ENDED
+rep-ask		serve:@(client|messages).* caught	$ENDED
+rep-len		kernel:*		stands
+rep-len		serve:ping.send*	stands
+rep-len		serve:@(ping.*|*bw*.write+read) caught	range is not|$ENDED
+recv-none	serve:@(ping.read|cost.connect|client.run) stands
+recv-none	*			caught	$ENDED
+rtu-ignore	kernel:*		late	no reply|no completion
+@(disconnect|qp-err) serve:messages.*	caught	$ENDED
+qp-sqd		*			caught	$ENDED
+"
+
+# What a timeline must have, or with "!" may not have: FAULT GLOBS, and an extended regular expression.
+SHOWN='
+reply-drop|reply-tag|reply-op|recv-none|rtu-ignore|disconnect|qp-*	!	the reply
+rej-*		.	<-- (REJ|MPA reply)
+rep-never	!	<-- REP
+dreq-ignore	!	<-- DREP
+'
+
 # The events of an operation, the first line that matches: INITIATOR.OPERATION EVENT...
 EVENTS='
+*.extents	capability
 extents.*	capability
 ping.send-inv	capability
 ping.read	rep request connection
 ping.send*	rep request connection message reply
 ping.push	rep request connection message reply move
-ping.pull	rep request connection message reply checksum move
+*.pull		rep request connection message reply checksum move
 *.send		rep request connection message reply
 cost.connect	rep request connection
 cost.held	rep request connection message reply
@@ -152,6 +213,7 @@ ops_of() { # INITIATOR
 	kbw | bw1) ops_of bw ;;
 	cost) OPS="connect held" ;;
 	extents) OPS="write" ;;
+	reconcile | timeline) OPS="write pull extents" ;;
 	*) OPS="run" ;;
 	esac
 }
@@ -167,6 +229,10 @@ events_of() { # INITIATOR.OPERATION
 # OUTCOME and WORDS of a cell.
 expect_of() { # FAULT INITIATOR.OPERATION
 	local fault cell
+	! is_iwarp || while read -r fault cell OUTCOME WORDS; do
+		# shellcheck disable=SC2053 # globs are what they are
+		[[ -z $fault || $1 != $fault || $TARGET:$2 != $cell ]] || return 0
+	done <<<"$EXPECT_IWARP"
 	while read -r fault cell OUTCOME WORDS; do
 		# shellcheck disable=SC2053 # globs are what they are
 		[[ -z $fault || $1 != $fault || $2 != $cell ]] || return 0
@@ -194,10 +260,12 @@ command_of() { # INITIATOR OPERATION
 	[[ $1 != k* ]] || from=(--from kernel)
 	BYTES=0
 	case $1 in
-	ping | extents)
-		COMMAND=(rtgt ping -o "$2" -S 24 -C 2 "${at[@]}")
+	ping | extents | reconcile | timeline)
+		COMMAND=(rtgt ping -o "${2/extents/write}" -S 24 -C 2 "${at[@]}")
 		BYTES=$((2 * 24))
 		[[ $2 != @(cas|faa|atomic-write) ]] || BYTES=$((2 * 8))
+		[[ $1 != reconcile ]] || COMMAND=(reconciled "${COMMAND[@]}")
+		[[ $1 != timeline ]] || COMMAND=(rtgt timeline record -n 99 -i "$(netdev "$RTGT_CLIENT_DEV")" "$WORK/tl" -- "${COMMAND[@]}")
 		;;
 	lat | klat)
 		COMMAND=(rtgt lat "${from[@]}" -o "$2" -S "24,40" -C 3 -W 0 "${at[@]}")
@@ -211,6 +279,7 @@ command_of() { # INITIATOR OPERATION
 		;;
 	cost) COMMAND=(rtgt cost --what "$2" --held 1 -C 2 "${at[@]}") ;;
 	library) COMMAND=(rtgt-example-library "$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR") ;;
+	messages) COMMAND=(rtgt-example-messages "$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" "$LIMIT") ;;
 	client) COMMAND=(rtgt-example-client -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" "$CM_PORT") ;;
 	esac
 }
@@ -233,6 +302,60 @@ accounted() {
 	((sum == BYTES)) || complain "$sum bytes verified or not compared, $BYTES were moved: $(<"$WORK/said")"
 }
 
+# What rtgt reconcile makes of a run of rtgt ping.
+reconciled() { # rtgt ping OPTION...
+	record
+	tell_all before
+	rtgt -j "${@:2}" >"$WORK/ping.json" 2>"$WORK/ping.err" || :
+	# the counters of a run that ended well are read at its end
+	[[ $OUTCOME != stands ]] || wait_until 3 capture_has_ended 1 || :
+	tell_all after
+	end_record
+	rtgt reconcile "$WORK" 2>"$WORK/missing_files"
+}
+
+# The differences that it names are those of the fault.
+reconcile_right() { # EXIT-STATUS
+	local wrong
+	wrong=$(grep "^NOT " "$WORK/said")
+	if [[ $OUTCOME == stands ]]; then
+		[[ $1 == 0 && -z $wrong ]] || complain "differences: $wrong"
+		return
+	fi
+	[[ $1 == 1 ]] || complain "all agrees: $(<"$WORK/said")" || return
+	grep -Eq -- "$WORDS" <<<"$wrong" || complain "does not name what was wrong ($WORDS): $wrong"
+}
+
+# The initiator's completions that are in the trace, each once: what succeeded, and what failed on
+# the wire.
+logged_completions() {
+	awk '
+		$0 ~ /: rtgt w[rc] id / { for (i = 1; $i != "id"; i++); id = $(i + 1); op = $(i + 2) }
+		/: rtgt wr id / && op !~ /^(RECV|BIND_MW|LOCAL_INV)/ { sent[id] = 1 }
+		/: rtgt wc id / && op != "-" { good += op ~ /^RECV/ || id in sent }
+		/: rtgt wc id / && op == "-" { bad += id in sent && !/Flushed/ }
+		END { print good + 0, bad + 0 }' "$WORK/tl/trace.txt"
+}
+
+# The timeline has what the initiator saw, each effect after its cause, and not what never was.
+timeline_right() { # FAULT
+	local globs sign regex
+	same "completions that succeeded, and failed" "$(jq -r '[.operations[].events[] |
+		select(.stage == "completion" or .stage == "reply-completion")] |
+		[.[].what | if startswith("completion of") and contains(": ") then contains("Flushed") else "good" end] |
+		"\(map(select(. == "good")) | length) \(map(select(. == false)) | length)"' "$WORK/tl/timeline.json")" "$(logged_completions)"
+	same "lost, and stages that take less than nothing" "$(jq -c '[.lost_events, .lost_packets,
+		([.operations[].stages[] | select(.us < 0)] | length)]' "$WORK/tl/timeline.json")" "[0,0,0]"
+	while read -r globs sign regex; do
+		[[ -n $globs && $1 == @($globs) ]] || continue
+		if grep -Eq -- "$regex" "$WORK/said"; then
+			[[ $sign != ! ]] || fail "the timeline has \"$regex\": $(<"$WORK/said")"
+		else
+			[[ $sign == ! ]] || fail "the timeline has no \"$regex\": $(<"$WORK/said")"
+		fi
+	done <<<"$SHOWN"
+}
+
 # Run one; the verdict is the return value, and what was wrong is on stderr.
 cell() { # FAULT INITIATOR OPERATION
 	local rc=0 before=$DONE_NOW word
@@ -246,9 +369,17 @@ cell() { # FAULT INITIATOR OPERATION
 		return
 	fi
 	wait_until 2 committed "$1" "$before" || complain "the fault was not committed: $TEXT; $(<"$WORK/complaint")" || return
+	case $2 in
+	reconcile)
+		reconcile_right "$rc"
+		return
+		;;
+	# what ends a case is to fail the cell only
+	timeline) (timeline_right "$1") || return ;;
+	esac
 	if [[ $OUTCOME == stands ]]; then
 		((rc == 0)) || complain "fails: $(<"$WORK/complaint")" || return
-		[[ $2 != @(ping|extents|lat|bw|bw1) ]] || accounted
+		[[ $2 != @(ping|extents|lat|bw|bw1|timeline) ]] || accounted
 		return
 	fi
 	word=$(grep -vc '^progress' "$WORK/complaint") || :
@@ -260,12 +391,12 @@ cell() { # FAULT INITIATOR OPERATION
 
 # --- rows ------------------------------------------------------------------------------
 
-# A target that commits the fault at every opportunity: PORT, FAULTS_FILE.
+# A target that commits the fault at every opportunity: PORT, FAULTS_FILE, RULE.
 fault_port() { # FAULT [ATTR=VALUE...]
-	local rule="$1 every 1"
-	[[ ${FAULT_MS[$1]} == - ]] || rule+=" ms $MS"
+	RULE="$1 every 1"
+	[[ ${FAULT_MS[$1]} == - ]] || RULE+=" ms $MS"
 	# shellcheck disable=SC2034 # port_add uses it
-	SERVE=(--fault "$rule")
+	SERVE=(--fault "$RULE")
 	[[ ${2:-} != scope=private ]] || SERVE+=(--windows)
 	FAULTS_FILE=$CONFIGFS/ports
 	[[ $TARGET == kernel ]] || FAULTS_FILE=$DEBUGFS/ports
@@ -273,9 +404,20 @@ fault_port() { # FAULT [ATTR=VALUE...]
 	is_iwarp || access+=,atomic
 	# a region that allows FLUSH has no memory windows
 	[[ ${2:-} == scope=private ]] || ! target_has flush || access+=,flush
-	target_port "${@:2}" region mem size=16K "access=$access"
+	local -a attrs=("${@:2}")
+	# over iWARP, a client that gives up connecting still waits until the target does
+	[[ $TARGET != kernel ]] || attrs+=("handshake_ms=$((2000 * SLOW))")
+	target_port "${attrs[@]}" region mem size=16K "access=$access"
 	FAULTS_FILE+=/$PORT/faults
-	[[ $TARGET != kernel ]] || target attr_set "$FAULTS_FILE" "$rule"
+	[[ $TARGET != kernel ]] || target attr_set "$FAULTS_FILE" "$RULE"
+	DONE_NOW=0
+}
+
+# With "--from kernel" the tool connects before the kernel's initiator does, and over iWARP requests a
+# capability.  The fault is for the initiator.
+spare_tool() { # FAULT
+	[[ ${FAULT_EVENT[$1]} == @(rep|request|connection) ]] || is_iwarp || return 0
+	target attr_set "$FAULTS_FILE" "$RULE after 1"
 	DONE_NOW=0
 }
 
@@ -308,6 +450,7 @@ row() { # FAULT some|all INITIATOR...
 				continue
 			fi
 			serve_for "$fault" "$who" "$op"
+			[[ $who != k* ]] || spare_tool "$fault"
 			if cell "$fault" "$who" "$op" 2>"$WORK/wrong"; then
 				line+=" $op=$OUTCOME"
 			else
@@ -323,8 +466,11 @@ row() { # FAULT some|all INITIATOR...
 	return "$bad"
 }
 
-# Does the device have it?
+# Do the device and the target have it?  Over iWARP, the REP of the kernel's target has no capability,
+# which these clients need; what reconcile and timeline read, only the kernel's target tells.
 can() { # INITIATOR OPERATION
+	[[ $1 != @(client|messages) || $TARGET == serve ]] || ! is_iwarp || return
+	[[ $1 != @(reconcile|timeline) || $TARGET == kernel ]] || return
 	[[ $1 == @(extents|cost|library|client) ]] || case $2 in
 	cas | faa | write-imm | send-imm | send-inv) ! is_iwarp ;;
 	atomic-write | flush) target_has "$2" ;;
@@ -339,7 +485,7 @@ target_has() { # FEATURE
 serve_for() { # FAULT INITIATOR OPERATION
 	local kind=shared
 	[[ $3 != send-inv ]] || kind=private
-	[[ $2 != extents ]] || kind=extents
+	[[ $2 != extents && $3 != extents ]] || kind=extents
 	[[ $kind != "${SERVING:-}" ]] || return 0
 	SERVING=$kind
 	case $kind in
@@ -350,7 +496,7 @@ serve_for() { # FAULT INITIATOR OPERATION
 }
 
 # bw1 is rtgt bw with one message at a time
-USERS=(ping extents lat bw bw1 cost library client)
+USERS=(ping extents lat bw bw1 cost library client messages reconcile timeline)
 
 # What rxe logs of refused accesses, and of SQD for a QP that is in error already (qp-sqd).
 tolerate_refusals() {
@@ -366,20 +512,7 @@ serving() {
 	faults_of_target
 }
 
-# EXPECT says what RoCE does.  Over iWARP the REP has no capability, an error ends the TCP stream, and
-# a SEND without a receive ends the connection.
-expected_here() { # FAULT-OR-EVENT
-	! is_iwarp || case $1 in
-	reply-twice | reply-bit | cap-rkey | cap-addr | rep-rkey | rep-addr | rep-len | \
-		rep-ask | rep-never | rtu-ignore | recv-none | qp-sqd | \
-		capability | rep | connection | message)
-		skip "EXPECT says what RoCE does with this fault"
-		;;
-	esac
-}
-
 lie() { # serve|kernel FAULT some|all INITIATOR...
-	expected_here "$2"
 	if [[ $1 == serve ]]; then
 		serving
 	else
@@ -392,7 +525,6 @@ lie() { # serve|kernel FAULT some|all INITIATOR...
 
 # Every fault of an event, with one initiator each, in turn.
 lie_about() { # EVENT
-	expected_here "$1"
 	local fault nr=0 bad=0
 	local -a who=(ping lat bw)
 	serving
@@ -475,19 +607,25 @@ FAULTS="reply-drop reply-delay reply-twice reply-swap reply-tag reply-op reply-l
 	rep-never rej-version rej-size rej-full rej-resources rej-device rej-stopping rej-ask
 	recv-none rtu-ignore dreq-ignore disconnect qp-err qp-sqd"
 
+# One of each kind is for make check and, of what reads captures, for make check-more
+QUICK=" reply-tag reply-bit reply-drop region-bit cap-rkey rep-short rej-full qp-err "
 for fault in $FAULTS; do
-	tcase "$fault" "initiators are right about a target with the fault $fault" lie kernel "$fault" some ping extents lat bw cost
-	tcase "serve-$fault" --long --limit 60 "initiators are right about rtgt serve with the fault $fault" lie serve "$fault" some "${USERS[@]}"
-	tcase "all-$fault" --long --limit 120 "all operations of all initiators are right about a target with the fault $fault" \
+	more=--more long=--long
+	[[ $QUICK != *" $fault "* ]] || more='' long=--more
+	tcase "$fault" ${more:+"$more"} "initiators are right about a target with the fault $fault" lie kernel "$fault" some ping extents lat bw cost
+	tcase "serve-$fault" --long --limit 120 "initiators are right about rtgt serve with the fault $fault" lie serve "$fault" some "${USERS[@]}"
+	tcase "all-$fault" --long --limit 300 "all operations of all initiators are right about a target with the fault $fault" \
 		lie kernel "$fault" all "${USERS[@]}"
-	tcase "all-serve-$fault" --long --limit 120 "all operations of all initiators are right about rtgt serve with the fault $fault" \
+	tcase "all-serve-$fault" --long --limit 300 "all operations of all initiators are right about rtgt serve with the fault $fault" \
 		lie serve "$fault" all "${USERS[@]}"
+	tcase "readers-$fault" "$long" --limit 60 "the smallest client, rtgt reconcile and rtgt timeline are right about a target with the fault $fault" \
+		lie kernel "$fault" some messages reconcile timeline
 	tcase "initiator-$fault" --more "the kernel's initiator is right about a target with the fault $fault" lie kernel "$fault" some klat kbw
-	tcase "all-initiator-$fault" --long --limit 120 "all operations of the kernel's initiator are right about a target with the fault $fault" \
+	tcase "all-initiator-$fault" --long --limit 300 "all operations of the kernel's initiator are right about a target with the fault $fault" \
 		lie kernel "$fault" all klat kbw
 done
 for event in reply checksum move capability rep request connection message; do
-	tcase "serve-$event" "an initiator is right about rtgt serve with each fault of a $event" lie_about "$event"
+	tcase "serve-$event" --more "an initiator is right about rtgt serve with each fault of a $event" lie_about "$event"
 done
 tcase tables "EXPECT has no fault that the target lacks" tables
 # shellcheck disable=SC2086 # words

@@ -59,49 +59,49 @@ deaf() {
 }
 
 tcase honest "an initiator and the lying target, while it does not lie" honest none
-tcase honest-ask "an initiator and the lying target, whose REP has no capability" honest ask
+tcase honest-ask --more "an initiator and the lying target, whose REP has no capability" honest ask
 tcase extent-short "a capability that is shorter than an operation ends the run" \
 	caught "region 0 has 1 bytes" ask-short op=write
-tcase extent-short-walk "a capability that is shorter than an operation ends a run that walks" \
+tcase extent-short-walk --more "a capability that is shorter than an operation ends a run that walks" \
 	caught "region 0 has 1 bytes" ask-short op=write walk=1
-tcase wrap "a region that ends beyond the highest address ends the run" \
+tcase wrap --more "a region that ends beyond the highest address ends the run" \
 	caught "region 0: the address" wrap op=read
 tcase deaf "a target that neither replies nor acknowledges ends the run after timeout_ms" deaf
 
 NOT_OUTSTANDING="the target replied to a request that is not outstanding"
 tcase tag "echoes that all have the tag of the first request" \
 	caught "$NOT_OUTSTANDING" tag op=send depth=2 iters=2 warmup=0
-tcase tag-imm "replies to immediates that all have the tag of the first request" \
+tcase tag-imm --more "replies to immediates that all have the tag of the first request" \
 	caught "$NOT_OUTSTANDING" tag op=write-imm depth=2 iters=2 warmup=0
-tcase twice "each reply to an immediate arrives twice" \
+tcase twice --more "each reply to an immediate arrives twice" \
 	caught "$NOT_OUTSTANDING" twice op=write-imm depth=4 iters=8 warmup=0
-tcase twice-checksum "each reply to a CHECKSUM arrives twice" \
+tcase twice-checksum --more "each reply to a CHECKSUM arrives twice" \
 	caught "$NOT_OUTSTANDING" twice op=write depth=8 iters=8 warmup=0
-tcase echo "one wrong bit in one of 1,000 echoes" \
+tcase echo --more "one wrong bit in one of 1,000 echoes" \
 	caught "echo 900 differs at byte 12" "flip after=900" op=send size=100 iters=1000 warmup=0
-tcase echo-deep "one wrong bit in one of 1,000 echoes, of which several are outstanding" \
+tcase echo-deep --more "one wrong bit in one of 1,000 echoes, of which several are outstanding" \
 	caught "differs at byte 12" "flip after=900" op=send size=100 iters=1000 warmup=0 depth=8
-tcase echo-duration "one wrong bit in one echo of a run that has a duration" \
+tcase echo-duration --more "one wrong bit in one echo of a run that has a duration" \
 	caught "echo 30 differs at byte 12" "flip after=30" op=send warmup=0 iters=1 duration_ms=60000
-tcase echo-stale "each echo has the bytes of the one before" \
+tcase echo-stale --more "each echo has the bytes of the one before" \
 	caught "echo 1 differs at byte 0" stale op=send iters=10 warmup=0
 tcase imm-len "the reply to an immediate has the length of another WRITE" \
 	caught "the reply to WRITE 5 is to 65 bytes instead of 64" "imm-len after=5" op=write-imm
-tcase imm-arg "the reply to a WRITE has another immediate" \
+tcase imm-arg --more "the reply to a WRITE has another immediate" \
 	caught "the reply to WRITE 5 is to the immediate" "imm-arg after=5" op=write-imm
-tcase first-write "of 20,000 WRITEs the target keeps the first" \
+tcase first-write --more "of 20,000 WRITEs the target keeps the first" \
 	caught "different bytes at offset 0" first op=write iters=20000 warmup=0
 tcase read "the bytes of a region are not those that the READ after the run returns" \
 	caught "different bytes at offset 0" change-before op=read iters=10
-tcase read-all "the bytes of a region are not those that one READ returned" \
+tcase read-all --more "the bytes of a region are not those that one READ returned" \
 	caught "different bytes at offset 64" "change-before after=1 at=64" op=read iters=4 warmup=0 depth=4 verify=all
 tcase atomic-first "the first FETCH_AND_ADD returns another value than the target had" \
 	caught "atomic 0 at offset 0 returned" change-after op=faa iters=1 warmup=0
-tcase atomic-last "the last FETCH_AND_ADD leaves another value than it should" \
+tcase atomic-last --more "the last FETCH_AND_ADD leaves another value than it should" \
 	caught "does not hold 0x1, which the last atomic left" "change-before after=1" op=faa iters=1 warmup=0
-tcase atomic-undone "FETCH_AND_ADD adds nothing" \
+tcase atomic-undone --more "FETCH_AND_ADD adds nothing" \
 	caught "returned 0x0, not what the one before it left" undo op=faa iters=20000 warmup=0
-tcase covered "a checksum of fewer bytes than were requested" \
+tcase covered --more "a checksum of fewer bytes than were requested" \
 	caught "a checksum is of 63 bytes instead of 64" covered op=write
 
 tmain "$@"

@@ -291,7 +291,7 @@ burst() {
 }
 
 tcase echo-largest --tier wire,fast --serve-more "an echo that fills a receive to the last byte" echoed 4080
-tcase burst --tier wire,fast --serve-more "more SENDs than receives, from eight clients" burst
+tcase burst --more --tier wire,fast --serve-more "more SENDs than receives, from eight clients" burst
 
 tcase checksum --tier fast,wire --serve-more "the checksum of a whole region is that of its bytes" summed 0 $MEM_SIZE
 tcase version-2 --tier fast,wire "a SEND of version 2 is a version error" answered version 7 msg_version=2
@@ -303,7 +303,7 @@ tcase echo-1 "an echo of one byte" echoed 1
 tcase checksum-part "the checksum of a part is that of its bytes" summed 1234 567
 tcase checksum-last "the checksum of the last byte is that of its byte" summed $((MEM_SIZE - 1)) 1
 tcase checksum-empty "the checksum of nothing, at the very end, is 0" summed $MEM_SIZE 0
-tcase bad-heads --serve "each length below a head, wrong version, operation and length is refused with its status" bad_heads
+tcase bad-heads --serve-more "each length below a head, wrong version, operation and length is refused with its status" bad_heads
 tcase bad-checksums --serve-more "each body too short, missing region and range outside is refused to a checksum" bad_checksums
 tcase bad-pulls --serve-more "each body too short, missing region, range outside and region without write is refused to a PULL" bad_transfers 4 1
 tcase bad-pushes --more --serve-more "each body too short, missing region, range outside and region without read is refused to a PUSH" bad_transfers 5 2
@@ -313,7 +313,7 @@ tcase bad-revokes-shared --serve-more "a REVOKE without a region, of an unknown 
 tcase bad-revokes-private --serve-more "a REVOKE without a region, or of an unknown region, is refused on a private port" bad_revokes private
 tcase bad-withholds --serve-more "a WITHHOLD or DISCONNECT that is too short, too long or has too large a value is refused" bad_waits
 tcase bad-datagrams --needs ud "a datagram that is malformed or needs a connection is refused" bad_datagrams
-tcase bad-rpings "a message that no rping client sends ends its connection and no other" bad_rpings
+tcase bad-rpings --more "a message that no rping client sends ends its connection and no other" bad_rpings
 tcase pull-not-granted "a PULL of memory that the client does not grant ends its connection only" not_granted 4
 tcase push-not-granted --more "a PUSH to memory that the client does not grant ends its connection only" not_granted 5
 tcase notify --needs imm --serve-more "an immediate that requests no reply gets none" notify

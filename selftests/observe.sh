@@ -158,9 +158,9 @@ tcase connection-line --tier fast,wire "the file connections has peer, device, q
 tcase statistic --needs hw-counters "rdma statistic and sysfs show the same counters" statistic
 tcase counters "all counters are there and a new port's are zero" every_counter
 tcase send-flushed --needs acks "replies that are not acknowledged when their connection closes are counted, not failures" flushed_replies
-tcase send-flushed-twice --needs acks "a reply that a fault sends twice is flushed twice" flushed_copies
-tcase send-flushed-srq --needs acks --serve "with an SRQ, replies that are not acknowledged are counted, not failures" flushed_replies srq=1
+tcase send-flushed-twice --more --needs acks "a reply that a fault sends twice is flushed twice" flushed_copies
+tcase send-flushed-srq --needs acks --serve-more "with an SRQ, replies that are not acknowledged are counted, not failures" flushed_replies srq=1
 tcase recv-flushed "the posted receives of a connection that closes are counted as flushed" flushed_receives
-tcase log "the kernel log has when a port listens and stops, and a peer cannot flood it" log_lines
+tcase log --more "the kernel log has when a port listens and stops, and a peer cannot flood it" log_lines
 
 tmain "$@"

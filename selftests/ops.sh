@@ -149,10 +149,10 @@ each() { # SIZE-CLASS [OPTION...]
 
 each 1 --tier wire,fast
 each mtu+1 --tier wire,fast
-each 64K --tier wire,fast
+each 64K --tier wire,fast --more
 each 0 --tier fast,wire
 each mtu-1 --tier fast,wire --more
-each mtu --tier fast,wire
+each mtu --tier fast,wire --more
 each 1M --tier fast,wire
 tcase surplus --needs hw-counters --more "retransmissions do not hide additional packets from the check of the counters" surplus
 

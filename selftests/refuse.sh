@@ -234,10 +234,12 @@ for key in "${order[@]}"; do
 	[[ $condition != depth ]] || need+=${need:+,}read-depth
 	[[ ! $need ]] || options+=(--needs "$need")
 	case $op-$condition in
+	*-before | *-wrap | *-other | write-rkey-low | read-long | read-zero | cas-misaligned | imm-access) options+=(--more) ;;
+	send-inv-rnr | send-inv-short | atomic-write-access | atomic-write-beyond | flush-access | flush-beyond) options+=(--more) ;;
 	write-*) ;;
 	read-rkey-*) options+=(--more) ;;
 	read-*) ;;
-	faa-* | *-before | *-wrap | *-other) options+=(--more) ;;
+	faa-*) options+=(--more) ;;
 	imm-stale | atomic-write-stale | flush-stale | atomic-write-misaligned | atomic-write-depth | flush-depth) options+=(--more) ;;
 	imm-only | cas-only | atomic-write-only | flush-only | imm-zero | flush-zero | send-imm-*) options+=(--more) ;;
 	esac

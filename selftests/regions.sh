@@ -466,9 +466,9 @@ whole() { # [ATTR=VALUE...]
 
 tcase private --tier wire,fast --serve-more "each client of a private port has its own copy, which is freed when it disconnects" private
 tcase extents --tier wire,fast "4 MiB in four extents are one region for a client of rtgt" extents
-tcase private-key --tier wire,fast "a private connection's key is refused to any other" private_key
+tcase private-key --more --tier wire,fast "a private connection's key is refused to any other" private_key
 
-tcase fill-counter --tier fast,wire "a region is filled with little-endian words that count" filled counter 10002
+tcase fill-counter --more --tier fast,wire "a region is filled with little-endian words that count" filled counter 10002
 tcase above-page --tier fast,wire "a region of 4097 bytes ends there" odd_size 4097
 tcase shared --tier fast,wire "clients of a shared port see one memory, registered once" shared
 
@@ -480,12 +480,12 @@ tcase six --more "six regions are six memories with six keys" six
 tcase refilled --more "a port that is enabled again has new memory" refilled
 tcase large --more "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
 tcase extent-borders --more "an extent's rkey covers exactly that extent" extent_borders
-tcase extent-rest --serve-more "the last extent ends with the region; EXTENTS reports them one by one" extent_rest
+tcase extent-rest --more --serve-more "the last extent ends with the region; EXTENTS reports them one by one" extent_rest
 tcase extents-ping --more "operations across extents are verified at both ends" extents_ping
 tcase extents-private --more "private copies have their own extents, which are freed with them" extents_private
 tcase extent-invalidated "one extent's rkey is invalidated: it gets a new one, the others keep theirs" extent_invalidated
 tcase invalidated-elsewhere "a region whose rkey a client of another port invalidates gets a new one" invalidated_from_elsewhere
-tcase extents-revoked "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
+tcase extents-revoked --more "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
 tcase extents-asked "requests for extents are answered, or refused, as specified" extents_asked
 tcase mr-max-0 "without mr_max 64 MiB are one MR, or the fewest of the device" mr_max 0 1 32 2097152
 tcase mr-max-2M --more "with mr_max 2M 64 MiB are MRs of single pages" mr_max 2M 32 16384 4096

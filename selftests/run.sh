@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# run.sh [--tier fast|wire] [--set quick|more|once] [--part I/N] [--list] [--expected] [--names]
+# run.sh [--tier fast|wire] [--set quick|more|rest|once] [--part I/N] [--list] [--expected] [--names]
 # [PATTERN...]: run the suite on this machine.
 #
 # PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.  What
 # is listed as [long] takes minutes and runs only when PATTERN is its very name.
 # --set quick leaves out what is listed as [more], and the unit tests, which need no
-# guest; --set more takes only that; --set once takes each case once, of two tiers in fast.
+# guest; --set more takes only that; --set rest takes what quick runs in no tier, in one of its
+# tiers; --set once takes each case once, of two tiers in fast.
 # Of N parts, which take about as long each, --part takes the I-th.
 # --list only lists the cases, or with --expected those that must exist (cases-expected).
 # --names prints what cases-expected must hold: tier, name, and [more] or [long] of all cases.
@@ -119,6 +120,17 @@ set_of() { # SET
 						print line[k]
 			}'
 		;;
+	rest)
+		awk '
+			$2 ~ /_test\./ { next }
+			$3 != "[more]" { quick[$2] = 1; next }
+			{ line[++n] = $0; id[n] = $2 }
+			END {
+				for (k = 1; k <= n; k++)
+					if (!quick[id[k]]++)
+						print line[k]
+			}'
+		;;
 	*)
 		awk -v set="$1" 'set == "" || ($3 == "[more]" || $2 ~ /_test\./) == (set == "more")'
 		;;
@@ -210,7 +222,8 @@ while (($#)); do
 	case $1 in
 	--tier) tier=${2:?--tier fast or wire}; shift 2 ;;
 	--set)
-		[[ ${2:-} =~ ^(quick|more|once)$ ]] || give_up "--set quick, more or once, not \"${2:-}\""
+		[[ ${2:-} =~ ^(quick|more|rest|once)$ ]] ||
+			give_up "--set quick, more, rest or once, not \"${2:-}\""
 		set=$2
 		shift 2
 		;;
@@ -237,7 +250,11 @@ if ((list)); then
 fi
 
 environment "$tier"
-chosen=$(list_all | set_of "$set" | matching "$@" | runnable "$@" | sed -n "/^$RTGT_TIER /p" | part_of_all "$part" | cut -d ' ' -f 2)
+chosen=$(list_all | set_of "$set" | matching "$@" | runnable "$@" | sed -n "/^$RTGT_TIER /p" | part_of_all "$part")
+# A program may take so long
+limit=$(sed -n 's/^timeout=//p' "$HERE/settings")
+[[ $chosen != *" [long] "* ]] || limit=7200
+chosen=$(cut -d ' ' -f 2 <<<"$chosen")
 [[ -n $chosen ]] || give_up "no case of tier $RTGT_TIER matches: $* (run.sh --list shows them all; a [long] one wants its full name)"
 export RTGT_CASES=${chosen//$'\n'/ }
 
@@ -262,7 +279,7 @@ RTGT_KERNEL=$(kernel_has)
 export RTGT_KERNEL
 echo "# $RTGT_KERNEL"
 [[ -z $RTGT_PEER ]] || target kernel_has | sed 's/^/# /'
-((SLOW == 1)) || args+=(-o $((SLOW * $(sed -n 's/^timeout=//p' "$HERE/settings"))))
+args+=(-o $((SLOW * limit)))
 "$HERE/../run_kselftest.sh" "${args[@]}" | judge
 rc=$?
 trap - EXIT

@@ -238,15 +238,15 @@ cannot_serve() {
 
 tcase alike-shared --more "rtgt serve sends clients the same values, and counts the same, as the kernel's target, shared" alike shared
 tcase alike-private --more "rtgt serve sends clients the same values, and counts the same, as the kernel's target, private" alike private
-tcase ended "SIGTERM under full traffic ends rtgt serve and all its connections" ended_under_traffic
+tcase ended --more "SIGTERM under full traffic ends rtgt serve and all its connections" ended_under_traffic
 tcase count "with --count N, rtgt serve exits after N connections" counted
 tcase printed "counters are printed on SIGUSR1 and at the end, connections with -v" printed
-tcase poll "rtgt serve works with --poll" polled
+tcase poll --more "rtgt serve works with --poll" polled
 tcase windows --needs windows "with --windows, a client can invalidate its rkeys and get new ones" windows
 tcase sick --more "a client that receives no replies does not block the others" sick_client
 tcase srq-contexts --needs rnr --more "with srq, clients that failed or send nothing keep no receive context" srq_contexts
 tcase nak-first --needs acks --more "rtgt serve does not close a connection before the device has sent its NAK" nak_first
-tcase nak-first-srq --needs acks "with srq, rtgt serve does not close a connection before the device has sent its NAK" nak_first srq=1
+tcase nak-first-srq --more --needs acks "with srq, rtgt serve does not close a connection before the device has sent its NAK" nak_first srq=1
 tcase long-checksum --limit 60 --more "others are served while a long checksum is made" long_checksum
 tcase refused-words --more "for a wrong word on the command line, rtgt serve prints the possible ones" refused_words
 tcase cannot "if rtgt serve cannot serve, it prints the reason" cannot_serve

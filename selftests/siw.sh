@@ -157,13 +157,13 @@ listener() {
 
 tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
 tcase terminate "a Terminate has layer and type of the error where RFC 5040 has them" on_siw terminate
-tcase read-sges "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
-tcase late-send "a SEND that is posted to a queue pair in error is flushed" on_siw posted_late send SEND
-tcase late-recv "a receive that is posted to a queue pair in error is flushed" on_siw posted_late recv receive
-tcase queues "a program has 64 connections, with queues of more than 144 pages" on_siw many_queues
-tcase closed "a client whose peer closes TCP during a WRITE gets an error, and no signal ends it" on_siw closed
-tcase sigpipe "siw raises no SIGPIPE when the peer closes TCP during a WRITE" on_siw sigpipe
-tcase mpa-leak "TCP connections that are closed without an MPA Request leave nothing behind" on_siw mpa_leak
+tcase read-sges --more "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
+tcase late-send --more "a SEND that is posted to a queue pair in error is flushed" on_siw posted_late send SEND
+tcase late-recv --more "a receive that is posted to a queue pair in error is flushed" on_siw posted_late recv receive
+tcase queues --more "a program has 64 connections, with queues of more than 144 pages" on_siw many_queues
+tcase closed --more "a client whose peer closes TCP during a WRITE gets an error, and no signal ends it" on_siw closed
+tcase sigpipe --more "siw raises no SIGPIPE when the peer closes TCP during a WRITE" on_siw sigpipe
+tcase mpa-leak --more "TCP connections that are closed without an MPA Request leave nothing behind" on_siw mpa_leak
 tcase listener --long "a TCP connection that is closed before siw accepts it does not end the listener" on_siw listener
 
 main_on_siw "$@"

@@ -280,7 +280,7 @@ lost() {
 
 tcase connection "the events of rdma_cm and, over iWARP, iw_cm at both ends between the packets that connect" connection
 tcase states --more "the states of both queue pairs, between the packets that connect and disconnect" states
-tcase write-imm "a WRITE_WITH_IMM, or over iWARP a SEND, from its post to both completions and the reply" write_imm
+tcase write-imm --more "a WRITE_WITH_IMM, or over iWARP a SEND, from its post to both completions and the reply" write_imm
 tcase every-operation --more "every operation has its post, its packets, its completions" every_operation
 tcase interrupted --more "after a signal the command ends, the files are complete, nothing is left behind" interrupted
 tcase refused --more "for a file that is no trace, or a wrong option, rtgt timeline prints one line" refused

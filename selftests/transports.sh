@@ -418,28 +418,28 @@ tcase srq-many --needs rnr --tier fast,wire --more --serve-more "24 connections 
 tcase ud-many --needs ud --tier fast,wire --more --serve-more "UD: 32 clients of one endpoint, all at once" ud_many
 
 tcase uc-write --needs uc "UC: WRITEs of all classes of size, verified at both ends" uc_write
-tcase uc-write-imm --needs uc "UC: WRITE_WITH_IMMs of all classes of size: bytes and immediates" uc_write_imm
+tcase uc-write-imm --more --needs uc "UC: WRITE_WITH_IMMs of all classes of size: bytes and immediates" uc_write_imm
 tcase uc-send --needs uc --more "UC: SENDs of all classes of size come back" uc_send
 tcase uc-lost-imm --needs uc --serve-more "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
 tcase uc-lost-ping --needs uc --more "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
 tcase uc-rkey --needs uc --serve-more "a UC WRITE with a wrong rkey changes no memory and causes no error at either end" uc_rkey
 tcase uc-revoke --needs uc "UC: a client gets a new capability after the old one was revoked, or instead of it" uc_revoke
 tcase uc-too-long --needs uc --more --serve-more "a SEND over UC longer than its receive ends its connection only" uc_too_long
-tcase uc-no-such --needs uc --serve-more "rtgt ping refuses READ, atomics and PULL over UC" uc_no_such
+tcase uc-no-such --more --needs uc --serve-more "rtgt ping refuses READ, atomics and PULL over UC" uc_no_such
 tcase uc-pull --needs uc --serve-more "a PULL over UC is a depth error: there are no READs" answered uc depth msg_op=4 body=40
 tcase mixed-uc-rc --needs uc --serve-more "a UC port rejects an RC client as if it did not exist" mixed uc rc
 tcase mixed-uc-ud --needs uc,ud --more --serve-more "a UC port rejects a UD client as if it did not exist" mixed uc ud
-tcase mixed-rc-uc --needs uc --serve-more "an RC port rejects a UC client as if it did not exist" mixed rc uc
+tcase mixed-rc-uc --more --needs uc --serve-more "an RC port rejects a UC client as if it did not exist" mixed rc uc
 tcase mixed-ud-rc --needs ud --more --serve-more "a UD port rejects an RC client as if it did not exist" mixed ud rc
-tcase mixed-space --needs uc --serve-more "an RC client in a UC port's port space is rejected" mixed_space
+tcase mixed-space --more --needs uc --serve-more "an RC client in a UC port's port space is rejected" mixed_space
 tcase ud-too-large --needs ud --serve-more "rtgt ping refuses a datagram of more than a packet" ud_too_large
 tcase ud-qkey --needs ud --serve-more "a datagram with a wrong Q_Key is dropped" ud_dropped 0 qkey_xor=1
-tcase ud-too-long --needs ud --serve-more "a datagram longer than the port takes is dropped" ud_dropped 1 body=241
+tcase ud-too-long --more --needs ud --serve-more "a datagram longer than the port takes is dropped" ud_dropped 1 body=241
 tcase ud-pull --needs ud --serve-more "a PULL in a datagram is an op error" answered ud op msg_op=4 body=40
-tcase ud-short --needs ud --serve-more "a datagram shorter than its head is a length error" answered ud length cut=15
+tcase ud-short --more --needs ud --serve-more "a datagram shorter than its head is a length error" answered ud length cut=15
 tcase ud-full --needs ud --serve-more "UD: max_conns is the number of endpoints" ud_full
 tcase ud-disabled --needs ud --more "UD: a disabled port is not there, and its endpoint silent" ud_disabled
-tcase ud-version --needs ud --serve-more "UD: a request of version 2 is refused" ud_version
+tcase ud-version --more --needs ud --serve-more "UD: a request of version 2 is refused" ud_version
 tcase srq-rnr --needs rnr --serve-more "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
 tcase srq-broken --more --serve-more "connections that fail lose no receive of the SRQ" srq_broken
 tcase srq-private --more --serve-more "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
@@ -450,7 +450,7 @@ tcase device-ud --needs ud --more "rdma link delete under a UD endpoint" device_
 tcase ipv6-uc --needs uc --more --serve-more "UC over IPv6" ipv6 uc write,write-imm,send 1 1024 4000
 tcase ipv6-ud --needs ud --more --serve-more "UD over IPv6" ipv6 ud send 1 1000
 tcase ipv6-wildcard "a port on :: serves the device's IPv6 address" ipv6_wildcard
-tcase ipv6-link-local "a port on a link-local IPv6 address" ipv6_link_local
+tcase ipv6-link-local --more "a port on a link-local IPv6 address" ipv6_link_local
 tcase ipv6-rping --more "rping over IPv6" ipv6_rping
 tcase xrc "a port with transport xrc" xrc
 

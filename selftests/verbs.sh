@@ -287,13 +287,13 @@ tcase send-inv-dead "an rkey that SEND_WITH_INV invalidated stays invalid until 
 tcase atomic-write --needs atomic-write "ATOMIC_WRITE writes eight bytes and no other" atomic_write
 tcase flush --needs flush --serve-more "FLUSH of all sizes completes and changes nothing" flush
 tcase inline "inline data up to the device's limit, and a byte more" inlined
-tcase sge "the device's maximum of SGEs works, and one more is refused" pieces
-tcase unsignaled "a chain of 64 has one completion" unsignaled
+tcase sge --more "the device's maximum of SGEs works, and one more is refused" pieces
+tcase unsignaled --more "a chain of 64 has one completion" unsignaled
 tcase fence "a fenced WRITE waits for the READ before it" fenced
 tcase all-options "every operation inline, in pieces, chained and fenced at once" all_at_once
 tcase odp --needs odp --more "operations from and to memory registered on demand" on_demand
 tcase odp-anywhere --needs odp "every operation and size, anywhere in memory registered on demand" on_demand_anywhere
 tcase contend-faa --needs atomic "eight clients add to one word: no value is returned twice, none is lost" adders
-tcase contend-cas --needs atomic "four clients and a COMPARE_AND_SWAP lock: no increment is lost" lockers
+tcase contend-cas --more --needs atomic "four clients and a COMPARE_AND_SWAP lock: no increment is lost" lockers
 
 tmain "$@"

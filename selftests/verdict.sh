@@ -254,12 +254,12 @@ if [[ -n ${VERDICT_INNER:-} ]]; then
 	[[ $VERDICT_INNER != objects ]] || tcase object "leaves an object of the module" leaves_object
 	main_inner "$@"
 else
-	tcase cases --limit 120 "every case that breaks a rule of the suite fails, with the reason" cases
-	tcase objects "an object of the module that is left fails the case, and ends the program if it stays" objects
+	tcase cases --more --limit 120 "every case that breaks a rule of the suite fails, with the reason" cases
+	tcase objects --more "an object of the module that is left fails the case, and ends the program if it stays" objects
 	tcase before-first "a bad line of the kernel log between two programs fails the second one" before_first
 	tcase after-last --more "what a program has judged does not fail the next one; what comes later does" after_last
 	tcase set-up --more "a bad line of the kernel log during set-up fails the program" during set-up
-	tcase tear-down "a bad line of the kernel log during tear-down fails the program" during tear-down
+	tcase tear-down --more "a bad line of the kernel log during tear-down fails the program" during tear-down
 	tcase overwritten "a kernel log that does not hold both markers of a case fails it" overwritten
 	tmain "$@"
 fi

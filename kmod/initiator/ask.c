@@ -37,8 +37,12 @@ static void once_init(struct rtgt_once *once)
 
 static int once_wait(struct rtgt_run *run, struct rtgt_once *once)
 {
-	return rtgt_run_wait(run, &once->done) ?:
-	       once->wc.status == IB_WC_SUCCESS ? 0 : -EIO;
+	int ret = rtgt_run_wait(run, &once->done);
+
+	if (!ret && once->wc.status != IB_WC_SUCCESS)
+		ret = rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"",
+				    ib_wc_status_msg(once->wc.status));
+	return ret;
 }
 
 static int once_post(struct rtgt_run *run, struct ib_send_wr *wr, struct rtgt_once *once)

@@ -98,8 +98,10 @@ enum rtgt_misfit rtgt_decode_rep(const void *buf, size_t len, struct rtgt_rep_in
 		have = len < CAP_MIN ? 0 : CAP_MIN;
 	if (have)
 		memcpy(&rep, buf, have);
-	if (len >= offsetof(struct rtgt_rep, more) && rep.magic == __cpu_to_be32(RTGT_MAGIC))
-		return decode_rtgt_rep(&rep, len, info);
+	/* one that ends too early is not a plain server's: nothing would be verified */
+	if (rep.magic == __cpu_to_be32(RTGT_MAGIC))
+		return len < offsetof(struct rtgt_rep, more) ? RTGT_MISFIT_SIZE :
+							       decode_rtgt_rep(&rep, len, info);
 
 	if (!rep.cap.addr && !rep.cap.rkey)
 		return RTGT_MISFIT_NO_CAP;

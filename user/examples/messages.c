@@ -4,7 +4,7 @@
  * with a SEND, compare.  It needs no librtgt, and was written from this page alone:
  * Documentation/protocol.rst
  *
- *	messages HOST [PORT]
+ *	messages HOST [PORT [SOURCE [SECONDS]]]
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
@@ -36,6 +37,7 @@ struct req {
 struct rep { /* as far as this program needs it */
 	struct capability cap;
 	uint32_t magic;
+	uint16_t version;
 } __attribute__((packed));
 
 struct msg {
@@ -64,6 +66,15 @@ static void check(int ok, const char *what)
 	}
 }
 
+/* rdma_cm and the verbs wait without a limit */
+static void silent(int sig)
+{
+	static const char words[] = "messages: no reply: the time is over\n";
+
+	(void)sig;
+	_exit(write(STDERR_FILENO, words, sizeof(words) - 1) ? 1 : 2);
+}
+
 static void done(int n, const struct ibv_wc *wc, const char *what)
 {
 	errno = n == 1 ? EIO : errno;
@@ -84,7 +95,8 @@ static uint32_t crc32(const uint8_t *p, size_t len)
 
 int main(int argc, char **argv)
 {
-	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *dst;
+	struct rdma_addrinfo from = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *src, *dst;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC, .cap = { 2, 1, 1, 1, 0 }, .sq_sig_all = 1,
 	};
@@ -104,8 +116,15 @@ int main(int argc, char **argv)
 
 	/* siw sends inside the system call: once the peer has gone, that would end the program */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGALRM, silent);
+	alarm(argc > 4 ? (unsigned int)atoi(argv[4]) : 10);
+	if (argc > 3) {
+		check(!rdma_getaddrinfo(argv[3], NULL, &from, &src), "SOURCE");
+		hints.ai_src_addr = src->ai_src_addr;
+		hints.ai_src_len = src->ai_src_len;
+	}
 	check(argc > 1 && !rdma_getaddrinfo(argv[1], argc > 2 ? argv[2] : "7471", &hints, &dst),
-	      "HOST [PORT]");
+	      "HOST [PORT [SOURCE [SECONDS]]]");
 	check(!rdma_create_ep(&id, dst, NULL, &attr), "resolving the address");
 	mr_data = rdma_reg_msgs(id, data, sizeof(data));
 	mr_ask = rdma_reg_msgs(id, &ask, sizeof(ask));
@@ -114,8 +133,10 @@ int main(int argc, char **argv)
 	/* the reply needs a receive, which must be there before the request goes out */
 	check(!rdma_post_recv(id, NULL, &answer, sizeof(answer), mr_answer), "posting a receive");
 	check(!rdma_connect(id, &param), "connecting");
+	check(id->event->param.conn.private_data_len >= sizeof(rep), "no rtgt target");
 	memcpy(&rep, id->event->param.conn.private_data, sizeof(rep));
-	check(rep.magic == htonl(MAGIC), "no rtgt target");
+	check(rep.magic == htonl(MAGIC) && rep.version == htons(VERSION),
+	      "no rtgt target of this version");
 
 	check(!rdma_post_write(id, NULL, data, 8, mr_data, 0, be64toh(rep.cap.addr),
 			       ntohl(rep.cap.rkey)), "posting");

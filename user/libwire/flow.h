@@ -104,7 +104,8 @@ struct flow_cap {
  * @answer_gap: READ: the packet of the answer behind the one that is missing; 0: none is
  * @sent_ns: when its last packet was sent first
  * @end_packet: the one that answered it
- * @rtgt_op: of a SEND in the target's language, 0 if it is not; @rtgt_status of a reply
+ * @rtgt_op: of a SEND in the target's language, 0 if it is not; with @rtgt_tag, and @rtgt_status
+ *	of a reply
  * @sink_va: iWARP's READ: where its requester wants the bytes; @sink_rkey: with this STag
  * @unrefused: iWARP's READ: an access sent before it was not inside what was advertised, and
  *	the packet of that one
@@ -121,7 +122,7 @@ struct flow_msg {
 	bool has_imm, has_inv, whole, asked_again;
 	uint32_t nth, first_psn, last_psn;
 	uint64_t bytes, va;
-	uint32_t rkey, imm, inv_rkey;
+	uint32_t rkey, imm, inv_rkey, rtgt_tag;
 	uint32_t needed, sent, retransmitted, duplicates, rnr;
 	uint32_t answer_psn;
 	uint64_t answer_gap, refused_packet;

@@ -269,6 +269,7 @@ void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m,
 	if (msg.version != RTGT_VERSION)
 		return;
 	m->rtgt_op = msg.op;
+	m->rtgt_tag = be32toh(msg.tag);
 	m->rtgt_status = be16toh(msg.status);
 	if (m->from == 1 && msg.op & RTGT_MSG_REPLY)
 		reply(f, c, data, len);

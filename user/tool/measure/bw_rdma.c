@@ -18,8 +18,8 @@
 
 #include "bw.h"
 
-/* In the id of a receive; the rest of it is its place */
-#define ID_RECV		(1ull << 63)
+/* In the id of a receive; the rest of it is its place.  No send is left when the library posts */
+#define ID_RECV		RTGT_CALLERS_ID
 
 /* Completions taken at a time */
 #define BATCH		16

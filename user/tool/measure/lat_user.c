@@ -25,8 +25,8 @@
 #include "lat.h"
 #include "watch.h"
 
-#define ID_SEND		1
-#define ID_RECV		2
+#define ID_SEND		(RTGT_CALLERS_ID | 1)
+#define ID_RECV		(RTGT_CALLERS_ID | 2)
 
 /* In ns: many of the workers' slices (0.7 ms).  Since 6.12; older kernels have one for all */
 #define SLICE	30000000
@@ -189,16 +189,23 @@ static int check_reply(struct lat *l, const struct ibv_send_wr *wr, uint64_t i, 
 	return ret;
 }
 
-/* One operation and, if it is answered, its answer; the time from post to end */
+/*
+ * One operation and, if it is answered, its answer; the time from post to end.  @owed: sends that
+ * are still to complete, which they may do behind the answer.
+ */
 static int once(struct watched *w, const struct measure_op *op, struct ibv_send_wr *wr,
-		bool signaled, uint64_t *start, uint64_t *end, uint32_t *len, struct rtgt_err *err)
+		bool signaled, unsigned int *owed, uint64_t *start, uint64_t *end, uint32_t *len,
+		struct rtgt_err *err)
 {
+	unsigned int before = 0;
 	struct rtgt_client *c = w->client;
 	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 	int ret = 0;
 
 	wr->send_flags = op->answered && !signaled ? 0 : IBV_SEND_SIGNALED;
+	if (op->answered && signaled)
+		*owed += 1;
 	if (op->answered)
 		ret = rtgt_qp_post_recv(&c->qp, ID_RECV, &c->rx, (uint32_t)c->rx.len, err);
 	if (!ret)
@@ -207,8 +214,10 @@ static int once(struct watched *w, const struct measure_op *op, struct ibv_send_
 	if (!ret && ibv_post_send(c->qp.qp, wr, &bad))
 		ret = rtgt_fail(err, EIO, "posting a %s failed", op->name);
 	if (!ret)
-		ret = watch_wait(w, op->answered ? ID_RECV : ID_SEND, &wc, err);
+		ret = watch_wait(w, op->answered ? ID_RECV : ID_SEND, &wc, &before, err);
 	*end = rtgt_now_ns();
+	*owed -= before;
+	watch_count(w, !ret);
 	*len = ret ? 0 : wc.byte_len;
 	return ret;
 }
@@ -220,15 +229,17 @@ static int loop(struct lat *l, struct watched *w, struct ibv_send_wr *wr, const 
 	const struct measure *m = &l->m;
 	const struct measure_op *op = m->at.op;
 	uint64_t total = m->warmup + m->count, start, end, begin = 0;
+	unsigned int owed = 0, before = 0;
+	struct ibv_wc wc;
 	uint32_t len;
-	int ret;
+	int ret = 0;
 
 	for (uint64_t i = 0; i < total; i++) {
 		/* what the last one left to do is not of this one's time */
 		if (l->gives_way)
 			sched_yield();
 		prepare(l, wr, mr, i, *value);
-		ret = once(w, op, wr, i % LAT_SIGNAL_EVERY == 0, &start, &end, &len, err);
+		ret = once(w, op, wr, i % LAT_SIGNAL_EVERY == 0, &owed, &start, &end, &len, err);
 		if (!ret && op->answered)
 			ret = check_reply(l, wr, i, len, err);
 		if (!ret && measure_is_atomic(op))
@@ -242,7 +253,9 @@ static int loop(struct lat *l, struct watched *w, struct ibv_send_wr *wr, const 
 		l->ns[l->nr++] = end - start;
 		l->elapsed_ns = end - begin;
 	}
-	return 0;
+	for (; !ret && owed; owed--)
+		ret = watch_wait(w, ID_SEND, &wc, &before, err);
+	return ret;
 }
 
 /* Do both ends hold the same? */

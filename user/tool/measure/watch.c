@@ -330,23 +330,26 @@ int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *e
  * watch_wait() - wait for the last completion that is under way
  * @w: a connection over RDMA that is watched; since the last call one work request was
  *	posted that completes, or two
- * @id: of the work request; all completions before it are dropped
+ * @id: of the work request
  * @wc: filled
+ * @before: incremented for each completion before it, which is dropped
  * @err: says what is wrong
  *
  * With watch_arm() before the post, its event comes first: to look before is in vain.
  *
  * Return: 0, or a negative errno.
  */
-int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err)
+int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, unsigned int *before,
+	       struct rtgt_err *err)
 {
-	int n;
+	for (;;) {
+		int n = take(w, wc, 1, err);
 
-	do {
-		n = take(w, wc, 1, err);
 		if (n < 0)
 			return n;
-	} while (wc->wr_id != id);
-	watch_count(w, 1);
+		if (wc->wr_id == id)
+			break;
+		++*before;
+	}
 	return 0;
 }

@@ -77,7 +77,8 @@ int watch_end(struct watch *w, int ret, struct rtgt_err *err);
 int watch_tick(struct watched *w, int ret, struct rtgt_err *err);
 int watch_arm(struct watched *w, struct rtgt_err *err);
 int watch_poll(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *err);
-int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, struct rtgt_err *err);
+int watch_wait(struct watched *w, uint64_t id, struct ibv_wc *wc, unsigned int *before,
+	       struct rtgt_err *err);
 
 static inline void watch_count(struct watched *w, unsigned long long n)
 {

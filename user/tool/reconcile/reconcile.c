@@ -51,6 +51,14 @@ static const struct usage usage = {
 "See rtgt-reconcile(1).\n",
 };
 
+/* Does the target reply to a message of the client? */
+static bool is_request(const struct flow_msg *m)
+{
+	if (m->op == FLOW_SEND)
+		return m->rtgt_op && !(m->rtgt_op & RTGT_MSG_REPLY);
+	return m->has_imm && rtgt_imm_op(m->imm) == RTGT_IMM_ACK;
+}
+
 static void on_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
 {
 	struct wire *w = arg;
@@ -59,11 +67,15 @@ static void on_message(void *arg, const struct flow_conn *c, const struct flow_m
 	if (w->port && (c->service_id & 0xffff) != w->port)
 		return;
 	/* A client that has its reply may go before its acknowledge has arrived */
-	w->replies += m->from && m->op == FLOW_SEND && m->whole && m->status != FLOW_NAK;
+	if (m->from && m->op == FLOW_SEND && m->whole && m->status != FLOW_NAK) {
+		w->replies++;
+		w->answers += c->rtgt && c->hello;
+	}
 	if (m->status != FLOW_OK && m->status != FLOW_SENT)
 		return;
 	op->count++;
 	op->bytes += m->bytes;
+	w->requests += !m->from && c->rtgt && c->hello && is_request(m);
 	/* what the client asks beside its pings, to verify, is no ping */
 	if (m->op == FLOW_SEND && !m->from && m->rtgt_op == RTGT_MSG_ECHO) {
 		w->echo[m->has_imm].count++;

@@ -28,6 +28,7 @@ struct wire_op {
  * @op: messages that were answered, by who sent them, operation, with an immediate
  * @echo: of the client's SENDs the pings, without and with an immediate
  * @replies: the server's SENDs that were all sent, answered or not
+ * @requests: of the client, those that a target that speaks rtgt replies to; @answers: its replies
  * @packets: RoCE, the CM's (@mads) among them
  * @mad_copies: those of them the network copied
  * @copies: packets the network made a copy of
@@ -40,7 +41,7 @@ struct wire {
 	struct wire_op op[2][FLOW_OPS][2], echo[2];
 	uint64_t packets[2], mads[2], mad_copies[2], copies[2], corrupt[2], rnr[2], again[2],
 		connections;
-	uint64_t replies;
+	uint64_t replies, requests, answers;
 	struct flow_totals totals;
 };
 
@@ -48,10 +49,10 @@ struct wire {
  * struct row - two numbers that ought to be one
  * @a: what was told
  * @b: what was on the wire
- * @why: why they may differ, if they do
+ * @why: why they may differ, or what the difference is, if they do
  */
 struct row {
-	char what[80], why[96];
+	char what[80], why[256];
 	uint64_t a, b;
 	bool ok;
 };

@@ -51,6 +51,13 @@ uint16_t reconcile_port(const struct reconcile *r)
 	return (uint16_t)strtoul(r->file[PING] ? model_str(r->file[PING], "port") : "0", NULL, 10);
 }
 
+/* A difference that has words for it */
+static void because(struct row *row, const char *why)
+{
+	if (row && !row->ok)
+		snprintf(row->why, sizeof(row->why), "%s", why);
+}
+
 /* What rtgt ping calls its operations, and what they are on the wire */
 static struct wire_op on_wire(const struct wire *w, const char *op)
 {
@@ -115,6 +122,29 @@ static void prepares(struct reconcile *r, struct row *row)
 		allow(r, row, "the rest prepares and verifies; see posted");
 }
 
+/* PULL and PUSH: as many of the target's READs or WRITEs as it takes, and these bytes */
+static bool moves(const struct wire *w, const char *op, uint64_t *bytes)
+{
+	if (!strcmp(op, "pull"))
+		*bytes = w->op[1][FLOW_READ][0].bytes;
+	else if (!strcmp(op, "push"))
+		*bytes = w->op[1][FLOW_WRITE][0].bytes;
+	else
+		return false;
+	return true;
+}
+
+/* A run that failed does not add up, though all numbers of it may agree */
+static void client_errors(struct reconcile *r)
+{
+	struct json_object *errors = r->file[PING] ? model_get(r->file[PING], "errors") : NULL;
+	size_t nr = errors ? json_object_array_length(errors) : 0;
+
+	if (nr)
+		because(compare(r, nr, 0, "client: errors"),
+			model_str(json_object_array_get_idx(errors, 0), "text"));
+}
+
 /* The client's operations: of each all sizes together */
 void reconcile_client(struct reconcile *r)
 {
@@ -125,6 +155,7 @@ void reconcile_client(struct reconcile *r)
 		const char *op = model_str(json_object_array_get_idx(results, i), "op");
 		uint64_t count = 0, bytes = 0;
 		struct wire_op wire = on_wire(&r->wire, op);
+		uint64_t moved;
 		bool done = false;
 
 		for (size_t k = 0; k < n; k++) {
@@ -138,10 +169,15 @@ void reconcile_client(struct reconcile *r)
 		}
 		if (done)
 			continue;
+		if (moves(&r->wire, op, &moved)) {
+			compare(r, bytes, moved, "client: %s, bytes", op);
+			continue;
+		}
 		prepares(r, compare(r, count, wire.count, "client: %s, operations", op));
 		prepares(r, compare(r, bytes, wire.bytes, "client: %s, bytes", op));
 	}
 	posted(r);
+	client_errors(r);
 }
 
 static struct json_object *counters(struct json_object *doc)
@@ -175,6 +211,8 @@ void reconcile_target(struct reconcile *r)
 		{ "replies", w->replies },
 	};
 
+	if (w->requests || w->answers)
+		compare(r, w->requests, w->answers, "wire: requests, and replies to them");
 	if (!counters(r->file[TARGET_BEFORE]) || !counters(r->file[TARGET_AFTER]))
 		return;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

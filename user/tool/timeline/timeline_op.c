@@ -6,7 +6,8 @@
  * the wire, and the n-th message that takes a receive is the target's n-th receive
  * completion.  So both sides are counted, beginning with the connection; where the
  * operation is then not the same, counting ends, and nothing is joined any more.  What was
- * lost cannot be counted: then nothing is joined from the first.
+ * lost cannot be counted: then nothing is joined from the first.  A reply is found by what its
+ * header repeats of the request.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -73,11 +74,6 @@ static struct tl_msg *next(struct timeline *t, const struct cursor *c, unsigned 
 			return m;
 	}
 	return NULL;
-}
-
-static bool is_send(const struct flow_msg *m)
-{
-	return m->op == FLOW_SEND;
 }
 
 /* "id 7 RDMA_WRITE sges 1 remote ... qp 17" */
@@ -155,16 +151,38 @@ static void taken(struct timeline *t, const struct cursor *c, const struct tl_li
 		m->tag = rtgt_imm_arg((uint32_t)m->tag);
 }
 
+/*
+ * The SEND of the target that is the reply to @op with @tag.  A target that misbehaves sends some
+ * replies never, twice or in another order, and says that it posts each once.
+ */
+static struct tl_msg *sent_reply(struct timeline *t, struct cursor *c, int64_t op, int64_t tag)
+{
+	for (unsigned int i = c->reply; i < c->end; i++) {
+		struct tl_msg *m = &t->msg[i];
+
+		if (m->seen.from != 1 || m->seen.op != FLOW_SEND || m->posted) {
+			c->reply += i == c->reply;
+			continue;
+		}
+		/* of datagrams the capture does not tell */
+		if (!m->seen.rtgt_op ||
+		    (m->seen.rtgt_op == (op | RTGT_MSG_REPLY) && m->seen.rtgt_tag == tag))
+			return m;
+	}
+	return NULL;
+}
+
 static void replied(struct timeline *t, struct cursor *c, const struct tl_line *l)
 {
-	struct tl_msg *r = next(t, c, &c->reply, 1, is_send);
+	struct tl_msg *r;
 	int64_t op, tag;
 
+	if (!tl_number(l->rest, "op", &op) || !tl_number(l->rest, "tag", &tag))
+		return;
+	r = sent_reply(t, c, op, tag);
 	if (!r)
 		return;
 	r->posted = l;
-	if (!tl_number(l->rest, "op", &op) || !tl_number(l->rest, "tag", &tag))
-		return;
 	for (unsigned int i = c->begin; i < c->wc; i++) {
 		struct tl_msg *m = &t->msg[i];
 
@@ -363,6 +381,18 @@ static struct tl_event *add_line(struct tl_events *e, const struct tl_line *l, e
 	return ev;
 }
 
+/* A completion, and of one that failed the status: "rtgt wc id 7 - remote access error bytes 0" */
+static void add_completion(const struct tl_msg *m, struct tl_events *e)
+{
+	struct tl_event *ev = add_line(e, m->completed, TL_CLIENT, TL_COMPLETION);
+	const char *failed = strstr(m->completed->rest, " - ");
+	const char *end = failed ? strstr(failed, " bytes ") : NULL;
+
+	snprintf(ev->what, sizeof(ev->what), "completion of work request %lld%s%.*s",
+		 (long long)m->wr_id, end ? ": " : "", end ? (int)(end - failed - 3) : 0,
+		 end ? failed + 3 : "");
+}
+
 static void add_lines(const struct tl_msg *m, struct tl_events *e)
 {
 	struct tl_event *ev;
@@ -385,10 +415,12 @@ static void add_lines(const struct tl_msg *m, struct tl_events *e)
 			snprintf(ev->what, sizeof(ev->what), "takes the immediate 0x%08x",
 				 m->seen.imm);
 	}
-	if (m->completed) {
-		ev = add_line(e, m->completed, TL_CLIENT, TL_COMPLETION);
-		snprintf(ev->what, sizeof(ev->what), "completion of work request %lld",
-			 (long long)m->wr_id);
+	if (m->completed)
+		add_completion(m, e);
+	/* of a SEND that is no reply to anything */
+	if (m->received && m->seen.from) {
+		ev = add_line(e, m->received, TL_CLIENT, TL_REPLY_WC);
+		snprintf(ev->what, sizeof(ev->what), "receive completion");
 	}
 }
 

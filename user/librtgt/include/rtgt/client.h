@@ -18,6 +18,12 @@
 /* Completions that may arrive while another is waited for */
 #define RTGT_KEPT	8
 
+/*
+ * In the wr_id of a work request that the caller posts by itself: the library counts from 1, and
+ * takes a completion of the caller's that is still to come for its own if they have one id
+ */
+#define RTGT_CALLERS_ID	(1ull << 63)
+
 /**
  * struct rtgt_client_param - how to connect
  * @cm: where to
@@ -65,7 +71,7 @@ struct rtgt_layout {
  * @flags: of a SEND
  * @tx: the request message, header first
  * @rx: the reply message, header first
- * @wr_id: of the last work request
+ * @wr_id: of the last work request; those that the caller posts have RTGT_CALLERS_ID in theirs
  * @tag: of the last request message
  * @kept: completions taken while another was waited for
  * @nr_kept: how many
