@@ -25,7 +25,6 @@
  * @count: number of bytes that were written
  * @word: buffer
  * @size: bytes of the buffer
- *
  * Return: 0, or -EINVAL if the text is only white space, does not fit, or contains a NUL, after
  * which the parsers would see nothing.
  */
@@ -44,7 +43,6 @@ int rtgt_parse_word(const char *page, size_t count, char *word, size_t size)
  * @out: the value, unchanged on error
  *
  * kstrtobool() reads only the first character, so it would accept anything after that.
- *
  * Return: 0, -EINVAL or -ERANGE.
  */
 int rtgt_parse_bool(const char *page, size_t count, bool *out)
@@ -81,7 +79,6 @@ static int parse_number(const struct rtgt_attr *attr, char *word, u64 *val)
  * @page: text
  * @count: number of bytes that were written
  * @cfg: structure that the attribute is a member of; unchanged on error
- *
  * Return: 0, -EINVAL or -ERANGE.
  */
 int rtgt_attr_parse(const struct rtgt_attr *attr, const char *page, size_t count, void *cfg)
@@ -118,7 +115,6 @@ int rtgt_attr_parse(const struct rtgt_attr *attr, const char *page, size_t count
  * @attr: attribute
  * @page: a page
  * @cfg: structure that the attribute is a member of
- *
  * Return: number of bytes printed.
  */
 ssize_t rtgt_attr_show(const struct rtgt_attr *attr, char *page, const void *cfg)
@@ -145,7 +141,6 @@ ssize_t rtgt_attr_show(const struct rtgt_attr *attr, char *page, const void *cfg
  *
  * inet_pton_with_scope() ignores what follows a colon after an IPv4 address, and what follows
  * a percent sign after an IPv6 address that has no scope.  This function rejects both.
- *
  * Return: 0 or -EINVAL.
  */
 int rtgt_parse_addr(const char *word, void *at)
@@ -170,13 +165,7 @@ int rtgt_parse_addr(const char *word, void *at)
 	return 0;
 }
 
-/**
- * rtgt_parse_port() - parse a port number
- * @word: text without white space around it
- * @at: struct sockaddr_storage
- *
- * Return: 0, -EINVAL or -ERANGE.
- */
+/* Parse the port number of a struct sockaddr_storage, as rtgt_attr.parse does. */
 int rtgt_parse_port(const char *word, void *at)
 {
 	u16 port;
@@ -189,13 +178,7 @@ int rtgt_parse_port(const char *word, void *at)
 	return ret;
 }
 
-/**
- * rtgt_show_addr() - print an address as rtgt_parse_addr() parses it
- * @page: a page
- * @at: struct sockaddr_storage; the interface of a link-local address is printed as its index
- *
- * Return: number of bytes printed.
- */
+/* Print a struct sockaddr_storage; the interface of a link-local address as its index. */
 ssize_t rtgt_show_addr(char *page, const void *at)
 {
 	const struct sockaddr_in6 *sin6 = at;
@@ -205,13 +188,7 @@ ssize_t rtgt_show_addr(char *page, const void *at)
 	return sysfs_emit(page, "%pISc\n", at);
 }
 
-/**
- * rtgt_show_port() - print the port number of an address
- * @page: a page
- * @at: struct sockaddr_storage
- *
- * Return: number of bytes printed.
- */
+/* Print the port number of a struct sockaddr_storage. */
 ssize_t rtgt_show_port(char *page, const void *at)
 {
 	return sysfs_emit(page, "%u\n", ntohs(((const struct sockaddr_in *)at)->sin_port));

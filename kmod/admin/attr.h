@@ -7,30 +7,19 @@
 #include <linux/stddef.h>
 #include <linux/types.h>
 
-/**
- * struct rtgt_attr - an attribute: a member of a structure, and its text
- * @at: offset of the member
- * @size: bytes of the member
- * @min: smallest value of a number
- * @max: largest value of a number
- * @align: a number is a multiple of this; 0 and 1 for any
- * @suffix: K, M or G may follow a number
- * @words: words of the values 0, 1, ..., or NULL
- * @nr_words: number of @words
- * @parse: for all else: parse @word and set the member at @at; returns 0, or -EINVAL or -ERANGE,
- *	   and then leaves the member unchanged
- * @show: likewise: print the member and a newline; returns the number of bytes
- */
+/* An attribute: a member of a structure, and its text */
 struct rtgt_attr {
-	size_t at;
-	size_t size;
-	u64 min;
-	u64 max;
-	u32 align;
-	bool suffix;
-	const char *const *words;
-	unsigned int nr_words;
+	size_t at;			/* offset of the member */
+	size_t size;			/* bytes of the member */
+	u64 min;			/* smallest value of a number */
+	u64 max;			/* largest value of a number */
+	u32 align;			/* a number is a multiple of this; 0 and 1 for any */
+	bool suffix;			/* K, M or G may follow a number */
+	const char *const *words;	/* words of the values 0, 1, ..., or NULL */
+	unsigned int nr_words;		/* number of @words */
+	/* for all else: set the member at @at; or return -EINVAL or -ERANGE, and set nothing */
 	int (*parse)(const char *word, void *at);
+	/* and print it with a newline; returns the number of bytes */
 	ssize_t (*show)(char *page, const void *at);
 };
 

@@ -33,7 +33,7 @@
 #include "target/fault.h"
 #include "target/listener.h"
 #include "target/port.h"
-#include "target/services.h"
+#include "target/service.h"
 
 /* The constant part of the file "features" */
 #define RTGT_FEATURES \
@@ -186,39 +186,20 @@ static struct config_item *region_dir(struct rtgt_port *port, unsigned int i)
 	return &container_of(port->spec[i], struct rtgt_region_item, spec)->item;
 }
 
-static void port_unpin(struct rtgt_port_item *pi)
+/* The first @nr regions, and the port */
+static void port_undepend(struct rtgt_port_item *pi, unsigned int nr)
 {
-	struct rtgt_port *port = pi->port;
-	unsigned int i;
-
-	mutex_lock(&port->regions);
-	for (i = 0; i < port->nr_regions; i++)
-		configfs_undepend_item(region_dir(port, i));
+	while (nr--)
+		configfs_undepend_item(region_dir(pi->port, nr));
 	configfs_undepend_item(&pi->group.cg_item);
-	port->pinned = false;
-	mutex_unlock(&port->regions);
 }
 
-static int port_pin_locked(struct rtgt_port_item *pi)
+static void port_unpin(struct rtgt_port_item *pi)
 {
-	unsigned int i;
-	int ret;
-
-	lockdep_assert_held(&pi->port->regions);
-	ret = configfs_depend_item_unlocked(&rtgt_subsys, &pi->group.cg_item);
-	if (ret)
-		return ret;
-	for (i = 0; i < pi->port->nr_regions; i++) {
-		ret = configfs_depend_item_unlocked(&rtgt_subsys, region_dir(pi->port, i));
-		if (ret)
-			break;
-	}
-	if (!ret)
-		return 0;
-	while (i--)
-		configfs_undepend_item(region_dir(pi->port, i));
-	configfs_undepend_item(&pi->group.cg_item);
-	return ret;
+	mutex_lock(&pi->port->regions);
+	port_undepend(pi, pi->port->nr_regions);
+	pi->port->pinned = false;
+	mutex_unlock(&pi->port->regions);
 }
 
 /*
@@ -227,12 +208,19 @@ static int port_pin_locked(struct rtgt_port_item *pi)
  */
 static int port_pin(struct rtgt_port_item *pi)
 {
+	struct rtgt_port *port = pi->port;
+	unsigned int i;
 	int ret;
 
-	mutex_lock(&pi->port->regions);
-	ret = port_pin_locked(pi);
-	pi->port->pinned = !ret;
-	mutex_unlock(&pi->port->regions);
+	mutex_lock(&port->regions);
+	ret = configfs_depend_item_unlocked(&rtgt_subsys, &pi->group.cg_item);
+	for (i = 0; !ret && i < port->nr_regions; i++) {
+		ret = configfs_depend_item_unlocked(&rtgt_subsys, region_dir(port, i));
+		if (ret)
+			port_undepend(pi, i);
+	}
+	port->pinned = !ret;
+	mutex_unlock(&port->regions);
 	return ret;
 }
 
@@ -289,28 +277,12 @@ CONFIGFS_ATTR_RO(port_, netns);
 CONFIGFS_ATTR_WO(port_, revoke);
 
 static struct configfs_attribute *port_attrs[] = {
-	&port_attr_addr,
-	&port_attr_port,
-	&port_attr_service,
-	&port_attr_transport,
-	&port_attr_scope,
-	&port_attr_srq,
-	&port_attr_max_conns,
-	&port_attr_backlog,
-	&port_attr_peer_conns_max,
-	&port_attr_conn_memory_max,
-	&port_attr_handshake_ms,
-	&port_attr_recv_size,
-	&port_attr_recv_depth,
-	&port_attr_withhold_max,
-	&port_attr_idle_ms,
-	&port_attr_keepalive_ms,
-	&port_attr_mr_max,
-	&port_attr_faults,
-	&port_attr_enable,
-	&port_attr_state,
-	&port_attr_netns,
-	&port_attr_revoke,
+	&port_attr_addr, &port_attr_port, &port_attr_service, &port_attr_transport,
+	&port_attr_scope, &port_attr_srq, &port_attr_max_conns, &port_attr_backlog,
+	&port_attr_peer_conns_max, &port_attr_conn_memory_max, &port_attr_handshake_ms,
+	&port_attr_recv_size, &port_attr_recv_depth, &port_attr_withhold_max,
+	&port_attr_idle_ms, &port_attr_keepalive_ms, &port_attr_mr_max, &port_attr_faults,
+	&port_attr_enable, &port_attr_state, &port_attr_netns, &port_attr_revoke,
 	NULL,
 };
 
@@ -410,7 +382,6 @@ static struct configfs_subsystem rtgt_subsys = {
 
 /**
  * rtgt_configfs_init() - register the module's directory
- *
  * Return: 0, or the errno of configfs_register_subsystem().
  */
 int rtgt_configfs_init(void)
@@ -424,11 +395,7 @@ int rtgt_configfs_init(void)
 	return configfs_register_subsystem(&rtgt_subsys);
 }
 
-/**
- * rtgt_configfs_exit() - remove the module's directory
- *
- * No port is left, because each port pins the module.
- */
+/* No port is left, because each port pins the module. */
 void rtgt_configfs_exit(void)
 {
 	configfs_unregister_subsystem(&rtgt_subsys);

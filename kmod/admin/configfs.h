@@ -12,24 +12,14 @@
 
 struct rtgt_port;
 
-/**
- * struct rtgt_port_item - a directory below ports/
- * @group: the directory
- * @regions: its directory regions/
- * @port: the port
- */
+/* A directory below ports/ */
 struct rtgt_port_item {
 	struct config_group group;
 	struct config_group regions;
 	struct rtgt_port *port;
 };
 
-/**
- * struct rtgt_region_item - a directory below regions/
- * @item: the directory
- * @owner: the directory of its port
- * @spec: attributes of the region
- */
+/* A directory below regions/ */
 struct rtgt_region_item {
 	struct config_item item;
 	struct rtgt_port_item *owner;

@@ -23,11 +23,7 @@
 #include "include/uapi/rtgt.h"
 #include "initiator/initiator.h"
 
-/**
- * struct rtgt_initiator_item - a directory below initiators/
- * @item: the directory
- * @ini: the initiator
- */
+/* A directory below initiators/ */
 struct rtgt_initiator_item {
 	struct config_item item;
 	struct rtgt_initiator *ini;
@@ -72,35 +68,11 @@ static const char *const op_names[] = {
 	[RTGT_INI_FAA] = "faa",
 };
 
-/* enum ib_poll_context has gaps that differ between kernels */
-static const char *const poll_names[] = { "softirq", "workqueue", "direct" };
-static const enum ib_poll_context polls[] = {
-	IB_POLL_SOFTIRQ, IB_POLL_WORKQUEUE, IB_POLL_DIRECT,
+static const char *const poll_names[] = {
+	[RTGT_POLL_SOFTIRQ] = "softirq",
+	[RTGT_POLL_WORKQUEUE] = "workqueue",
+	[RTGT_POLL_DIRECT] = "direct",
 };
-
-static const char *poll_name(enum ib_poll_context poll)
-{
-	unsigned int i;
-
-	for (i = 0; polls[i] != poll; i++)
-		;
-	return poll_names[i];
-}
-
-static int parse_poll(const char *word, void *at)
-{
-	int ret = sysfs_match_string(poll_names, word);
-
-	if (ret < 0)
-		return ret;
-	*(enum ib_poll_context *)at = polls[ret];
-	return 0;
-}
-
-static ssize_t show_poll(char *page, const void *at)
-{
-	return sysfs_emit(page, "%s\n", poll_name(*(const enum ib_poll_context *)at));
-}
 
 static const char *const verify_names[] = { "end", "all" };
 
@@ -111,7 +83,7 @@ INI_ATTR(addr, RTGT_TEXT, addr, rtgt_parse_addr, rtgt_show_addr);
 INI_ATTR(port, RTGT_TEXT, addr, rtgt_parse_port, rtgt_show_port);
 INI_ATTR(source, RTGT_TEXT, source, rtgt_parse_addr, rtgt_show_addr);
 INI_ATTR(op, RTGT_WORDS, op, op_names);
-INI_ATTR(poll, RTGT_TEXT, poll, parse_poll, show_poll);
+INI_ATTR(poll, RTGT_WORDS, poll, poll_names);
 INI_ATTR(size, RTGT_BYTES, size, 1, RTGT_INI_SIZE_MAX);
 INI_ATTR(iters, RTGT_NUMBER, iters, 1, RTGT_INI_ITERS_MAX);
 INI_ATTR(warmup, RTGT_NUMBER, warmup, 0, RTGT_INI_ITERS_MAX);
@@ -158,7 +130,7 @@ static ssize_t ini_state_show(struct config_item *item, char *page)
 	ssize_t len;
 
 	mutex_lock(&ini->lock);
-	len = sysfs_emit(page, "%s\n", rtgt_ini_state_name(ini->state));
+	len = sysfs_emit(page, "%s\n", rtgt_ini_state_names[ini->state]);
 	mutex_unlock(&ini->lock);
 	return len;
 }
@@ -196,13 +168,12 @@ static ssize_t ini_result_show(struct config_item *item, char *page)
 	ssize_t len;
 
 	mutex_lock(&ini->lock);
-	len = sysfs_emit(page, "state %s\n", rtgt_ini_state_name(ini->state));
+	len = sysfs_emit(page, "state %s\n", rtgt_ini_state_names[ini->state]);
 	if (ini->state == RTGT_INI_FAILED)
-		len += sysfs_emit_at(page, len, "error %s\n",
-				     ini->why[0] ? ini->why : "no memory");
+		len += sysfs_emit_at(page, len, "error %s\n", r->why[0] ? r->why : "no memory");
 	if (ini->state == RTGT_INI_DONE) {
 		len += sysfs_emit_at(page, len, "op %s\npoll %s\nsize %u\ndepth %u\ndevice %s\n",
-				     op_names[r->cfg.op], poll_name(r->cfg.poll), r->cfg.size,
+				     op_names[r->cfg.op], poll_names[r->cfg.poll], r->cfg.size,
 				     r->cfg.depth, r->dev);
 		len = show_times(r, page, len);
 		len += sysfs_emit_at(page, len, "addr_ns %llu\nroute_ns %llu\n",
@@ -219,27 +190,11 @@ CONFIGFS_ATTR_RO(ini_, state);
 CONFIGFS_ATTR_RO(ini_, result);
 
 static struct configfs_attribute *ini_attrs[] = {
-	&ini_attr_addr,
-	&ini_attr_port,
-	&ini_attr_source,
-	&ini_attr_op,
-	&ini_attr_poll,
-	&ini_attr_size,
-	&ini_attr_iters,
-	&ini_attr_warmup,
-	&ini_attr_depth,
-	&ini_attr_segment,
-	&ini_attr_signal,
-	&ini_attr_duration_ms,
-	&ini_attr_region,
-	&ini_attr_offset,
-	&ini_attr_span,
-	&ini_attr_walk,
-	&ini_attr_verify,
-	&ini_attr_timeout_ms,
-	&ini_attr_run,
-	&ini_attr_state,
-	&ini_attr_result,
+	&ini_attr_addr, &ini_attr_port, &ini_attr_source, &ini_attr_op, &ini_attr_poll,
+	&ini_attr_size, &ini_attr_iters, &ini_attr_warmup, &ini_attr_depth,
+	&ini_attr_segment, &ini_attr_signal, &ini_attr_duration_ms, &ini_attr_region,
+	&ini_attr_offset, &ini_attr_span, &ini_attr_walk, &ini_attr_verify,
+	&ini_attr_timeout_ms, &ini_attr_run, &ini_attr_state, &ini_attr_result,
 	NULL,
 };
 

@@ -87,23 +87,15 @@ static ssize_t show_access(char *page, const void *at)
 
 static int parse_fill(const char *word, void *at)
 {
-	u16 *fill = at;
-	u8 byte;
-	int ret;
+	bool counter = !strcmp(word, "counter");
+	u8 byte = 0;
+	int ret = 0;
 
-	if (!strcmp(word, "zero")) {
-		*fill = 0;
-	} else if (!strcmp(word, "counter")) {
-		*fill = RTGT_FILL_COUNTER;
-	} else {
-		if (strncmp(word, "0x", 2))
-			return -EINVAL;
-		ret = kstrtou8(word, 16, &byte);
-		if (ret)
-			return ret;
-		*fill = byte;
-	}
-	return 0;
+	if (!counter && strcmp(word, "zero"))
+		ret = strncmp(word, "0x", 2) ? -EINVAL : kstrtou8(word, 16, &byte);
+	if (!ret)
+		*(u16 *)at = counter ? RTGT_FILL_COUNTER : byte;
+	return ret;
 }
 
 static ssize_t show_fill(char *page, const void *at)
@@ -121,27 +113,32 @@ RTGT_ATTR(region, size, RTGT_BYTES(rtgt_spec, size, 1, RTGT_REGION_MAX));
 RTGT_ATTR(region, access, RTGT_TEXT(rtgt_spec, access, parse_access, show_access));
 RTGT_ATTR(region, fill, RTGT_TEXT(rtgt_spec, fill, parse_fill, show_fill));
 
+static unsigned int region_index(const struct rtgt_region_item *ri)
+{
+	const struct rtgt_port *port = ri->owner->port;
+	unsigned int i;
+
+	lockdep_assert_held(&port->regions);
+	for (i = 0; i < port->nr_regions && port->spec[i] != &ri->spec; i++)
+		;
+	return i;
+}
+
 static ssize_t region_index_show(struct config_item *item, char *page)
 {
 	struct rtgt_region_item *ri = to_region_item(item);
-	struct rtgt_port *port = ri->owner->port;
 	unsigned int i;
 
-	mutex_lock(&port->regions);
-	for (i = 0; i < port->nr_regions; i++)
-		if (port->spec[i] == &ri->spec)
-			break;
-	mutex_unlock(&port->regions);
+	mutex_lock(&ri->owner->port->regions);
+	i = region_index(ri);
+	mutex_unlock(&ri->owner->port->regions);
 	return sysfs_emit(page, "%u\n", i);
 }
 
 CONFIGFS_ATTR_RO(region_, index);
 
 static struct configfs_attribute *region_attrs[] = {
-	&region_attr_index,
-	&region_attr_size,
-	&region_attr_access,
-	&region_attr_fill,
+	&region_attr_index, &region_attr_size, &region_attr_access, &region_attr_fill,
 	NULL,
 };
 
@@ -203,13 +200,10 @@ static struct config_item *regions_make_item(struct config_group *group, const c
 static void regions_drop_item(struct config_group *group, struct config_item *item)
 {
 	struct rtgt_port *port = regions_owner(group)->port;
-	struct rtgt_region_item *ri = to_region_item(item);
 	unsigned int i;
 
 	mutex_lock(&port->regions);
-	for (i = 0; i < port->nr_regions; i++)
-		if (port->spec[i] == &ri->spec)
-			break;
+	i = region_index(to_region_item(item));
 	for (port->nr_regions--; i < port->nr_regions; i++)
 		port->spec[i] = port->spec[i + 1];
 	mutex_unlock(&port->regions);

@@ -149,9 +149,6 @@ void rtgt_debugfs_port(struct rtgt_port *port)
 	debugfs_create_file("registrations", 0400, port->debugfs, port, &registrations_fops);
 }
 
-/**
- * rtgt_debugfs_init() - create the module's directory
- */
 void rtgt_debugfs_init(void)
 {
 	struct dentry *top = debugfs_create_dir("rtgt", NULL);
@@ -161,9 +158,6 @@ void rtgt_debugfs_init(void)
 	rtgt_debugfs_initiators = debugfs_create_dir("initiators", top);
 }
 
-/**
- * rtgt_debugfs_exit() - remove the module's directory
- */
 void rtgt_debugfs_exit(void)
 {
 	debugfs_lookup_and_remove("rtgt", NULL);

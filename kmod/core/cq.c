@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues.  They are the core's (ib_alloc_cq); of those that complete in
- * softirq (IB_POLL_SOFTIRQ), this file replaces the notification.
- *
- * What is replaced: ib_cq.comp_handler, which the device's driver calls.  The core sets it
- * to a function that schedules the queue's irq_poll, that is, raises a softirq.  cq_notify()
- * takes its place, and calls it in an interrupt.
+ * Completion queues.  They are the core's (ib_alloc_cq); of those that complete in softirq
+ * (IB_POLL_SOFTIRQ), this file replaces the notification, ib_cq.comp_handler.  The core sets it to
+ * a function that raises a softirq.  cq_notify() takes its place, and calls it in an interrupt.
  *
  * Why: a software device calls comp_handler from a worker, often with interrupts off.  A
  * softirq that is raised there runs when the scheduler runs ksoftirqd, or when the worker
  * next enables softirqs, for example to send a packet.  An irq_work interrupts the worker
- * as soon as interrupts are on, and the softirq runs at the end of that interrupt.  A
- * device that notifies from an interrupt needs none of this and gets the core's function.
+ * as soon as interrupts are on, and the softirq runs at the end of that interrupt.
  *
  * Measured with make bench (rxe in 6.12, virtual time, one boot each): half a round trip of a
  * 64-byte SEND takes 58.0 us this way and 67.6 us with the core's own notification, a READ
  * of 64 bytes 66.7 us and 72.8 us.
  *
- * Upstream this is a change of the drivers and not of a client: rxe and siw would call
- * comp_handler without their locks, between local_bh_disable() and local_bh_enable(), and
- * the latter runs the softirq.  A client can only replace the pointer.  It does so while
- * no queue pair uses the queue, so no driver reads it at that time.
+ * Upstream this is a change of the drivers (Documentation/review.rst).  A client can only replace
+ * the pointer, while no queue pair uses the queue, so no driver reads it at that time.
  */
 #include <rdma/ib_verbs.h>
 
@@ -50,19 +44,14 @@ static void cq_notify(struct ib_cq *ib, void *context)
  * @ibdev: device
  * @nr: number of entries
  * @poll: context in which completions run
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0, or the device's errno.
  */
 int rtgt_cq_create(struct rtgt_cq *cq, struct ib_device *ibdev, int nr, enum ib_poll_context poll)
 {
-	struct ib_cq *ib;
+	struct ib_cq *ib = poll == IB_POLL_DIRECT ? ib_alloc_cq(ibdev, cq, nr, 0, poll) :
+						    ib_alloc_cq_any(ibdev, cq, nr, poll);
 
-	if (poll == IB_POLL_DIRECT)
-		ib = ib_alloc_cq(ibdev, cq, nr, 0, poll);
-	else
-		ib = ib_alloc_cq_any(ibdev, cq, nr, poll);
 	if (IS_ERR(ib))
 		return PTR_ERR(ib);
 	cq->ib = ib;

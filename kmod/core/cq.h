@@ -6,15 +6,10 @@
 #include <linux/irq_work.h>
 #include <rdma/ib_verbs.h>
 
-/**
- * struct rtgt_cq - a completion queue
- * @ib: the core's completion queue; NULL if there is none
- * @kick: interrupts a driver that notifies outside of an interrupt
- * @softirq: the core's own comp_handler, if completions run in softirq
- */
 struct rtgt_cq {
-	struct ib_cq *ib;
-	struct irq_work kick;
+	struct ib_cq *ib;	/* NULL if there is none */
+	struct irq_work kick;	/* interrupts a driver that notifies outside of an interrupt */
+	/* the core's own comp_handler, if completions run in softirq */
 	void (*softirq)(struct ib_cq *ib, void *context);
 };
 

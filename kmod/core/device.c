@@ -26,7 +26,6 @@
  * @ibdev: the new device
  *
  * Adds any device; rtgt_dev_check() checks its features when a port wants to use it.
- *
  * Return: 0 or -ENOMEM.
  */
 int rtgt_dev_add(struct ib_device *ibdev)
@@ -74,38 +73,29 @@ void rtgt_dev_remove(struct ib_device *ibdev, void *data)
 	kfree(dev);
 }
 
-static struct rtgt_dev *dev_find(struct ib_device *ibdev)
-{
-	struct rtgt_dev *dev;
-
-	lockdep_assert_held(&rtgt_devs.lock);
-	list_for_each_entry(dev, &rtgt_devs.list, entry)
-		if (dev->ibdev == ibdev)
-			return dev;
-	return NULL;
-}
-
 /**
  * rtgt_dev_attach() - become a user of a device
  * @ibdev: the device
  * @user: the user; @user->gone is set, or NULL if another user's notice ends this use, too
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0, or -ENODEV if the device is being removed.
  */
 int rtgt_dev_attach(struct ib_device *ibdev, struct rtgt_dev_user *user)
 {
 	struct rtgt_dev *dev;
+	int ret = -ENODEV;
 
 	mutex_lock(&rtgt_devs.lock);
-	dev = dev_find(ibdev);
-	if (dev) {
-		user->dev = dev;
-		list_add_tail(&user->entry, &dev->users);
+	list_for_each_entry(dev, &rtgt_devs.list, entry) {
+		if (dev->ibdev == ibdev) {
+			user->dev = dev;
+			list_add_tail(&user->entry, &dev->users);
+			ret = 0;
+			break;
+		}
 	}
 	mutex_unlock(&rtgt_devs.lock);
-	return dev ? 0 : -ENODEV;
+	return ret;
 }
 
 /**
@@ -126,17 +116,15 @@ void rtgt_dev_detach(struct rtgt_dev_user *user)
 /**
  * rtgt_dev_check() - check that a port can use a device
  * @ibdev: the device
- *
  * Return: 0, or -EOPNOTSUPP; then the log names the missing feature.
  */
 int rtgt_dev_check(struct ib_device *ibdev)
 {
-	if (!(ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)) {
-		pr_warn_ratelimited("%s: not served: no fast registration (memory management extensions)\n",
-				    dev_name(&ibdev->dev));
-		return -EOPNOTSUPP;
-	}
-	return 0;
+	if (ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)
+		return 0;
+	pr_warn_ratelimited("%s: not served: no fast registration (memory management extensions)\n",
+			    dev_name(&ibdev->dev));
+	return -EOPNOTSUPP;
 }
 
 /**
@@ -145,7 +133,6 @@ int rtgt_dev_check(struct ib_device *ibdev)
  * @len: number of bytes that it holds already
  *
  * Prints lines "device:word".  May sleep.
- *
  * Return: number of bytes in @buf.
  */
 ssize_t rtgt_dev_features(char *buf, ssize_t len)
@@ -156,13 +143,14 @@ ssize_t rtgt_dev_features(char *buf, ssize_t len)
 	list_for_each_entry(dev, &rtgt_devs.list, entry) {
 		const struct ib_device_attr *attrs = &dev->ibdev->attrs;
 		const char *name = dev_name(&dev->ibdev->dev);
+		u32 port = rdma_start_port(dev->ibdev);
 		const struct {
 			const char *word;
 			bool can;
 		} caps[] = {
-			{ "roce", rdma_protocol_roce(dev->ibdev, rdma_start_port(dev->ibdev)) },
-			{ "infiniband", rdma_protocol_ib(dev->ibdev, rdma_start_port(dev->ibdev)) },
-			{ "iwarp", rdma_protocol_iwarp(dev->ibdev, rdma_start_port(dev->ibdev)) },
+			{ "roce", rdma_protocol_roce(dev->ibdev, port) },
+			{ "infiniband", rdma_protocol_ib(dev->ibdev, port) },
+			{ "iwarp", rdma_protocol_iwarp(dev->ibdev, port) },
 			{ "fast-registration",
 			  attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS },
 			{ "atomic", attrs->atomic_cap != IB_ATOMIC_NONE },

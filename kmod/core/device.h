@@ -17,33 +17,27 @@
 #define RTGT_IB_DEVICE_ATOMIC_WRITE	BIT_ULL(40)
 #define RTGT_IB_ACCESS_FLUSH_GLOBAL	BIT(8)
 
-/**
- * struct rtgt_dev - one ib_device
- * @entry: in rtgt_devs.list until the device is being removed
- * @ibdev: the device
- * @users: objects that hold resources of the device: struct rtgt_dev_user
- * @idle: woken when @users has become empty
- * @by_rkey: MRs of extents (struct rtgt_mr) by the upper 24 bits of their rkeys, which
- *	     no two MRs of a device share.  Completions take its lock
- */
+/* One ib_device */
 struct rtgt_dev {
-	struct list_head entry;
+	struct list_head entry;		/* in rtgt_devs.list until the device is being removed */
 	struct ib_device *ibdev;
-	struct list_head users;
-	wait_queue_head_t idle;
+	struct list_head users;		/* struct rtgt_dev_user */
+	wait_queue_head_t idle;		/* woken when @users has become empty */
+	/*
+	 * struct rtgt_mr by the upper 24 bits of their rkeys, which no two MRs of a device share.
+	 * Completions take its lock
+	 */
 	struct xarray by_rkey;
 };
 
-/**
- * struct rtgt_dev_user - a user of a device, embedded in the object that holds its resources
- * @entry: in rtgt_dev.users
- * @dev: the device, whose removal waits for this user
- * @gone: notice that the device is being removed: start to release its resources, without
- *	  waiting.  Called with rtgt_devs.lock held.  NULL if another user's notice does this
- */
+/* A user of a device, embedded in the object that holds resources of the device */
 struct rtgt_dev_user {
-	struct list_head entry;
-	struct rtgt_dev *dev;
+	struct list_head entry;		/* in rtgt_dev.users */
+	struct rtgt_dev *dev;		/* its removal waits for this user */
+	/*
+	 * The device is being removed: start to release its resources, without waiting.  Called
+	 * with rtgt_devs.lock held.  NULL if another user's notice does this
+	 */
 	void (*gone)(struct rtgt_dev_user *user);
 };
 

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of a region: pages with counted references.  This file uses no device;
- * registration/ maps and registers the memory.
+ * The memory of a region: pages with counted references.  It belongs to no device;
+ * registration/ maps and registers it.
  *
  * A memory consists of chunks of equal size in the linear map.  The chunks are as large as the
- * allocator can provide, up to 2 MiB, because a registration has one entry for each chunk:
- * 1 GiB has 512 entries in chunks of 2 MiB, 262,144 entries in pages.
+ * allocator can provide, up to 2 MiB, because a registration has one entry for each chunk: 512 for
+ * 1 GiB in chunks of 2 MiB, 262,144 in pages.
  *
  * After the fill, only peers write to the memory.  A reader (CHECKSUM, debugfs) may read bytes
  * while a peer writes them.
  *
- * The CPU reads what a device wrote only after an ib_dma_sync_*() of the DMA mapping.  The
- * owner of a DMA mapping is a struct rtgt_mem_user, whose function sync does that for a reader.
+ * The CPU reads what a device wrote only after an ib_dma_sync_*() of the DMA mapping, which
+ * rtgt_mem_user.sync does for a reader.
  *
  * Failures: without memory, an allocation returns NULL and the log names the bytes that are
- * available.  An administrator who configures more than the machine has gets this error; the
- * OOM killer does not run.
+ * available; the OOM killer does not run.
  *
  * Promises: an allocation whose size an administrator or a peer chooses is promised first
  * (rtgt_mem_promise()).  One eighth of the machine's memory is kept for others, and promised
@@ -34,6 +33,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <rdma/ib_verbs.h>
 
 #include "core/mem.h"
 #include "main.h"
@@ -62,10 +62,7 @@ static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
 	struct rtgt_mem *mem;
 	unsigned int i;
 
-	/*
-	 * A smaller order is tried next, so do not reclaim much for a high one.  For single pages
-	 * the allocator reclaims, but does not run the OOM killer.
-	 */
+	/* a smaller order is tried next, so do not reclaim much for a high one; no OOM killer */
 	gfp |= order ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL;
 	mem = kvzalloc(struct_size(mem, chunk, nr), GFP_KERNEL | __GFP_NOWARN);
 	if (!mem)
@@ -92,10 +89,8 @@ static struct rtgt_mem *mem_alloc_order(u64 size, unsigned int order)
  * rtgt_random_iova() - choose an address for memory that a peer will use
  * @align: its alignment, a power of two of at most 1 GiB
  *
- * It is below the canonical hole, so that no arithmetic on it wraps by accident and it cannot be
- * taken for an address of the kernel.
- *
- * Return: the address.
+ * Return: an address below the canonical hole, so that no arithmetic on it wraps by accident and it
+ * cannot be taken for an address of the kernel.
  */
 u64 rtgt_random_iova(u32 align)
 {
@@ -110,9 +105,7 @@ u64 rtgt_random_iova(u32 align)
  * @offset: offset of the byte, less than the size of @mem
  * @len: bytes wanted
  * @here: set to the number of contiguous bytes: @len, or fewer at the end of a chunk
- *
- * Any context.
- *
+ * Context: any.
  * Return: address in the linear map.
  */
 void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here)
@@ -122,6 +115,48 @@ void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here)
 
 	*here = min_t(u64, len, chunk - in);
 	return page_address(mem->chunk[offset >> (PAGE_SHIFT + mem->order)]) + in;
+}
+
+/**
+ * rtgt_mem_map() - map a range for DMA in both directions
+ * @mem: memory
+ * @offset: first byte
+ * @len: bytes, not 0
+ * @ibdev: device
+ * @sgt: filled in: an entry for each chunk
+ * Context: may sleep.
+ * Return: 0, and the caller calls rtgt_mem_unmap(); or a negative errno.
+ */
+int rtgt_mem_map(struct rtgt_mem *mem, u64 offset, u64 len, struct ib_device *ibdev,
+		 struct sg_table *sgt)
+{
+	unsigned int shift = PAGE_SHIFT + mem->order, i;
+	struct scatterlist *sg;
+	int ret;
+
+	ret = sg_alloc_table(sgt, ((offset + len - 1) >> shift) - (offset >> shift) + 1,
+			     GFP_KERNEL);
+	if (ret)
+		return ret;
+	for_each_sgtable_sg(sgt, sg, i) {
+		size_t here;
+		void *p = rtgt_mem_at(mem, offset, len, &here);
+
+		sg_set_buf(sg, p, here);
+		offset += here;
+		len -= here;
+	}
+	ret = ib_dma_map_sgtable_attrs(ibdev, sgt, DMA_BIDIRECTIONAL, 0);
+	if (ret)
+		sg_free_table(sgt);
+	return ret;
+}
+
+/* End what rtgt_mem_map() made, which synchronizes the memory for the CPU, too. */
+void rtgt_mem_unmap(struct ib_device *ibdev, struct sg_table *sgt)
+{
+	ib_dma_unmap_sgtable_attrs(ibdev, sgt, DMA_BIDIRECTIONAL, 0);
+	sg_free_table(sgt);
 }
 
 static void mem_fill(struct rtgt_mem *mem, u16 fill)
@@ -144,7 +179,7 @@ static void mem_fill(struct rtgt_mem *mem, u16 fill)
 	}
 }
 
-/* Return the bytes that can still be promised. */
+/* The bytes that can still be promised */
 static u64 mem_available(void)
 {
 	s64 pages = si_mem_available() - (s64)(totalram_pages() / 8);
@@ -161,7 +196,6 @@ static u64 mem_available(void)
  *
  * After true the caller calls rtgt_mem_kept(), once the memory is allocated or is not needed
  * any more.  Process context.
- *
  * Return: true if @bytes and @left are available.
  */
 bool rtgt_mem_promise(u64 bytes, u64 left)
@@ -178,12 +212,7 @@ bool rtgt_mem_promise(u64 bytes, u64 left)
 	return ok;
 }
 
-/**
- * rtgt_mem_kept() - end a promise: the memory is allocated, or is not needed
- * @bytes: number of bytes, as in rtgt_mem_promise()
- *
- * Process context.
- */
+/* End a promise: the memory is allocated, or is not needed.  Process context. */
 void rtgt_mem_kept(u64 bytes)
 {
 	spin_lock(&rtgt_budget.lock);
@@ -194,7 +223,6 @@ void rtgt_mem_kept(u64 bytes)
 /**
  * rtgt_mem_needs() - return the memory that a region takes
  * @size: size of the region in bytes
- *
  * Return: bytes of all its chunks, and 16 bytes per page that a device keeps (rxe in
  * 6.12.117).
  */
@@ -205,12 +233,17 @@ u64 rtgt_mem_needs(u64 size)
 	return ALIGN(size, chunk) + size / 256;
 }
 
+static struct rtgt_mem *mem_none(const struct rtgt_spec *spec)
+{
+	pr_warn_ratelimited("region %s: no memory for its %llu bytes: %llu can be had\n",
+			    spec->name, spec->size, mem_available());
+	return NULL;
+}
+
 /**
  * rtgt_mem_alloc_promised() - allocate the memory of a region; rtgt_mem_promise() was called
  * @spec: the region
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: a reference for rtgt_mem_put(), or NULL without memory.
  */
 struct rtgt_mem *rtgt_mem_alloc_promised(const struct rtgt_spec *spec)
@@ -221,11 +254,8 @@ struct rtgt_mem *rtgt_mem_alloc_promised(const struct rtgt_spec *spec)
 
 	for (; order >= 0 && !mem; order--)
 		mem = mem_alloc_order(spec->size, order);
-	if (!mem) {
-		pr_warn_ratelimited("region %s: no memory for its %llu bytes: %llu can be had\n",
-				    spec->name, spec->size, mem_available());
-		return NULL;
-	}
+	if (!mem)
+		return mem_none(spec);
 	mem->alloc_ns = ktime_get_ns() - start;
 	if (spec->fill)
 		mem_fill(mem, spec->fill);
@@ -236,9 +266,7 @@ struct rtgt_mem *rtgt_mem_alloc_promised(const struct rtgt_spec *spec)
 /**
  * rtgt_mem_alloc() - allocate the memory of a region
  * @spec: the region
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: a reference for rtgt_mem_put(), or NULL without memory.
  */
 struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec)
@@ -246,35 +274,21 @@ struct rtgt_mem *rtgt_mem_alloc(const struct rtgt_spec *spec)
 	u64 needs = rtgt_mem_needs(spec->size);
 	struct rtgt_mem *mem;
 
-	if (!rtgt_mem_promise(needs, 0)) {
-		pr_warn_ratelimited("region %s: no memory for its %llu bytes: %llu can be had\n",
-				    spec->name, spec->size, mem_available());
-		return NULL;
-	}
+	if (!rtgt_mem_promise(needs, 0))
+		return mem_none(spec);
 	mem = rtgt_mem_alloc_promised(spec);
 	rtgt_mem_kept(needs);
 	return mem;
 }
 
-/**
- * rtgt_mem_put() - put a reference; the last put frees the memory
- * @mem: memory, or NULL
- *
- * May sleep.
- */
+/* The last put frees the memory, and may sleep.  @mem may be NULL. */
 void rtgt_mem_put(struct rtgt_mem *mem)
 {
 	if (mem)
 		kref_put(&mem->ref, mem_release);
 }
 
-/**
- * rtgt_mem_add_user() - add a DMA mapping through which a device writes to the memory
- * @mem: memory
- * @user: the mapping's owner, @user->sync set
- *
- * May sleep.
- */
+/* Add a DMA mapping through which a device writes to the memory.  May sleep. */
 void rtgt_mem_add_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
 {
 	mutex_lock(&mem->lock);
@@ -282,13 +296,7 @@ void rtgt_mem_add_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
 	mutex_unlock(&mem->lock);
 }
 
-/**
- * rtgt_mem_remove_user() - remove a DMA mapping; the caller unmaps the memory next
- * @mem: memory
- * @user: added; @user->sync is not called any more when this returns
- *
- * Unmapping synchronizes the memory for the CPU, too.  May sleep.
- */
+/* @user->sync() is not called any more when this returns.  The caller unmaps next.  May sleep. */
 void rtgt_mem_remove_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
 {
 	mutex_lock(&mem->lock);
@@ -296,40 +304,13 @@ void rtgt_mem_remove_user(struct rtgt_mem *mem, struct rtgt_mem_user *user)
 	mutex_unlock(&mem->lock);
 }
 
-static void mem_sync_for_cpu(struct rtgt_mem *mem, u64 offset, u64 len)
-{
-	struct rtgt_mem_user *user;
-
-	mutex_lock(&mem->lock);
-	list_for_each_entry(user, &mem->users, entry)
-		user->sync(user, offset, len);
-	mutex_unlock(&mem->lock);
-}
-
 /**
- * rtgt_mem_crc32() - compute the CRC-32 of a range, as crc32() of zlib
- * @mem: memory
- * @offset: first byte
- * @len: bytes; the caller has checked the range
- *
- * Takes seconds for the largest region.  May sleep.
- *
- * Return: the CRC, 0 for an empty range.
- */
-u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len)
-{
-	return rtgt_mem_crc32_more(mem, 0, offset, len);
-}
-
-/**
- * rtgt_mem_crc32_more() - continue a CRC-32 over further bytes
+ * rtgt_mem_crc32_more() - compute the CRC-32 of a range, as crc32() of zlib
  * @mem: memory
  * @crc: CRC of the bytes before @offset; 0 for the first bytes
  * @offset: first byte
  * @len: bytes; the caller has checked the range
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: the CRC of these bytes and the ones before.
  */
 u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len)
@@ -347,10 +328,17 @@ u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len)
 	return ~crc;
 }
 
-/*
- * Implement read() of the file "data": synchronize the memory for the CPU, then copy it.
- * Returns the number of bytes, 0 at the end, or a negative errno.
- */
+static void mem_sync_for_cpu(struct rtgt_mem *mem, u64 offset, u64 len)
+{
+	struct rtgt_mem_user *user;
+
+	mutex_lock(&mem->lock);
+	list_for_each_entry(user, &mem->users, entry)
+		user->sync(user, offset, len);
+	mutex_unlock(&mem->lock);
+}
+
+/* The file "data" */
 static ssize_t mem_read(struct file *file, char __user *to, size_t len, loff_t *pos)
 {
 	struct rtgt_mem *mem = file->private_data;

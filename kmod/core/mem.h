@@ -13,6 +13,8 @@
 #include "include/uapi/rtgt.h"
 
 struct dentry;
+struct ib_device;
+struct sg_table;
 
 /* Bytes of the name of a port, a region or an initiator, the final NUL included */
 #define RTGT_NAME_LEN		32
@@ -22,51 +24,31 @@ struct dentry;
 /* rtgt_spec.fill is a byte value, or this: the 32-bit words 0, 1, 2, ... in little endian */
 #define RTGT_FILL_COUNTER	256
 
-/**
- * struct rtgt_spec - the attributes of a region
- * @name: name of its directory
- * @size: bytes, 1 to RTGT_REGION_MAX
- * @access: RTGT_ACCESS_*
- * @fill: initial contents of the memory
- */
+/* The attributes of a region */
 struct rtgt_spec {
-	char name[RTGT_NAME_LEN];
-	u64 size;
-	u32 access;
-	u16 fill;
+	char name[RTGT_NAME_LEN];	/* of its directory */
+	u64 size;			/* bytes, 1 to RTGT_REGION_MAX */
+	u32 access;			/* RTGT_ACCESS_* */
+	u16 fill;			/* initial contents of the memory */
 };
 
-/**
- * struct rtgt_mem_user - a DMA mapping through which a device writes to a memory
- * @entry: in rtgt_mem.users
- * @sync: synchronize @len bytes from @offset on for the CPU; called with rtgt_mem.lock held
- */
+/* A DMA mapping through which a device writes to a memory */
 struct rtgt_mem_user {
-	struct list_head entry;
+	struct list_head entry;		/* in rtgt_mem.users */
+	/* synchronize @len bytes for the CPU; called with rtgt_mem.lock held */
 	void (*sync)(struct rtgt_mem_user *user, u64 offset, u64 len);
 };
 
-/**
- * struct rtgt_mem - the memory of a region
- * @ref: held by each domain that maps it and, on a shared port, by the port
- * @lock: protects @users
- * @users: DMA mappings: struct rtgt_mem_user
- * @size: bytes
- * @alloc_ns: nanoseconds for allocating and zeroing it
- * @fill_ns: nanoseconds for filling it
- * @order: a chunk has PAGE_SIZE << @order bytes
- * @nr: number of chunks
- * @chunk: the chunks
- */
+/* The memory of a region */
 struct rtgt_mem {
-	struct kref ref;
-	struct mutex lock;	/* @users */
-	struct list_head users;
-	u64 size;
-	u64 alloc_ns;
-	u64 fill_ns;
-	unsigned int order;
-	unsigned int nr;
+	struct kref ref;	/* held by each domain that maps it and, if shared, by the port */
+	struct mutex lock;		/* protects @users */
+	struct list_head users;		/* struct rtgt_mem_user */
+	u64 size;			/* bytes */
+	u64 alloc_ns;			/* nanoseconds for allocating and zeroing it */
+	u64 fill_ns;			/* nanoseconds for filling it */
+	unsigned int order;		/* a chunk has PAGE_SIZE << @order bytes */
+	unsigned int nr;		/* number of chunks */
 	struct page *chunk[] __counted_by(nr);
 };
 
@@ -84,8 +66,10 @@ void rtgt_mem_put(struct rtgt_mem *mem);
 void rtgt_mem_add_user(struct rtgt_mem *mem, struct rtgt_mem_user *user);
 void rtgt_mem_remove_user(struct rtgt_mem *mem, struct rtgt_mem_user *user);
 void *rtgt_mem_at(struct rtgt_mem *mem, u64 offset, u64 len, size_t *here);
-u32 rtgt_mem_crc32(struct rtgt_mem *mem, u64 offset, u64 len);
 u32 rtgt_mem_crc32_more(struct rtgt_mem *mem, u32 crc, u64 offset, u64 len);
+int rtgt_mem_map(struct rtgt_mem *mem, u64 offset, u64 len, struct ib_device *ibdev,
+		 struct sg_table *sgt);
+void rtgt_mem_unmap(struct ib_device *ibdev, struct sg_table *sgt);
 u64 rtgt_random_iova(u32 align);
 void rtgt_mem_debugfs(struct dentry *dir, const char *name, struct rtgt_mem *mem);
 

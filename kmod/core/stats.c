@@ -9,27 +9,6 @@
 #include "core/stats.h"
 
 /**
- * rtgt_stats_alloc() - allocate counters, all zero
- *
- * May sleep.
- *
- * Return: counters for rtgt_stats_free(); NULL without memory.
- */
-struct rtgt_stats __percpu *rtgt_stats_alloc(void)
-{
-	return alloc_percpu(struct rtgt_stats);
-}
-
-/**
- * rtgt_stats_free() - free counters
- * @stats: from rtgt_stats_alloc(), or NULL
- */
-void rtgt_stats_free(struct rtgt_stats __percpu *stats)
-{
-	free_percpu(stats);
-}
-
-/**
  * rtgt_stats_show() - print the sums as lines "name value"
  * @stats: counters
  * @m: output

@@ -10,26 +10,25 @@
 
 struct seq_file;
 
-/**
- * struct rtgt_stats - counters of one port on one CPU
- * @count: values, by enum rtgt_counter
- */
+/* Counters of one port on one CPU */
 struct rtgt_stats {
-	u64 count[RTGT_NR_COUNTERS];
+	u64 count[RTGT_NR_COUNTERS];	/* values, by enum rtgt_counter */
 };
 
-struct rtgt_stats __percpu *rtgt_stats_alloc(void);
-void rtgt_stats_free(struct rtgt_stats __percpu *stats);
 void rtgt_stats_show(struct rtgt_stats __percpu *stats, struct seq_file *m);
 
-/**
- * rtgt_count() - add to a counter
- * @stats: counters of a port
- * @counter: the counter
- * @n: number to add
- *
- * Any context.
- */
+/* All zero; for rtgt_stats_free(), or NULL without memory.  May sleep. */
+static inline struct rtgt_stats __percpu *rtgt_stats_alloc(void)
+{
+	return alloc_percpu(struct rtgt_stats);
+}
+
+static inline void rtgt_stats_free(struct rtgt_stats __percpu *stats)
+{
+	free_percpu(stats);
+}
+
+/* Add to a counter, in any context. */
 static inline void rtgt_count(struct rtgt_stats __percpu *stats, enum rtgt_counter counter, u64 n)
 {
 	this_cpu_add(stats->count[counter], n);

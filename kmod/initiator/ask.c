@@ -11,11 +11,7 @@
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 
-#include "initiator/ask.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "proto/proto.h"
 
 /* Longer than a reply takes, as a rule; what comes too early costs an FPDU of 24 bytes */
 #define RTGT_INI_WAKE_MS	100
@@ -62,9 +58,7 @@ static int once_post(struct rtgt_run *run, struct ib_send_wr *wr, struct rtgt_on
  * rtgt_run_post_once() - post a work request and wait for its completion
  * @run: connected
  * @wr: filled in but for its completion and flags
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0; -EIO when it failed, or another negative errno.  Then the run must end.
  */
 int rtgt_run_post_once(struct rtgt_run *run, struct ib_send_wr *wr)
@@ -77,7 +71,6 @@ int rtgt_run_post_once(struct rtgt_run *run, struct ib_send_wr *wr)
  * @run: with requests
  *
  * The CPU owns the memory until rtgt_run_ask().
- *
  * Return: the body, of at most sizeof(struct rtgt_range) bytes.
  */
 void *rtgt_run_ask_body(struct rtgt_run *run)
@@ -108,9 +101,7 @@ static int wake_peer(struct rtgt_run *run)
  * @op: enum rtgt_op
  * @len: bytes of the body at rtgt_run_ask_body()
  * @reply: filled in; valid until the next request
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0; -EPROTO for a reply that is none to this request, or has another status than
  * RTGT_OK, with the reason recorded; or another negative errno.  Then the run must end.
  */
@@ -133,14 +124,10 @@ int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply
 	once_init(&run->got);
 	rtgt_encode_msg(req->tx, op, ASK_TAG | run->asked, len);
 	ib_dma_sync_single_for_device(run->id->device, req->tx_dma, size, DMA_TO_DEVICE);
-	ret = rtgt_ini_req_post_recv(req, &run->got.cqe);
-	if (ret)
-		return ret;
-	ret = once_post(run, &send, &run->sent);
+	ret = rtgt_ini_req_post_recv(req, &run->got.cqe) ?: once_post(run, &send, &run->sent);
 	if (!ret && run->peer.features & RTGT_F_ASK)
 		ret = wake_peer(run);
-	if (!ret)
-		ret = once_wait(run, &run->got);
+	ret = ret ?: once_wait(run, &run->got);
 	if (ret)
 		return ret;
 	ib_dma_sync_single_for_cpu(run->id->device, req->rx_dma, req->recv_sge.length,
@@ -162,9 +149,7 @@ int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply
 /**
  * rtgt_run_capability() - request the capability of the run's region, if the REP has none
  * @run: with requests; run->peer is completed, and the caller checks it again
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0 or a negative errno, with the reason recorded.
  */
 int rtgt_run_capability(struct rtgt_run *run)

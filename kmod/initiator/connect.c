@@ -9,13 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "core/cq.h"
-#include "core/device.h"
-#include "initiator/connect.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "proto/proto.h"
 
 /* the requests of the verification, and of the drain */
 #define RUN_MORE_WRS		3
@@ -73,7 +67,7 @@ static int run_step(struct rtgt_run *run, enum rtgt_ini_step step, enum rdma_cm_
 	wait_event_idle_timeout(ini->wake, run_come(run) || READ_ONCE(ini->stop) ||
 				READ_ONCE(run->removed), msecs_to_jiffies(run->cfg.timeout_ms));
 	come = run_come(run);
-	run->step_ns[step] = ktime_get_ns() - start;
+	run->result.step_ns[step] = ktime_get_ns() - start;
 	if (READ_ONCE(ini->stop))
 		return -EINTR;
 	if (READ_ONCE(run->removed))
@@ -134,13 +128,19 @@ static void run_gone(struct rtgt_dev_user *user)
 
 static int run_create_qp(struct rtgt_run *run)
 {
+	static const enum ib_poll_context polls[] = {
+		[RTGT_POLL_SOFTIRQ] = IB_POLL_SOFTIRQ,
+		[RTGT_POLL_WORKQUEUE] = IB_POLL_WORKQUEUE,
+		[RTGT_POLL_DIRECT] = IB_POLL_DIRECT,
+	};
 	struct ib_device *ibdev = run->id->device;
 	u32 recvs = run->cfg.depth + RUN_MORE_WRS;
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
-			.max_send_wr = rtgt_ini_reqs_send_depth(&run->cfg) + RUN_MORE_WRS,
+			.max_send_wr = recvs + (rtgt_op_is_answered(run->cfg.op) ?
+						RTGT_INI_SIGNAL_EVERY : 0),
 			.max_recv_wr = recvs,
 			.max_send_sge = min_t(u32, RTGT_INI_SGES, ibdev->attrs.max_send_sge),
 			.max_recv_sge = 1,
@@ -160,7 +160,7 @@ static int run_create_qp(struct rtgt_run *run)
 		run->pd = NULL;
 		return rtgt_run_fail(run, ret, "no protection domain: %d", ret);
 	}
-	ret = rtgt_cq_create(&run->cq, ibdev, cqes, run->cfg.poll);
+	ret = rtgt_cq_create(&run->cq, ibdev, cqes, polls[run->cfg.poll]);
 	if (ret)
 		return rtgt_run_fail(run, ret, "no completion queue of %d entries: %d", cqes, ret);
 	init.send_cq = run->cq.ib;
@@ -168,8 +168,8 @@ static int run_create_qp(struct rtgt_run *run)
 	ret = rdma_create_qp(run->id, run->pd, &init);
 	if (ret)
 		return rtgt_run_fail(run, ret, "no queue pair: %d", ret);
-	strscpy(run->dev, dev_name(&ibdev->dev), sizeof(run->dev));
-	run->step_ns[RTGT_STEP_QP] = ktime_get_ns() - start;
+	strscpy(run->result.dev, dev_name(&ibdev->dev), sizeof(run->result.dev));
+	run->result.step_ns[RTGT_STEP_QP] = ktime_get_ns() - start;
 	return 0;
 }
 
@@ -227,6 +227,8 @@ static int check_answered(struct rtgt_run *run)
 	const struct rtgt_rep_info *peer = &run->peer;
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
 
+	if (!rtgt_op_is_answered(cfg->op))
+		return 0;
 	if (!peer->rtgt)
 		return rtgt_run_fail(run, -EPROTO, "not with a target that does not speak rtgt");
 	if (cfg->depth > peer->recv_depth)
@@ -244,7 +246,6 @@ static int check_answered(struct rtgt_run *run)
  *
  * The numbers are the target's, from the REP or from the reply to EXTENTS, so each of both is
  * checked before it is used.  May sleep.
- *
  * Return: 0, which it always is for SENDs; or a negative errno, with the reason recorded.
  */
 int rtgt_run_check_region(struct rtgt_run *run)
@@ -295,28 +296,22 @@ static int check_device(struct rtgt_run *run)
 
 	if (run->cfg.op == RTGT_INI_WRITE_IMM && rdma_protocol_iwarp(ibdev, run->id->port_num))
 		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no immediates: it is iWARP",
-				     run->dev);
+				     run->result.dev);
 	if (rtgt_op_is_atomic(run->cfg.op) && ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
-		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no atomics", run->dev);
+		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no atomics", run->result.dev);
 	return 0;
 }
 
 /* Do the attributes fit what the target offers? */
 static int run_check(struct rtgt_run *run)
 {
-	int ret;
-
 	if (run->misfit == RTGT_MISFIT_VERSION)
 		return rtgt_run_fail(run, -EPROTO, "the target speaks version %u, this is %u",
 				     run->peer.version, RTGT_VERSION);
 	if (run->misfit == RTGT_MISFIT_SIZE)
 		return rtgt_run_fail(run, -EPROTO, "the target's REP is malformed");
-	ret = check_device(run);
-	if (!ret)
-		ret = check_cfg(run);
-	if (!ret && rtgt_op_is_answered(run->cfg.op))
-		ret = check_answered(run);
-	return ret ?: rtgt_run_check_region(run);
+	return check_device(run) ?: check_cfg(run) ?: check_answered(run) ?:
+	       rtgt_run_check_region(run);
 }
 
 /**
@@ -324,17 +319,10 @@ static int run_check(struct rtgt_run *run)
  * @run: zeroed, but for the initiator and its attributes
  *
  * May sleep, and waits no longer than timeout_ms for each step.
- *
  * Return: 0; -EINTR when the run was stopped; -EADDRINUSE when TCP uses the local port that rdma_cm
  * chose (iWARP); another negative errno, with the reason recorded.
  */
 int rtgt_run_connect(struct rtgt_run *run)
 {
-	int ret = run_resolve(run);
-
-	if (!ret)
-		ret = run_create_qp(run);
-	if (!ret)
-		ret = run_connect(run);
-	return ret ?: run_check(run);
+	return run_resolve(run) ?: run_create_qp(run) ?: run_connect(run) ?: run_check(run);
 }

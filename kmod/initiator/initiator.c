@@ -8,8 +8,7 @@
  * place what it has, however far it came.  The connection manager and the completions
  * only record what happened and wake the run.
  *
- * rtgt_initiator.why is the reason of a failure in one line.  Nothing that a target
- * can cause is printed.
+ * The reason of a failure is a line of the result.  Nothing that a target can cause is printed.
  */
 #include <linux/debugfs.h>
 #include <linux/sched.h>
@@ -20,14 +19,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "core/cq.h"
-#include "core/device.h"
-#include "initiator/ask.h"
-#include "initiator/connect.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "initiator/verify.h"
 #include "main.h"
 
 /* Local ports to try when TCP uses the one that rdma_cm chose (iWARP) */
@@ -36,7 +28,7 @@
 static struct workqueue_struct *rtgt_run_wq;
 static struct dentry *rtgt_initiators_dir;
 
-static const char *const state_names[] = {
+const char *const rtgt_ini_state_names[] = {
 	[RTGT_INI_IDLE] = "idle",
 	[RTGT_INI_CONNECTING] = "connecting",
 	[RTGT_INI_RUNNING] = "running",
@@ -45,21 +37,12 @@ static const char *const state_names[] = {
 	[RTGT_INI_STOPPED] = "stopped",
 };
 
-/**
- * rtgt_ini_state_name() - return the name of a state
- * @state: state
- *
- * Return: a constant string.
- */
-const char *rtgt_ini_state_name(enum rtgt_ini_state state)
-{
-	return state_names[state];
-}
-
+/* The last run's reason must not be taken for one of the new run. */
 static void set_state(struct rtgt_initiator *ini, enum rtgt_ini_state state)
 {
 	mutex_lock(&ini->lock);
 	ini->state = state;
+	ini->result.why[0] = '\0';
 	mutex_unlock(&ini->lock);
 }
 
@@ -68,16 +51,10 @@ static int run_operations(struct rtgt_run *run)
 	int ret;
 
 	run->total = run->cfg.duration_ms ? S32_MAX : run->cfg.warmup + run->cfg.iters;
-	run->sample = kvcalloc(run->cfg.iters, sizeof(*run->sample), GFP_KERNEL);
-	ret = run->sample ? rtgt_ini_reqs_create(run, rtgt_ini_req_init) : -ENOMEM;
-	if (!ret)
-		ret = rtgt_run_capability(run);
-	if (!ret)
-		ret = rtgt_run_check_region(run);
-	if (!ret)
-		ret = rtgt_ini_reqs_make(run);
-	if (!ret)
-		ret = rtgt_run_verify_begin(run);
+	run->result.sample = kvcalloc(run->cfg.iters, sizeof(u32), GFP_KERNEL);
+	ret = run->result.sample ? 0 : -ENOMEM;
+	ret = ret ?: rtgt_ini_reqs_create(run) ?: rtgt_run_capability(run) ?:
+	      rtgt_run_check_region(run) ?: rtgt_ini_reqs_make(run) ?: rtgt_run_verify_begin(run);
 	if (ret)
 		return rtgt_run_fail(run, ret, "no memory for %u operations of %u bytes: %d",
 				     run->cfg.depth, run->cfg.size, ret);
@@ -100,26 +77,17 @@ static int compare(const void *a, const void *b)
 static void run_publish(struct rtgt_run *run, int ret)
 {
 	struct rtgt_initiator *ini = run->ini;
-	struct rtgt_ini_result *r = &ini->result;
-	u32 done = ret ? 0 : run->total - run->cfg.warmup;
-	u32 samples = min(done, run->cfg.iters);
+	struct rtgt_ini_result *r = &run->result;
 
-	sort(run->sample, samples, sizeof(*run->sample), compare, NULL);
-	mutex_lock(&ini->lock);
 	r->cfg = run->cfg;
-	r->done = done;
-	r->nr_samples = samples;
+	r->done = ret ? 0 : run->total - run->cfg.warmup;
+	r->nr_samples = min(r->done, run->cfg.iters);
 	r->begin_ns = run->begin;
 	r->elapsed_ns = run->end - run->begin;
-	r->verified = run->verified;
-	r->not_compared = run->not_compared;
-	r->why_not = run->why_not;
-	memcpy(r->step_ns, run->step_ns, sizeof(r->step_ns));
-	strscpy(r->dev, run->dev, sizeof(r->dev));
-	kvfree(r->sample);
-	r->sample = ret ? NULL : run->sample;
-	if (ret)
-		kvfree(run->sample);
+	sort(r->sample, r->nr_samples, sizeof(*r->sample), compare, NULL);
+	mutex_lock(&ini->lock);
+	/* run_once() frees the samples that the initiator had */
+	swap(ini->result, *r);
 	ini->state = ret == -EINTR ? RTGT_INI_STOPPED : ret ? RTGT_INI_FAILED : RTGT_INI_DONE;
 	mutex_unlock(&ini->lock);
 }
@@ -146,11 +114,8 @@ static void run_end(struct rtgt_run *run)
 
 static int run_all(struct rtgt_run *run)
 {
-	int ret;
+	int ret = rtgt_run_connect(run) ?: run_operations(run);
 
-	ret = rtgt_run_connect(run);
-	if (!ret)
-		ret = run_operations(run);
 	if (ret)
 		return ret;
 	ret = rtgt_run_verify(run);
@@ -181,13 +146,9 @@ static bool run_once(struct rtgt_initiator *ini, bool last)
 	ret = run_all(run);
 	run_end(run);
 	again = ret == -EADDRINUSE && !last;
-	if (again) {
-		mutex_lock(&ini->lock);
-		ini->why[0] = '\0';
-		mutex_unlock(&ini->lock);
-	} else {
+	if (!again)
 		run_publish(run, ret);
-	}
+	kvfree(run->result.sample);
 	kfree(run);
 	return again;
 }
@@ -205,14 +166,7 @@ static void run_work(struct work_struct *work)
 	wake_up(&ini->wake);
 }
 
-/**
- * rtgt_initiator_busy() - is a run in progress?
- * @ini: initiator
- *
- * Any context.
- *
- * Return: true if one is.
- */
+/* Is a run in progress?  Any context. */
 bool rtgt_initiator_busy(struct rtgt_initiator *ini)
 {
 	/* pairs with run_work() */
@@ -223,7 +177,6 @@ bool rtgt_initiator_busy(struct rtgt_initiator *ini)
  * rtgt_initiator_start() - start a run
  * @ini: initiator; the caller holds @ini->config
  * @net: network namespace in which to look for the target
- *
  * Return: 0; -EBUSY if a run is in progress, -EDESTADDRREQ without an address.
  */
 int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net)
@@ -233,10 +186,7 @@ int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net)
 		return -EBUSY;
 	if (!ini->cfg.addr.ss_family)
 		return -EDESTADDRREQ;
-	mutex_lock(&ini->lock);
-	ini->state = RTGT_INI_CONNECTING;
-	ini->why[0] = '\0';
-	mutex_unlock(&ini->lock);
+	set_state(ini, RTGT_INI_CONNECTING);
 	ini->net = get_net(net);
 	ini->stop = false;
 	ini->busy = true;
@@ -245,18 +195,13 @@ int rtgt_initiator_start(struct rtgt_initiator *ini, struct net *net)
 	return 0;
 }
 
-/* Is the @nth run over? */
-static bool run_ended(struct rtgt_initiator *ini, u32 nth)
-{
-	return !rtgt_initiator_busy(ini) || READ_ONCE(ini->runs) != nth;
-}
-
 /* Wait for the end of the run in progress, but not for a later one. */
 static int initiator_wait(struct rtgt_initiator *ini)
 {
 	u32 nth = READ_ONCE(ini->runs);
 
-	return wait_event_interruptible(ini->wake, run_ended(ini, nth));
+	return wait_event_interruptible(ini->wake, !rtgt_initiator_busy(ini) ||
+					READ_ONCE(ini->runs) != nth);
 }
 
 static void initiator_request_stop(struct rtgt_initiator *ini)
@@ -271,9 +216,7 @@ static void initiator_request_stop(struct rtgt_initiator *ini)
 /**
  * rtgt_initiator_stop() - stop the run in progress and wait for its end
  * @ini: initiator; the caller does not hold @ini->config
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0 when it is over; -ERESTARTSYS if a signal came first, then it ends later.
  */
 int rtgt_initiator_stop(struct rtgt_initiator *ini)
@@ -296,57 +239,28 @@ static int wait_show(struct seq_file *m, void *v)
 	if (ret)
 		return ret;
 	mutex_lock(&ini->lock);
-	seq_printf(m, "%s\n", rtgt_ini_state_name(ini->state));
+	seq_printf(m, "%s\n", rtgt_ini_state_names[ini->state]);
 	mutex_unlock(&ini->lock);
 	return 0;
 }
-
 DEFINE_SHOW_ATTRIBUTE(wait);
-
-static void *samples_at(struct rtgt_initiator *ini, loff_t pos)
-{
-	return pos < ini->result.nr_samples ? &ini->result.sample[pos] : NULL;
-}
-
-static void *samples_start(struct seq_file *m, loff_t *pos)
-{
-	struct rtgt_initiator *ini = m->private;
-
-	mutex_lock(&ini->lock);
-	return samples_at(ini, *pos);
-}
-
-static void *samples_next(struct seq_file *m, void *v, loff_t *pos)
-{
-	return samples_at(m->private, ++*pos);
-}
-
-static void samples_stop(struct seq_file *m, void *v)
-{
-	struct rtgt_initiator *ini = m->private;
-
-	mutex_unlock(&ini->lock);
-}
 
 static int samples_show(struct seq_file *m, void *v)
 {
-	seq_printf(m, "%u\n", *(u32 *)v);
+	struct rtgt_initiator *ini = m->private;
+	u32 i;
+
+	mutex_lock(&ini->lock);
+	for (i = 0; i < ini->result.nr_samples && !seq_has_overflowed(m); i++)
+		seq_printf(m, "%u\n", ini->result.sample[i]);
+	mutex_unlock(&ini->lock);
 	return 0;
 }
-
-static const struct seq_operations samples_sops = {
-	.start = samples_start,
-	.next = samples_next,
-	.stop = samples_stop,
-	.show = samples_show,
-};
-
-DEFINE_SEQ_ATTRIBUTE(samples);
+DEFINE_SHOW_ATTRIBUTE(samples);
 
 /**
  * rtgt_initiator_create() - make an initiator, idle
  * @name: of its directory
- *
  * Return: for rtgt_initiator_destroy(), or NULL without memory.
  */
 struct rtgt_initiator *rtgt_initiator_create(const char *name)
@@ -356,14 +270,13 @@ struct rtgt_initiator *rtgt_initiator_create(const char *name)
 	if (!ini)
 		return NULL;
 	atomic_inc(&rtgt_live.initiators);
-	strscpy(ini->name, name, sizeof(ini->name));
 	mutex_init(&ini->config);
 	mutex_init(&ini->lock);
 	init_waitqueue_head(&ini->wake);
 	INIT_WORK(&ini->work, run_work);
 	ini->cfg = (struct rtgt_ini_cfg){
 		.op = RTGT_INI_SEND,
-		.poll = IB_POLL_SOFTIRQ,
+		.poll = RTGT_POLL_SOFTIRQ,
 		.size = 64,
 		.iters = 1000,
 		.warmup = 100,
@@ -380,8 +293,7 @@ struct rtgt_initiator *rtgt_initiator_create(const char *name)
 /**
  * rtgt_initiator_destroy() - stop the run of an initiator and free it
  * @ini: initiator; the caller has the only reference
- *
- * May sleep.
+ * Context: may sleep.
  */
 void rtgt_initiator_destroy(struct rtgt_initiator *ini)
 {
@@ -397,7 +309,6 @@ void rtgt_initiator_destroy(struct rtgt_initiator *ini)
  * rtgt_initiators_init() - make what all initiators need
  * @debugfs: parent of their directories; the caller removes it after
  *	     rtgt_initiators_exit()
- *
  * Return: 0 or -ENOMEM.
  */
 int __init rtgt_initiators_init(struct dentry *debugfs)
@@ -408,11 +319,7 @@ int __init rtgt_initiators_init(struct dentry *debugfs)
 	return rtgt_run_wq ? 0 : -ENOMEM;
 }
 
-/**
- * rtgt_initiators_exit() - free what all initiators need
- *
- * No initiator is left.
- */
+/* No initiator is left. */
 void rtgt_initiators_exit(void)
 {
 	destroy_workqueue(rtgt_run_wq);

@@ -26,11 +26,7 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
-#include "core/mem.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "proto/proto.h"
 
 /* -------------------------------------------------------------- outstanding */
 
@@ -42,33 +38,22 @@ static void chain_retire(struct rtgt_run *run)
 	}
 }
 
-/* Only the first failure is kept; rtgt_run_wait() reports it, because a completion cannot sleep. */
-static void __printf(2, 3) run_fail(struct rtgt_run *run, const char *fmt, ...)
-{
-	va_list args;
-
-	if (cmpxchg(&run->failing, 0, 1))
-		return;
-	va_start(args, fmt);
-	vscnprintf(run->what, sizeof(run->what), fmt, args);
-	va_end(args);
-	/* pairs with rtgt_run_wait() */
-	smp_store_release(&run->failed, true);
-	wake_up(&run->ini->wake);
-}
-
 static void run_fail_wc(struct rtgt_run *run, const struct ib_wc *wc)
 {
-	run_fail(run, "an operation ended with \"%s\"", ib_wc_status_msg(wc->status));
+	rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"", ib_wc_status_msg(wc->status));
+}
+
+static void run_fail_post(struct rtgt_run *run, u32 index, int ret)
+{
+	if (ret)
+		rtgt_run_fail(run, ret, "operation %u cannot be posted: %d", index, ret);
 }
 
 /**
  * rtgt_ini_req_post_recv() - post a receive for a reply
  * @req: its buffer is posted; the CPU does not use the buffer any more
  * @cqe: its handler gets the completion
- *
- * Any context.
- *
+ * Context: any.
  * Return: 0 or the device's errno.
  */
 int rtgt_ini_req_post_recv(struct rtgt_ini_req *req, struct ib_cqe *cqe)
@@ -208,8 +193,8 @@ static void chain_start(struct rtgt_ini_req *first, struct rtgt_ini_req *got)
 	spin_unlock_bh(&run->post);
 	if (!nr)
 		chain_retire(run);
-	else if (ret)
-		run_fail(run, "operation %u cannot be posted: %d", index, ret);
+	else
+		run_fail_post(run, index, ret);
 }
 
 /* An operation that is verified must not be overwritten by the next one. */
@@ -233,7 +218,7 @@ static void req_done(struct rtgt_ini_req *req, u64 now)
 	if (req->index < run->cfg.warmup)
 		return;
 	if (nth < run->cfg.iters)
-		run->sample[nth] = min_t(u64, now - req->start, U32_MAX);
+		run->result.sample[nth] = min_t(u64, now - req->start, U32_MAX);
 	run->end = now;
 }
 
@@ -241,9 +226,7 @@ static void req_done(struct rtgt_ini_req *req, u64 now)
  * rtgt_word_has_crc() - compare a word with a checksum of the target
  * @value: the word; the order of its bytes is that of the target's CPU, which is not known
  * @crc: CRC-32 of its eight bytes
- *
- * Any context.
- *
+ * Context: any.
  * Return: true if it is the checksum of the word.
  */
 bool rtgt_word_has_crc(u64 value, u32 crc)
@@ -271,11 +254,12 @@ static void req_check_atomic(struct rtgt_ini_req *req)
 	old = ((u64 *)page_address(req->bytes->mem->chunk[0]))[rtgt_ini_req_number(req)];
 	ib_dma_sync_single_for_device(ibdev, dma, sizeof(old), DMA_BIDIRECTIONAL);
 	if (word->known ? old != word->value : word->asked && !rtgt_word_has_crc(old, word->crc))
-		run_fail(req->run, "atomic %u at offset %llu returned 0x%llx, %s", req->index,
-			 rtgt_ini_req_offset(req), old, word->known ?
-			 "not what the one before it left" : "not what the target had there");
+		rtgt_run_fail(req->run, -EIO, "atomic %u at offset %llu returned 0x%llx, %s",
+			      req->index, rtgt_ini_req_offset(req), old, word->known ?
+			      "not what the one before it left" :
+			      "not what the target had there");
 	else if (!word->known && !word->asked)
-		req->run->not_compared += sizeof(old);
+		req->run->result.not_compared += sizeof(old);
 	if (req->run->cfg.op == RTGT_INI_FAA)
 		old += wr->compare_add;
 	else if (old == wr->compare_add)
@@ -293,7 +277,6 @@ static bool chain_continue(struct rtgt_ini_req *first, struct rtgt_ini_req *last
 	struct rtgt_run *run = first->run;
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
 	struct rtgt_ini_req *req;
-	int ret;
 
 	if (!cfg->segment || cfg->segment >= cfg->size - last->at)
 		return false;
@@ -304,9 +287,7 @@ static bool chain_continue(struct rtgt_ini_req *first, struct rtgt_ini_req *last
 		chain_retire(run);
 		return true;
 	}
-	ret = chain_post(first, last);
-	if (ret)
-		run_fail(run, "operation %u cannot be posted: %d", first->index, ret);
+	run_fail_post(run, first->index, chain_post(first, last));
 	return true;
 }
 
@@ -348,15 +329,15 @@ static bool echo_ok(struct rtgt_ini_req *req, const struct rtgt_reply *reply)
 	u32 size = req->run->cfg.size, at = 0;
 
 	if (reply->len != size) {
-		run_fail(req->run, "echo %u has %u bytes instead of %u", req->index,
-			 reply->len, size);
+		rtgt_run_fail(req->run, -EIO, "echo %u has %u bytes instead of %u", req->index,
+			      reply->len, size);
 		return false;
 	}
 	if (!memcmp(got, sent, size))
 		return true;
 	while (got[at] == sent[at])
 		at++;
-	run_fail(req->run, "echo %u differs at byte %u", req->index, at);
+	rtgt_run_fail(req->run, -EIO, "echo %u differs at byte %u", req->index, at);
 	return false;
 }
 
@@ -366,11 +347,13 @@ static bool imm_ok(struct rtgt_ini_req *req, const struct rtgt_reply *reply)
 	u32 imm = rtgt_imm(RTGT_IMM_ACK, req->tag);
 
 	if (reply->covered != req->run->cfg.size)
-		run_fail(req->run, "the reply to WRITE %u is to %llu bytes instead of %u",
-			 req->index, reply->covered, req->run->cfg.size);
+		rtgt_run_fail(req->run, -EIO,
+			      "the reply to WRITE %u is to %llu bytes instead of %u",
+			      req->index, reply->covered, req->run->cfg.size);
 	else if (reply->arg != imm)
-		run_fail(req->run, "the reply to WRITE %u is to the immediate 0x%x instead of 0x%x",
-			 req->index, reply->arg, imm);
+		rtgt_run_fail(req->run, -EIO,
+			      "the reply to WRITE %u is to the immediate 0x%x instead of 0x%x",
+			      req->index, reply->arg, imm);
 	return reply->covered == req->run->cfg.size && reply->arg == imm;
 }
 
@@ -383,20 +366,22 @@ static struct rtgt_ini_req *req_answered(struct rtgt_ini_req *got, u32 len)
 	struct rtgt_ini_req *req;
 
 	if (rtgt_decode_reply(got->rx, len, &reply)) {
-		run_fail(run, "a reply of %u bytes is malformed", len);
+		rtgt_run_fail(run, -EIO, "a reply of %u bytes is malformed", len);
 		return NULL;
 	}
 	nth = reply.tag % RTGT_INI_DEPTH_MAX;
 	req = nth < run->cfg.depth ? &run->reqs[nth] : NULL;
 	if (!req || !req->waiting || req->tag != reply.tag) {
-		run_fail(run, "the target replied to a request that is not outstanding: tag %u",
-			 reply.tag);
+		rtgt_run_fail(run, -EIO,
+			      "the target replied to a request that is not outstanding: tag %u",
+			      reply.tag);
 		return NULL;
 	}
 	req->waiting = false;
 	if (reply.status != RTGT_OK || reply.op != op) {
-		run_fail(run, "the reply to operation %u is to a request %u and has the status %s",
-			 req->index, reply.op, rtgt_status_name(reply.status));
+		rtgt_run_fail(run, -EIO,
+			      "the reply to operation %u is to a request %u and has the status %s",
+			      req->index, reply.op, rtgt_status_name(reply.status));
 		return NULL;
 	}
 	return (op == RTGT_MSG_ECHO ? echo_ok(req, &reply) : imm_ok(req, &reply)) ? req : NULL;
@@ -424,17 +409,6 @@ static void req_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rtgt_ini_req_init() - set the handlers of a request's completions
- * @req: zeroed
- */
-void rtgt_ini_req_init(struct rtgt_ini_req *req)
-{
-	req->send_cqe.done = req_send_done;
-	req->idle_cqe.done = req_idle_done;
-	req->recv_cqe.done = req_recv_done;
-}
-
-/**
  * rtgt_ini_reqs_start() - post the first operation of each request
  * @run: with requests
  *
@@ -445,6 +419,11 @@ void rtgt_ini_reqs_start(struct rtgt_run *run)
 {
 	u32 chain = chain_len(run), i;
 
+	for (i = 0; i < run->cfg.depth; i++) {
+		run->reqs[i].send_cqe.done = req_send_done;
+		run->reqs[i].idle_cqe.done = req_idle_done;
+		run->reqs[i].recv_cqe.done = req_recv_done;
+	}
 	atomic_set(&run->under_way, DIV_ROUND_UP(run->cfg.depth, chain) + 1);
 	for (i = 0; i < run->cfg.depth; i += chain)
 		chain_start(&run->reqs[i], &run->reqs[i]);

@@ -7,21 +7,14 @@
  * A READ over iWARP tells the target the address of the local memory.  So that memory is
  * registered, at an address chosen at random, and by the queue pair of the run.
  *
- * All requests use the same local memory, except READs of which each is verified: then each
- * request has its own.  WRITEs send different bytes all the same, because each begins somewhere
- * else in that memory (rtgt_run_shift()).
+ * All requests use the same local memory, except READs of which each is verified.
  */
 #include <linux/hash.h>
 #include <linux/math64.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "core/mem.h"
-#include "initiator/ask.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "proto/proto.h"
 
 /* WRITEs begin at one of 2^10 cache lines of the local memory, so it has 64 KiB more than one */
 #define SHIFT_BITS		10
@@ -31,45 +24,7 @@
 /* enough for each reply but an echo, and for a CHECKSUM request */
 #define REQ_MSG_SIZE		64
 
-/**
- * rtgt_op_is_atomic() - is an operation an atomic one, of eight bytes?
- * @op: operation
- *
- * Return: true if so.
- */
-bool rtgt_op_is_atomic(enum rtgt_ini_op op)
-{
-	return op == RTGT_INI_CAS || op == RTGT_INI_FAA;
-}
-
-/**
- * rtgt_op_is_answered() - does a reply of the target complete an operation?
- * @op: operation
- *
- * Return: true if so, false if the completion of the work request does.
- */
-bool rtgt_op_is_answered(enum rtgt_ini_op op)
-{
-	return op == RTGT_INI_SEND || op == RTGT_INI_WRITE_IMM;
-}
-
-/**
- * rtgt_ini_req_number() - return the number of a request in its run
- * @req: request
- *
- * Return: counted from 0.
- */
-u32 rtgt_ini_req_number(const struct rtgt_ini_req *req)
-{
-	return req - req->run->reqs;
-}
-
-/**
- * rtgt_run_region_len() - return how many bytes of the target's region can be used
- * @run: connected; the target has the region
- *
- * Return: bytes; if the target did not send its length, what the attributes need.
- */
+/* Bytes of the target's region that can be used: what the attributes need if it sent no length */
 u64 rtgt_run_region_len(const struct rtgt_run *run)
 {
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
@@ -78,12 +33,7 @@ u64 rtgt_run_region_len(const struct rtgt_run *run)
 			       cfg->offset + (cfg->span ?: cfg->size));
 }
 
-/**
- * rtgt_run_places() - return how many operations the span has space for
- * @run: connected; offset and span are inside the region
- *
- * Return: how many times the size fits into the span.
- */
+/* How often the size fits into the span, which is inside the region */
 u64 rtgt_run_places(const struct rtgt_run *run)
 {
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
@@ -91,12 +41,7 @@ u64 rtgt_run_places(const struct rtgt_run *run)
 	return div_u64(cfg->span ?: rtgt_run_region_len(run) - cfg->offset, cfg->size);
 }
 
-/**
- * rtgt_ini_req_place() - return the place of a request's operation
- * @req: request
- *
- * Return: in units of the size, from the offset on.
- */
+/* Where the operation of a request goes, in units of the size from the offset on */
 u64 rtgt_ini_req_place(const struct rtgt_ini_req *req)
 {
 	const struct rtgt_ini_cfg *cfg = &req->run->cfg;
@@ -107,12 +52,7 @@ u64 rtgt_ini_req_place(const struct rtgt_ini_req *req)
 	return nth;
 }
 
-/**
- * rtgt_ini_req_offset() - return the offset of a request's operation
- * @req: request
- *
- * Return: bytes from the start of the region.
- */
+/* Where the operation of a request goes, in bytes from the start of the region */
 u64 rtgt_ini_req_offset(const struct rtgt_ini_req *req)
 {
 	return req->run->cfg.offset + rtgt_ini_req_place(req) * req->run->cfg.size;
@@ -130,7 +70,6 @@ static bool op_writes(enum rtgt_ini_op op)
  *
  * The memory is random, so WRITEs that begin at different bytes of it carry different bytes.  Of
  * any two WRITEs, one pair in 2^10 begins at the same byte.
- *
  * Return: offset in bytes; 0 unless the operation is a WRITE.
  */
 u32 rtgt_run_shift(const struct rtgt_run *run, u32 index)
@@ -143,30 +82,6 @@ static u32 req_rx_size(const struct rtgt_ini_cfg *cfg)
 	u32 echo = cfg->op == RTGT_INI_SEND ? sizeof(struct rtgt_msg) + cfg->size : 0;
 
 	return max_t(u32, echo, REQ_MSG_SIZE);
-}
-
-static int bytes_map(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
-{
-	struct rtgt_mem *mem = bytes->mem;
-	size_t chunk = PAGE_SIZE << mem->order;
-	struct scatterlist *sg;
-	u64 left = mem->size;
-	unsigned int i;
-	int ret;
-
-	ret = sg_alloc_table(&bytes->sgt, mem->nr, GFP_KERNEL);
-	if (ret)
-		return ret;
-	for_each_sgtable_sg(&bytes->sgt, sg, i) {
-		sg_set_page(sg, mem->chunk[i], min_t(u64, left, chunk), 0);
-		left -= min_t(u64, left, chunk);
-		get_random_bytes(page_address(mem->chunk[i]), sg->length);
-	}
-	ret = ib_dma_map_sgtable_attrs(run->id->device, &bytes->sgt, DMA_BIDIRECTIONAL, 0);
-	if (ret)
-		sg_free_table(&bytes->sgt);
-	bytes->mapped = !ret;
-	return ret;
 }
 
 /* Does the target get to know the address of the local memory? */
@@ -214,7 +129,8 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 		.size = rtgt_op_is_atomic(cfg->op) ? cfg->depth * sizeof(u64) :
 			cfg->size + (op_writes(cfg->op) ? SHIFT_BYTES : 0),
 	};
-	u32 most;
+	u32 most, i;
+	int ret;
 
 	bytes->mem = rtgt_mem_alloc(&spec);
 	if (!bytes->mem)
@@ -229,17 +145,19 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 		return rtgt_run_fail(run, -E2BIG,
 				     "size %u is %u pieces of memory, a request of the device has %u: lower size",
 				     cfg->size, bytes->mem->nr, most);
-	return bytes_map(run, bytes);
+	for (i = 0; i < bytes->mem->nr; i++)
+		get_random_bytes(page_address(bytes->mem->chunk[i]), rtgt_mem_chunk(bytes->mem));
+	ret = rtgt_mem_map(bytes->mem, 0, spec.size, run->id->device, &bytes->sgt);
+	bytes->mapped = !ret;
+	return ret;
 }
 
 static void bytes_destroy(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 {
 	if (bytes->mr)
 		ib_dereg_mr(bytes->mr);
-	if (bytes->mapped) {
-		ib_dma_unmap_sgtable_attrs(run->id->device, &bytes->sgt, DMA_BIDIRECTIONAL, 0);
-		sg_free_table(&bytes->sgt);
-	}
+	if (bytes->mapped)
+		rtgt_mem_unmap(run->id->device, &bytes->sgt);
 	rtgt_mem_put(bytes->mem);
 }
 
@@ -264,6 +182,10 @@ static int req_create_msgs(struct rtgt_ini_req *req)
 	req->rx = kmalloc(size, GFP_KERNEL | __GFP_NOWARN);
 	if (!req->tx || !req->rx)
 		return -ENOMEM;
+	if (run->cfg.op == RTGT_INI_SEND) {
+		rtgt_encode_msg(req->tx, RTGT_MSG_ECHO, 0, run->cfg.size);
+		get_random_bytes(req->tx + sizeof(struct rtgt_msg), run->cfg.size);
+	}
 	req->tx_dma = ib_dma_map_single(ibdev, req->tx, size, DMA_TO_DEVICE);
 	if (ib_dma_mapping_error(ibdev, req->tx_dma))
 		return -ENOMEM;
@@ -280,31 +202,16 @@ static int req_create_msgs(struct rtgt_ini_req *req)
 	return 0;
 }
 
-/**
- * rtgt_ini_req_sync_for_cpu() - let the CPU read what the device wrote
- * @req: of a one-sided operation, not outstanding
- *
- * Any context.
- */
-void rtgt_ini_req_sync_for_cpu(struct rtgt_ini_req *req)
+/* Pass the local memory to the CPU or to the device, in any context; no request is outstanding. */
+void rtgt_ini_req_sync(struct rtgt_ini_req *req, bool cpu)
 {
 	struct ib_device *ibdev = req->run->id->device;
 
-	if (!ib_uses_virt_dma(ibdev))
+	if (ib_uses_virt_dma(ibdev))
+		return;
+	if (cpu)
 		dma_sync_sgtable_for_cpu(ibdev->dma_device, &req->bytes->sgt, DMA_BIDIRECTIONAL);
-}
-
-/**
- * rtgt_ini_req_sync_for_device() - let the device write into its memory again
- * @req: of a one-sided operation, not outstanding
- *
- * Any context.
- */
-void rtgt_ini_req_sync_for_device(struct rtgt_ini_req *req)
-{
-	struct ib_device *ibdev = req->run->id->device;
-
-	if (!ib_uses_virt_dma(ibdev))
+	else
 		dma_sync_sgtable_for_device(ibdev->dma_device, &req->bytes->sgt,
 					    DMA_BIDIRECTIONAL);
 }
@@ -346,26 +253,6 @@ void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len)
 	req->wr.send.num_sge = sge - req->sge;
 }
 
-static void req_make_sges(struct rtgt_ini_req *req)
-{
-	struct rtgt_run *run = req->run;
-	struct ib_send_wr *wr = &req->wr.send;
-
-	wr->sg_list = req->sge;
-	wr->num_sge = 1;
-	req->sge[0].lkey = run->pd->local_dma_lkey;
-	if (run->cfg.op == RTGT_INI_SEND) {
-		req->sge[0].addr = req->tx_dma;
-		req->sge[0].length = sizeof(struct rtgt_msg) + run->cfg.size;
-		return;
-	}
-	if (rtgt_op_is_atomic(run->cfg.op)) {
-		req->sge[0].addr = sg_dma_address(req->bytes->sgt.sgl) +
-				    rtgt_ini_req_number(req) * sizeof(u64);
-		req->sge[0].length = sizeof(u64);
-	}
-}
-
 static void req_make_wr(struct rtgt_ini_req *req)
 {
 	static const enum ib_wr_opcode opcodes[] = {
@@ -381,46 +268,30 @@ static void req_make_wr(struct rtgt_ini_req *req)
 
 	wr->wr_cqe = rtgt_op_is_answered(run->cfg.op) ? &req->idle_cqe : &req->send_cqe;
 	wr->opcode = opcodes[run->cfg.op];
-	wr->send_flags = IB_SEND_SIGNALED;
-	req_make_sges(req);
+	wr->sg_list = req->sge;
+	wr->num_sge = 1;
+	req->sge[0].lkey = run->pd->local_dma_lkey;
 	if (run->cfg.op == RTGT_INI_SEND) {
-		ib_dma_sync_single_for_cpu(run->id->device, req->tx_dma, req_rx_size(&run->cfg),
-					   DMA_TO_DEVICE);
-		get_random_bytes(req->tx + sizeof(struct rtgt_msg), run->cfg.size);
-		rtgt_encode_msg(req->tx, RTGT_MSG_ECHO, 0, run->cfg.size);
-		ib_dma_sync_single_for_device(run->id->device, req->tx_dma,
-					      req_rx_size(&run->cfg), DMA_TO_DEVICE);
-		return;
-	}
-	if (rtgt_op_is_atomic(run->cfg.op)) {
+		req->sge[0].addr = req->tx_dma;
+		req->sge[0].length = sizeof(struct rtgt_msg) + run->cfg.size;
+	} else if (rtgt_op_is_atomic(run->cfg.op)) {
+		req->sge[0].addr = sg_dma_address(req->bytes->sgt.sgl) +
+				    rtgt_ini_req_number(req) * sizeof(u64);
+		req->sge[0].length = sizeof(u64);
 		req->wr.atomic.rkey = run->peer.region[run->cfg.region].rkey;
 		req->wr.atomic.compare_add = 1;
-		return;
+	} else {
+		req->wr.rdma.rkey = run->peer.region[run->cfg.region].rkey;
 	}
-	req->wr.rdma.rkey = run->peer.region[run->cfg.region].rkey;
 }
 
 /**
- * rtgt_ini_reqs_send_depth() - return the number of work requests a send queue must hold
- * @cfg: attributes of the run
- *
- * Return: work requests.
- */
-u32 rtgt_ini_reqs_send_depth(const struct rtgt_ini_cfg *cfg)
-{
-	return cfg->depth + (rtgt_op_is_answered(cfg->op) ? RTGT_INI_SIGNAL_EVERY : 0);
-}
-
-/**
- * rtgt_ini_reqs_create() - make the buffers of a run's requests
+ * rtgt_ini_reqs_create() - make a run's requests with their buffers, and one more for ask.c
  * @run: connected
- * @init: sets the handlers of a request's completions
- *
- * There is one request more than the depth, for rtgt_run_verify().  May sleep.
- *
+ * Context: may sleep.
  * Return: 0 or a negative errno; the caller calls rtgt_ini_reqs_destroy() in both cases.
  */
-int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req *req))
+int rtgt_ini_reqs_create(struct rtgt_run *run)
 {
 	u32 nr = run->cfg.depth + 1, i;
 	int ret = 0;
@@ -432,11 +303,9 @@ int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req 
 		struct rtgt_ini_req *req = &run->reqs[i];
 
 		req->run = run;
-		init(req);
 		ret = req_create_msgs(req);
-		if (ret || i == run->cfg.depth)
-			break;
-		ret = req_create_bytes(req);
+		if (!ret && i < run->cfg.depth)
+			ret = req_create_bytes(req);
 	}
 	return ret;
 }
@@ -444,9 +313,7 @@ int rtgt_ini_reqs_create(struct rtgt_run *run, void (*init)(struct rtgt_ini_req 
 /**
  * rtgt_ini_reqs_make() - make the work requests of a run
  * @run: with requests, and the capability of its region
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0 or a negative errno.
  */
 int rtgt_ini_reqs_make(struct rtgt_run *run)
@@ -465,10 +332,7 @@ int rtgt_ini_reqs_make(struct rtgt_run *run)
 	return 0;
 }
 
-/**
- * rtgt_ini_reqs_destroy() - free the requests of a run
- * @run: its QP is drained
- */
+/* The QP of the run is drained. */
 void rtgt_ini_reqs_destroy(struct rtgt_run *run)
 {
 	u32 size = req_rx_size(&run->cfg), i;

@@ -10,31 +10,28 @@
 #include <linux/sched.h>
 #include <rdma/ib_verbs.h>
 
-#include "initiator/initiator.h"
 #include "initiator/run.h"
 
 /**
- * rtgt_run_fail() - record why a run fails
+ * rtgt_run_fail() - record why a run fails, which ends it
  * @run: run
  * @err: errno, for the caller to return
  * @fmt: one line; only the first reason is kept
- *
- * May sleep.
- *
+ * Context: any.
  * Return: @err.
  */
 int rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...)
 {
-	struct rtgt_initiator *ini = run->ini;
 	va_list args;
 
-	mutex_lock(&ini->lock);
-	if (!ini->why[0]) {
-		va_start(args, fmt);
-		vscnprintf(ini->why, sizeof(ini->why), fmt, args);
-		va_end(args);
-	}
-	mutex_unlock(&ini->lock);
+	if (cmpxchg(&run->failing, 0, 1))
+		return err;
+	va_start(args, fmt);
+	vscnprintf(run->result.why, sizeof(run->result.why), fmt, args);
+	va_end(args);
+	/* pairs with rtgt_run_wait(): the reason is complete */
+	smp_store_release(&run->failed, true);
+	wake_up(&run->ini->wake);
 	return err;
 }
 
@@ -51,27 +48,32 @@ static u32 run_progress(const struct rtgt_run *run)
 	return READ_ONCE(run->progress) + READ_ONCE(run->parts);
 }
 
+/* Wait for an event, @timeout jiffies at most; or poll once, if nothing else polls. */
+static void run_wait(struct rtgt_run *run, struct completion *done, unsigned long timeout)
+{
+	if (run->cfg.poll != RTGT_POLL_DIRECT) {
+		wait_event_idle_timeout(run->ini->wake, run_ends(run, done), timeout);
+		return;
+	}
+	/* not -1: with many requests the queue need not become empty */
+	ib_process_cq_direct(run->cq.ib, RTGT_INI_DEPTH_MAX);
+	cond_resched();
+}
+
 /**
- * rtgt_run_wait_briefly() - wait for outstanding operations, and judge nothing
+ * rtgt_run_wait_briefly() - wait for outstanding operations, without an error if they do not end
  * @run: connected
  * @done: completed when all of them have succeeded
- * @ms: how long at most
- *
- * May sleep.
- *
+ * @ms: maximum time in milliseconds
+ * Context: may sleep.
  * Return: false if rtgt_run_wait() would wait further.
  */
 bool rtgt_run_wait_briefly(struct rtgt_run *run, struct completion *done, unsigned int ms)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(ms);
 
-	if (run->cfg.poll != IB_POLL_DIRECT)
-		return wait_event_idle_timeout(run->ini->wake, run_ends(run, done),
-					       msecs_to_jiffies(ms));
-	while (!run_ends(run, done) && time_before(jiffies, end)) {
-		ib_process_cq_direct(run->cq.ib, RTGT_INI_DEPTH_MAX);
-		cond_resched();
-	}
+	while (!run_ends(run, done) && time_before(jiffies, end))
+		run_wait(run, done, msecs_to_jiffies(ms));
 	return run_ends(run, done);
 }
 
@@ -79,9 +81,7 @@ bool rtgt_run_wait_briefly(struct rtgt_run *run, struct completion *done, unsign
  * rtgt_run_wait() - wait for outstanding operations
  * @run: connected
  * @done: completed when all of them have succeeded
- *
- * Polls the completion queue if it is of IB_POLL_DIRECT.  May sleep.
- *
+ * Context: may sleep; polls the completion queue if nothing else does.
  * Return: 0; -EINTR when stopped, -EIO when an operation failed, -ECONNRESET when the
  * target disconnected, -ENODEV when the device is being removed, -ETIMEDOUT without
  * progress.  The reason is recorded.
@@ -93,13 +93,7 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 	u32 progress = run_progress(run), now;
 
 	while (!run_ends(run, done)) {
-		if (run->cfg.poll == IB_POLL_DIRECT) {
-			/* not -1: with many requests the queue need not become empty */
-			ib_process_cq_direct(run->cq.ib, RTGT_INI_DEPTH_MAX);
-			cond_resched();
-		} else {
-			wait_event_idle_timeout(run->ini->wake, run_ends(run, done), patience);
-		}
+		run_wait(run, done, patience);
 		now = run_progress(run);
 		if (now != progress)
 			end = jiffies + patience;
@@ -108,9 +102,9 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 					     run->cfg.timeout_ms);
 		progress = now;
 	}
-	/* pairs with run_fail() in request.c: the reason is complete */
+	/* pairs with rtgt_run_fail() */
 	if (smp_load_acquire(&run->failed))
-		return rtgt_run_fail(run, -EIO, "%s", run->what);
+		return -EIO;
 	/* a stop ends the chains: @done may be complete although operations are left */
 	if (READ_ONCE(run->ini->stop))
 		return -EINTR;

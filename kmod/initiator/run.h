@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One run of an initiator. */
+/* One run of an initiator, and what its files offer each other. */
 #ifndef _RTGT_RUN_H
 #define _RTGT_RUN_H
 
@@ -17,122 +17,83 @@
 
 struct rtgt_ini_req;
 
-/**
- * struct rtgt_ini_word - eight bytes of the target that atomics change
- * @value: what the last atomic left there, valid if @known
- * @crc: CRC-32 that the target computed before the first atomic, valid if @asked
- * @known: an atomic has returned what was there
- * @asked: the target was asked for @crc
- */
+/* Eight bytes of the target that atomics change */
 struct rtgt_ini_word {
-	u64 value;
-	u32 crc;
-	bool known;
-	bool asked;
+	u64 value;	/* what the last atomic left there, valid if @known */
+	u32 crc;	/* of the target, from before the first atomic; valid if @asked */
+	bool known;	/* an atomic has returned what was there */
+	bool asked;	/* the target was asked for @crc */
 };
 
-/**
- * struct rtgt_once - the completion of a work request that is posted once (ask.c)
- * @cqe: its handler
- * @done: it has completed
- * @wc: how it completed
- *
- * Part of the run, and not of a stack: the wait for a completion may end before it arrives.  Then
- * the run ends, too, and initiator.c drains the queue pair before it frees the run.
+/*
+ * The completion of a work request that is posted once (ask.c).  It is part of the run, and not on
+ * a stack, because a wait may end before the completion arrives; then the run ends, too, and
+ * run_end() drains the queue pair before it frees the run.
  */
 struct rtgt_once {
 	struct ib_cqe cqe;
 	struct completion done;
-	struct ib_wc wc;
+	struct ib_wc wc;	/* valid once @done is complete */
 };
 
-/**
- * struct rtgt_run - one run of an initiator, from connecting to the last free
- * @ini: the initiator
- * @cfg: a copy of its attributes
- * @user: hold on the device
- * @attached: @user is in use
- * @id: the connection
- * @event: the last event of the connection manager, for which a step waits
- * @status: status of @event
- * @come: @event has arrived, and no step has consumed it yet
- * @disconnected: the target closed the connection
- * @removed: the device is being removed; rtgt_dev_remove() waits for this run
- * @peer: the REP, decoded
- * @misfit: why the run cannot use @peer
- * @reject: reason in the target's REJ, 0 if there is none
- * @dev: name of the device
- * @pd: protection domain
- * @cq: completions of @id's queue pair
- * @reqs: rtgt_ini_cfg.depth requests, and one more for the verification
- * @sent: completion of a request that asks the target, or of another single work request
- * @got: completion of the receive for its reply
- * @woken: completion of the WRITE that wakes the target
- * @asked: number of requests that asked the target; their tags count it
- * @post: held from taking a number until the operation is posted, so that operations are posted
- *	  in the order of their numbers: the last one of a place is the one with the largest
- * @next: number of the next operation
- * @total: operations of the run, warm-up included
- * @under_way: outstanding chains of requests, and one more until all have been started
- * @all_done: no chain is outstanding
- * @progress: operations that have completed
- * @parts: segments that have completed, of operations that have not
- * @failing: the first failure was found; only who set it writes @what
- * @failed: @what is complete
- * @what: the first failure, in one line
- * @word: what atomics change, by place; NULL for other operations
- * @verified: bytes that were compared
- * @not_compared: bytes of operations that were not
- * @why_not: why they were not, one word; NULL if all were
- * @begin: when the last operation of the warm-up completed, or the first was posted
- * @end: when the last operation completed
- * @step_ns: time of each step of connecting
- * @sample: time of each timed operation, in nanoseconds
- */
+/* From connecting to the last free */
 struct rtgt_run {
 	struct rtgt_initiator *ini;
-	struct rtgt_ini_cfg cfg;
-	struct rtgt_dev_user user;
-	bool attached;
+	struct rtgt_ini_cfg cfg;	/* a copy of the initiator's */
+	struct rtgt_ini_result result;	/* the initiator gets it at the end */
+	struct rtgt_dev_user user;	/* hold on the device */
+	bool attached;			/* @user is in use */
 	struct rdma_cm_id *id;
-	enum rdma_cm_event_type event;
-	int status;
-	bool come;
-	bool disconnected;
-	bool removed;
-	struct rtgt_rep_info peer;
-	enum rtgt_misfit misfit;
-	u32 reject;
-	char dev[IB_DEVICE_NAME_MAX];
+	enum rdma_cm_event_type event;	/* the last one of the connection manager */
+	int status;			/* of @event */
+	bool come;			/* @event has arrived, and no step has consumed it yet */
+	bool disconnected;		/* the target closed the connection */
+	bool removed;	/* the device is being removed; rtgt_dev_remove() waits for this run */
+	struct rtgt_rep_info peer;	/* the REP, decoded */
+	enum rtgt_misfit misfit;	/* why the run cannot use @peer */
+	u32 reject;			/* reason in the target's REJ, 0 if there is none */
 	struct ib_pd *pd;
-	struct rtgt_cq cq;
-	struct rtgt_ini_req *reqs;
-	struct rtgt_once sent;
-	struct rtgt_once got;
-	struct rtgt_once woken;
-	u32 asked;
-	spinlock_t post;	/* @next, and the order of posts */
-	u32 next;
-	u32 total;
-	atomic_t under_way;
-	struct completion all_done;
-	u32 progress;
-	u32 parts;
-	int failing;
-	bool failed;
-	char what[128];
-	struct rtgt_ini_word *word;
-	u64 verified;
-	u64 not_compared;
-	const char *why_not;
-	u64 begin;
-	u64 end;
-	u64 step_ns[RTGT_NR_STEPS];
-	u32 *sample;
+	struct rtgt_cq cq;		/* of @id's queue pair */
+	struct rtgt_ini_req *reqs;	/* as many as the depth, and one more for ask.c */
+	struct rtgt_once sent;		/* a request that asks the target, or another single one */
+	struct rtgt_once got;		/* the receive for its reply */
+	struct rtgt_once woken;		/* the WRITE that wakes the target */
+	u32 asked;	/* number of requests that asked the target; their tags count it */
+	/*
+	 * Held from taking a number until the operation is posted, so that operations are posted
+	 * in the order of their numbers: the last one of a place is the one with the largest
+	 */
+	spinlock_t post;
+	u32 next;			/* number of the next operation */
+	u32 total;			/* operations of the run, warm-up included */
+	atomic_t under_way;	/* outstanding chains, and one more until all have been started */
+	struct completion all_done;	/* no chain is outstanding */
+	u32 progress;			/* operations that have completed */
+	u32 parts;		/* segments that have completed, of operations that have not */
+	int failing;	/* a failure was found; only the first one writes the result's why */
+	bool failed;			/* the result's why is complete */
+	struct rtgt_ini_word *word;	/* by place; NULL unless operations are atomics */
+	u64 begin;	/* when the last one of the warm-up completed, or the first was posted */
+	u64 end;			/* when the last operation completed */
 };
 
+/* run.c */
 bool rtgt_run_wait_briefly(struct rtgt_run *run, struct completion *done, unsigned int ms);
 int rtgt_run_wait(struct rtgt_run *run, struct completion *done);
 int __printf(3, 4) rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...);
+
+/* ask.c */
+int rtgt_run_post_once(struct rtgt_run *run, struct ib_send_wr *wr);
+void *rtgt_run_ask_body(struct rtgt_run *run);
+int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply);
+int rtgt_run_capability(struct rtgt_run *run);
+
+/* connect.c */
+int rtgt_run_check_region(struct rtgt_run *run);
+int rtgt_run_connect(struct rtgt_run *run);
+
+/* verify.c */
+int rtgt_run_verify_begin(struct rtgt_run *run);
+int rtgt_run_verify(struct rtgt_run *run);
 
 #endif /* _RTGT_RUN_H */

@@ -23,13 +23,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/mem.h"
-#include "initiator/ask.h"
-#include "initiator/initiator.h"
 #include "initiator/request.h"
-#include "initiator/run.h"
-#include "initiator/verify.h"
-#include "proto/proto.h"
 
 /* Words that atomics may use: one structure each */
 #define WORDS_MAX		65536
@@ -57,13 +51,13 @@ static void poison(struct rtgt_ini_req *req)
 	size_t here;
 	u64 at;
 
-	rtgt_ini_req_sync_for_cpu(req);
+	rtgt_ini_req_sync(req, true);
 	for (at = 0; at < req->run->cfg.size; at += here) {
 		u8 *p = rtgt_mem_at(mem, at, req->run->cfg.size - at, &here);
 
 		memset(p, ~*p, here);
 	}
-	rtgt_ini_req_sync_for_device(req);
+	rtgt_ini_req_sync(req, false);
 }
 
 /* One more READ, of bytes from @offset on: all READs of a run have one buffer. */
@@ -80,8 +74,8 @@ static int read_once(struct rtgt_run *run, u64 offset)
 /* The CRC-32 of the local bytes of a request, from @shift on. */
 static u32 req_checksum(struct rtgt_ini_req *req, u32 shift)
 {
-	rtgt_ini_req_sync_for_cpu(req);
-	return rtgt_mem_crc32(req->bytes->mem, shift, req->run->cfg.size);
+	rtgt_ini_req_sync(req, true);
+	return rtgt_mem_crc32_more(req->bytes->mem, 0, shift, req->run->cfg.size);
 }
 
 /*
@@ -94,7 +88,7 @@ static int compare(struct rtgt_run *run, u64 offset, struct rtgt_ini_req *req, u
 	int ret = ask_checksum(run, offset, &crc);
 
 	if (!ret && crc == mine) {
-		run->verified += run->cfg.size;
+		run->result.verified += run->cfg.size;
 		return 0;
 	}
 	if (!ret)
@@ -144,7 +138,6 @@ static u64 place_offset(const struct rtgt_run *run, u32 place)
  * @run: with the capability of its region
  *
  * For atomics, the checksums of the first RTGT_INI_DEPTH_MAX words.  May sleep.
- *
  * Return: 0 or a negative errno; then the run must end.
  */
 int rtgt_run_verify_begin(struct rtgt_run *run)
@@ -175,9 +168,9 @@ static int verify_words(struct rtgt_run *run)
 	u32 i, crc;
 	int ret = 0;
 
-	run->verified = (u64)run->cfg.size * run->total - run->not_compared;
-	if (run->not_compared)
-		run->why_not = "first-result";
+	run->result.verified = (u64)run->cfg.size * run->total - run->result.not_compared;
+	if (run->result.not_compared)
+		run->result.why_not = "first-result";
 	for (i = 0; i < min_t(u32, places_most(run), RTGT_INI_DEPTH_MAX) && !ret; i++) {
 		if (!run->word[i].asked || !run->word[i].known)
 			continue;
@@ -227,7 +220,6 @@ static int verify_places(struct rtgt_run *run)
  * @run: all its operations succeeded
  *
  * Sets the number of bytes that were compared, and of those that were not.  May sleep.
- *
  * Return: 0; -EILSEQ when bytes differ, with the reason recorded; another negative errno when
  * they could not be compared.
  */
@@ -237,21 +229,25 @@ int rtgt_run_verify(struct rtgt_run *run)
 	int ret;
 
 	if (run->cfg.op == RTGT_INI_SEND) {
-		run->verified = all;
+		run->result.verified = all;
 		return 0;
 	}
 	if (rtgt_op_is_atomic(run->cfg.op))
 		return verify_words(run);
 	if (!has_checksums(run)) {
-		run->not_compared = all;
-		run->why_not = "no-checksum";
+		run->result.not_compared = all;
+		run->result.why_not = "no-checksum";
 		return 0;
 	}
 	if (run->cfg.op == RTGT_INI_READ && run->cfg.verify_all)
 		return verify_reads(run);
 	ret = verify_places(run);
-	run->not_compared = run->cfg.op == RTGT_INI_READ ? all : all - run->verified;
-	if (run->not_compared)
-		run->why_not = run->cfg.op == RTGT_INI_READ ? "buffer-reused" : "overwritten";
+	if (run->cfg.op == RTGT_INI_READ) {
+		run->result.not_compared = all;
+		run->result.why_not = "buffer-reused";
+	} else if (run->result.verified < all) {
+		run->result.not_compared = all - run->result.verified;
+		run->result.why_not = "overwritten";
+	}
 	return ret;
 }

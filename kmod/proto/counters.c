@@ -7,7 +7,6 @@
 /**
  * rtgt_counter_name() - return the name of a counter
  * @counter: enum rtgt_counter, below RTGT_NR_COUNTERS
- *
  * Return: a constant string.
  */
 const char *rtgt_counter_name(unsigned int counter)
@@ -48,26 +47,9 @@ const char *rtgt_counter_name(unsigned int counter)
 /**
  * rtgt_reject_counter() - return the counter of rejects with a reason
  * @reason: of the reject
- *
- * Return: the counter.
+ * Return: the counter; both enums have the reasons in the same order.
  */
 enum rtgt_counter rtgt_reject_counter(enum rtgt_rej_reason reason)
 {
-	switch (reason) {
-	case RTGT_REJ_VERSION:
-		return RTGT_REJECTS_VERSION;
-	case RTGT_REJ_SIZE:
-		return RTGT_REJECTS_SIZE;
-	case RTGT_REJ_FULL:
-		return RTGT_REJECTS_FULL;
-	case RTGT_REJ_RESOURCES:
-		break;
-	case RTGT_REJ_DEVICE:
-		return RTGT_REJECTS_DEVICE;
-	case RTGT_REJ_STOPPING:
-		return RTGT_REJECTS_STOPPING;
-	case RTGT_REJ_ASK:
-		return RTGT_REJECTS_ASK;
-	}
-	return RTGT_REJECTS_RESOURCES;
+	return RTGT_REJECTS_VERSION + (reason - RTGT_REJ_VERSION);
 }

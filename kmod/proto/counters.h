@@ -18,6 +18,7 @@ enum rtgt_counter {
 	RTGT_CONNS_ESTABLISHED,
 	RTGT_CONNS_CLOSED,
 	RTGT_CONNS_ABANDONED,
+	/* one for each enum rtgt_rej_reason, in its order */
 	RTGT_REJECTS_VERSION,
 	RTGT_REJECTS_SIZE,
 	RTGT_REJECTS_FULL,

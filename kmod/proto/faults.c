@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Faults on demand: the table of names, the text of a rule, and what a fault does to the bytes
- * of a reply or of a REP.
+ * of a reply or of a REP, which the target itself has encoded.
  *
  * A rule is a line: a name, then any of "every N", "after N", "for N" and "ms N", in any order.
- * A name alone means every opportunity; "NAME off" ends the fault, "off" ends all.  Everything
- * here is pure: the caller finds the opportunities (with rtgt_fault_reply_fits() and
- * rtgt_fault_rep_fits() where bytes decide), counts them, asks rtgt_fault_due() at each, and
- * commits the fault.  A message here is one that the target itself has encoded.
+ * A name alone means every opportunity; "NAME off" ends the fault, "off" ends all.  All functions
+ * are pure: the caller finds the opportunities (with rtgt_fault_reply_fits() and
+ * rtgt_fault_rep_fits() where bytes decide), counts them, and calls rtgt_fault_due() at each.
  */
 #ifdef __KERNEL__
 #include <linux/errno.h>
@@ -75,7 +74,6 @@ static const struct {
 /**
  * rtgt_fault_name() - return the name of a fault
  * @fault: enum rtgt_fault, below RTGT_NR_FAULTS
- *
  * Return: a constant string, one word.
  */
 const char *rtgt_fault_name(unsigned int fault)
@@ -86,7 +84,6 @@ const char *rtgt_fault_name(unsigned int fault)
 /**
  * rtgt_fault_about() - return what a fault does
  * @fault: enum rtgt_fault, below RTGT_NR_FAULTS
- *
  * Return: a constant string, the predicate of a sentence whose subject is the target.
  */
 const char *rtgt_fault_about(unsigned int fault)
@@ -159,7 +156,6 @@ static int parse_rule(const char *line, unsigned int fault, struct rtgt_fault_ru
  * @line: text; one newline may end it
  * @fault: set to the fault, or to RTGT_NR_FAULTS for "off", which ends all
  * @rule: overwritten; with @rule->every 0 the fault ends
- *
  * Return: 0; -EINVAL for an unknown name or word, a missing number, and "ms" where it does not
  * belong or is missing; -ERANGE for 0 (except "after 0"), for a number above 32 bits, and for
  * "ms" above RTGT_FAULT_MAX_MS.
@@ -170,21 +166,17 @@ int rtgt_fault_parse(const char *line, unsigned int *fault, struct rtgt_fault_ru
 	const char *rest = line + len;
 
 	*rule = (struct rtgt_fault_rule){ 0 };
-	if (word_is(line, len, "off")) {
-		*fault = RTGT_NR_FAULTS;
-	} else {
-		for (i = 0; i < RTGT_NR_FAULTS && !word_is(line, len, faults[i].name); i++)
-			;
-		if (i == RTGT_NR_FAULTS)
-			return -EINVAL;
-		*fault = i;
+	for (i = 0; i < RTGT_NR_FAULTS && !word_is(line, len, faults[i].name); i++)
+		;
+	*fault = i;
+	if (i < RTGT_NR_FAULTS) {
 		line = rest;
 		len = word_of(&line);
 		if (!word_is(line, len, "off"))
 			return parse_rule(rest, i, rule);
 		rest = line + len;
 	}
-	if (word_of(&rest))
+	if (!word_is(line, len, "off") || word_of(&rest))
 		return -EINVAL;
 	return rest[*rest == '\n'] ? -EINVAL : 0;
 }
@@ -195,7 +187,6 @@ int rtgt_fault_parse(const char *line, unsigned int *fault, struct rtgt_fault_ru
  * @size: its bytes; RTGT_FAULT_LINE_MAX is enough
  * @fault: enum rtgt_fault
  * @rule: its rule; with every 0 "off" is printed
- *
  * Return: number of bytes printed, without the NUL at the end; there is no newline.
  */
 int rtgt_fault_print(char *line, unsigned int size, unsigned int fault,
@@ -222,17 +213,15 @@ static unsigned int reply_caps(void *buf, u32 len, struct rtgt_cap **caps)
 	struct rtgt_extents *extents = (struct rtgt_extents *)(msg + 1);
 	struct rtgt_region *region = (struct rtgt_region *)(msg + 1);
 
-	if (msg->status)
+	if (msg->status || len < sizeof(*msg) + sizeof(*extents))
 		return 0;
-	if (msg->op == (RTGT_MSG_REPLY | RTGT_MSG_REVOKE) &&
-	    len >= sizeof(*msg) + sizeof(*region)) {
-		*caps = &region->cap;
-		return 1;
+	if (msg->op == (RTGT_MSG_REPLY | RTGT_MSG_EXTENTS)) {
+		*caps = extents->cap;
+		return __be32_to_cpu(extents->nr);
 	}
-	if (msg->op != (RTGT_MSG_REPLY | RTGT_MSG_EXTENTS) || len < sizeof(*msg) + sizeof(*extents))
-		return 0;
-	*caps = extents->cap;
-	return __be32_to_cpu(extents->nr);
+	*caps = &region->cap;
+	return msg->op == (RTGT_MSG_REPLY | RTGT_MSG_REVOKE) &&
+	       len >= sizeof(*msg) + sizeof(*region);
 }
 
 static u32 stale_len(const struct rtgt_fault_stale *stale, u32 len)
@@ -247,7 +236,6 @@ static u32 stale_len(const struct rtgt_fault_stale *stale, u32 len)
  * @buf: the reply
  * @len: its bytes
  * @stale: from rtgt_fault_keep()
- *
  * Return: true if so, and for a fault that changes no bytes of a reply (reply-drop).
  */
 bool rtgt_fault_reply_fits(unsigned int fault, const void *buf, u32 len,
@@ -302,8 +290,6 @@ static void cap_fault(unsigned int fault, struct rtgt_cap *cap)
 	case RTGT_FAULT_REP_LEN:
 		cap->len = __cpu_to_be64(2 * __be64_to_cpu(cap->len));
 		break;
-	default:
-		break;
 	}
 }
 
@@ -313,7 +299,6 @@ static void cap_fault(unsigned int fault, struct rtgt_cap *cap)
  * @buf: the reply, changed; a fault that changes no bytes of a reply leaves it alone
  * @len: its bytes
  * @stale: from rtgt_fault_keep()
- *
  * Return: the bytes to send.
  */
 u32 rtgt_fault_reply(unsigned int fault, void *buf, u32 len, const struct rtgt_fault_stale *stale)
@@ -354,8 +339,6 @@ u32 rtgt_fault_reply(unsigned int fault, void *buf, u32 len, const struct rtgt_f
 		for (nr = reply_caps(buf, len, &caps); nr; nr--)
 			cap_fault(fault, caps++);
 		break;
-	default:
-		break;
 	}
 	return len;
 }
@@ -382,7 +365,6 @@ void rtgt_fault_keep(struct rtgt_fault_stale *stale, const void *buf, u32 len)
  * @fault: enum rtgt_fault
  * @priv: the private data
  * @len: its bytes
- *
  * Return: true if so, and for a fault that changes no bytes of a REP (rep-never).
  */
 bool rtgt_fault_rep_fits(unsigned int fault, const void *priv, u32 len)
@@ -415,22 +397,21 @@ bool rtgt_fault_rep_fits(unsigned int fault, const void *priv, u32 len)
  *
  * Only the first region's capability is changed, except by rep-ask.  RoCE pads private data with
  * zeros, so rep-short also shrinks the size in the data.
- *
  * Return: the bytes to send.
  */
 u32 rtgt_fault_rep(unsigned int fault, void *priv, u32 len)
 {
 	struct rtgt_rep *rep = priv;
+	struct rtgt_cap *cap;
 	unsigned int i;
 
 	switch (fault) {
 	case RTGT_FAULT_REP_ASK:
 		rep->features |= __cpu_to_be32(RTGT_F_ASK);
-		rep->cap.addr = 0;
-		rep->cap.rkey = 0;
-		for (i = 1; i < __be16_to_cpu(rep->nr_regions); i++) {
-			rep->more[i - 1].cap.addr = 0;
-			rep->more[i - 1].cap.rkey = 0;
+		for (i = 0; i < __be16_to_cpu(rep->nr_regions); i++) {
+			cap = i ? &rep->more[i - 1].cap : &rep->cap;
+			cap->addr = 0;
+			cap->rkey = 0;
 		}
 		break;
 	case RTGT_FAULT_REP_VERSION:
@@ -445,8 +426,6 @@ u32 rtgt_fault_rep(unsigned int fault, void *priv, u32 len)
 	case RTGT_FAULT_REP_LEN:
 		cap_fault(fault, &rep->cap);
 		break;
-	default:
-		break;
 	}
 	return len;
 }
@@ -455,7 +434,6 @@ u32 rtgt_fault_rep(unsigned int fault, void *priv, u32 len)
  * rtgt_fault_rej() - return the REJ that a fault sends
  * @fault: enum rtgt_fault
  * @arg: set to the argument of the reason
- *
  * Return: enum rtgt_rej_reason, or 0 if the fault is none that rejects.
  */
 u32 rtgt_fault_rej(unsigned int fault, u32 *arg)
@@ -485,15 +463,12 @@ u32 rtgt_fault_rej(unsigned int fault, u32 *arg)
  * @size: bytes of the region
  *
  * The neighbour follows the range, or precedes it; near both ends it overlaps the range.
- *
  * Return: true; false if the range is the whole region, which has no neighbour.
  */
 bool rtgt_fault_range(u64 *offset, u64 len, u64 size)
 {
 	u64 after = size - len - *offset;
 
-	if (len == size)
-		return false;
 	if (after >= len)
 		*offset += len;
 	else if (*offset >= len)
@@ -502,5 +477,5 @@ bool rtgt_fault_range(u64 *offset, u64 len, u64 size)
 		*offset += after;
 	else
 		*offset = 0;
-	return true;
+	return len != size;
 }

@@ -74,18 +74,12 @@ enum rtgt_fault {
 	RTGT_NR_FAULTS
 };
 
-/**
- * struct rtgt_fault_rule - when a fault is due
- * @every: it is due at each @every-th opportunity, the first of them included; 0: never
- * @after: opportunities to leave alone before that
- * @times: how often it is due in all; 0: no limit
- * @ms: milliseconds, for a fault that delays
- */
+/* When a fault is due */
 struct rtgt_fault_rule {
-	uint32_t every;
-	uint32_t after;
-	uint32_t times;
-	uint32_t ms;
+	uint32_t every;	/* at the first and each @every-th opportunity; 0: never */
+	uint32_t after;	/* opportunities to leave alone before that */
+	uint32_t times;	/* how often it is due in all; 0: no limit */
+	uint32_t ms;	/* milliseconds, for a fault that delays */
 };
 
 /* Faults below this are of the service rtgt: its replies and the requests behind them */
@@ -94,11 +88,7 @@ struct rtgt_fault_rule {
 #define RTGT_FAULT_LINE_MAX	96	/* bytes of a line, its end included */
 #define RTGT_FAULT_MAX_MS	10000
 
-/**
- * struct rtgt_fault_stale - the beginning of a reply's body, for reply-stale
- * @len: bytes of it
- * @bytes: of it
- */
+/* The beginning of a reply's body, for reply-stale */
 struct rtgt_fault_stale {
 	uint32_t len;
 	uint8_t bytes[64];
@@ -122,7 +112,6 @@ bool rtgt_fault_range(uint64_t *offset, uint64_t len, uint64_t size);
 /**
  * rtgt_fault_has_ms() - does the rule of a fault need "ms"?
  * @fault: enum rtgt_fault
- *
  * Return: true if so; otherwise the rule must not have it.
  */
 static inline bool rtgt_fault_has_ms(unsigned int fault)
@@ -135,7 +124,6 @@ static inline bool rtgt_fault_has_ms(unsigned int fault)
  * rtgt_fault_due() - is a fault due at an opportunity?
  * @rule: of the fault
  * @nth: number of the opportunity, from 0
- *
  * Return: true if so.
  */
 static inline bool rtgt_fault_due(const struct rtgt_fault_rule *rule, uint32_t nth)

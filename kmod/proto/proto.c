@@ -3,11 +3,9 @@
  * Decode and encode the structures of include/uapi/rtgt.h.
  *
  * Every function is pure.  It reads no byte beyond the given length, whatever the bytes contain,
- * and needs no alignment, because the structures are packed.  The result for an invalid REQ is
- * a rtgt_rej_reason, for an invalid message a rtgt_status; neither is an errno, because both are
- * sent to the peer.
- *
- * The file also builds in user space, where it is tested and fuzzed.
+ * and needs no alignment, because the structures are packed.  Invalid bytes get a rtgt_rej_reason
+ * or a rtgt_status and not an errno, because it is sent to the peer.  The file also builds in user
+ * space, where it is tested and fuzzed.
  */
 #ifdef __KERNEL__
 #include <linux/kernel.h>
@@ -50,7 +48,6 @@ static_assert(sizeof(struct rtgt_extents) == 16);
  * @len: bytes.  RoCE always delivers RTGT_REQ_MAX, iWARP what was sent
  * @info: filled in when 0 is returned
  * @arg: argument for the REJ, when not 0 is returned
- *
  * Return: 0, or the rtgt_rej_reason to reject with.
  */
 int rtgt_decode_req(const void *buf, size_t len, struct rtgt_req_info *info, u32 *arg)
@@ -85,7 +82,6 @@ int rtgt_decode_req(const void *buf, size_t len, struct rtgt_req_info *info, u32
  * @size: bytes of the buffer
  * @reason: enum rtgt_rej_reason
  * @arg: argument of the reason
- *
  * Return: number of bytes written, 0 if the buffer is too small.
  */
 size_t rtgt_encode_rej(void *buf, size_t size, u32 reason, u32 arg)
@@ -110,7 +106,6 @@ size_t rtgt_encode_rej(void *buf, size_t size, u32 reason, u32 arg)
  * @len: bytes
  * @reason: set to an enum rtgt_rej_reason, or to a number that this version does not know
  * @arg: set to the argument of the reason
- *
  * Return: 0, or -1 if the reject does not come from rtgt.
  */
 int rtgt_decode_rej(const void *buf, size_t len, u32 *reason, u32 *arg)
@@ -135,9 +130,9 @@ static void encode_cap(struct rtgt_cap *cap, u64 addr, u32 rkey, u64 len)
 /**
  * rtgt_encode_region() - write a capability and its access
  * @buf: sizeof(struct rtgt_region) bytes
- * @addr: see struct rtgt_cap
- * @rkey: see struct rtgt_cap
- * @len: see struct rtgt_cap
+ * @addr: of struct rtgt_cap
+ * @rkey: of struct rtgt_cap
+ * @len: of struct rtgt_cap
  * @access: RTGT_ACCESS_*
  */
 void rtgt_encode_region(void *buf, u64 addr, u32 rkey, u64 len, u32 access)
@@ -168,9 +163,9 @@ void rtgt_encode_extents(void *buf, u64 size, u32 total, u32 nr)
  * rtgt_encode_extent() - write an entry of a list of extents
  * @buf: buffer, as in rtgt_encode_extents()
  * @i: index in the list
- * @addr: see struct rtgt_cap
- * @rkey: see struct rtgt_cap
- * @len: see struct rtgt_cap
+ * @addr: of struct rtgt_cap
+ * @rkey: of struct rtgt_cap
+ * @len: of struct rtgt_cap
  */
 void rtgt_encode_extent(void *buf, u32 i, u64 addr, u32 rkey, u64 len)
 {
@@ -185,7 +180,6 @@ void rtgt_encode_extent(void *buf, u32 i, u64 addr, u32 rkey, u64 len)
  * @size: bytes of the buffer: it must hold struct rtgt_rep, of which rtgt_rep.more is only
  *	  needed if there is more than one region
  * @info: contents; without a region the capability is all zero
- *
  * Return: number of bytes written; 0 if the buffer is too small or there are more regions than
  * the REP can hold.
  */
@@ -215,14 +209,13 @@ size_t rtgt_encode_rep(void *buf, size_t size, const struct rtgt_rep_info *info)
 			   info->region[0].len);
 	}
 	for (i = 1; i < info->nr; i++)
-		rtgt_encode_region(&rep.more[i - 1], info->region[i].addr,
-				   info->region[i].rkey, info->region[i].len,
-				   info->region[i].access);
+		rtgt_encode_region(&rep.more[i - 1], info->region[i].addr, info->region[i].rkey,
+				   info->region[i].len, info->region[i].access);
 	memcpy(buf, &rep, len);
 	return len;
 }
 
-/* The minimum size of the body of each request, in bytes. */
+/* The minimum size of the body of each request, in bytes */
 static const size_t body_size[] = {
 	[RTGT_MSG_CHECKSUM] = sizeof(struct rtgt_range),
 	[RTGT_MSG_PULL] = sizeof(struct rtgt_xfer),
@@ -235,41 +228,20 @@ static const size_t body_size[] = {
 
 static_assert(ARRAY_SIZE(body_size) == RTGT_MSG_NR);
 
-static void decode_range(const struct rtgt_range *range, struct rtgt_request *rq)
-{
-	rq->region = __be32_to_cpu(range->region);
-	rq->offset = __be64_to_cpu(range->offset);
-	rq->count = __be64_to_cpu(range->len);
-}
-
-static void decode_xfer(const struct rtgt_xfer *xfer, struct rtgt_request *rq)
-{
-	rq->region = __be32_to_cpu(xfer->region);
-	rq->rkey = __be32_to_cpu(xfer->rkey);
-	rq->offset = __be64_to_cpu(xfer->offset);
-	rq->count = __be64_to_cpu(xfer->len);
-	rq->addr = __be64_to_cpu(xfer->addr);
-}
-
-static void decode_extents(const struct rtgt_extents_query *query, struct rtgt_request *rq)
-{
-	rq->region = __be32_to_cpu(query->region);
-	rq->offset = __be32_to_cpu(query->first);
-	rq->count = __be32_to_cpu(query->max);
-}
-
 /**
  * rtgt_decode_msg() - validate and decode the message of a SEND
  * @buf: the message
  * @len: its bytes
  * @rq: filled in as far as the message allows, so that a reply with an error can have its tag
- *
  * Return: RTGT_OK, or the rtgt_status for the reply.
  */
 u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq)
 {
 	const struct rtgt_msg *msg = buf;
-	const void *body = msg + 1;
+	const struct rtgt_extents_query *query = (const void *)(msg + 1);
+	const struct rtgt_withhold *withhold = (const void *)(msg + 1);
+	const struct rtgt_range *range = (const void *)(msg + 1);
+	const struct rtgt_xfer *xfer = (const void *)(msg + 1);
 
 	memset(rq, 0, sizeof(*rq));
 	if (len < sizeof(*msg))
@@ -292,17 +264,25 @@ u32 rtgt_decode_msg(const void *buf, size_t len, struct rtgt_request *rq)
 	switch (rq->op) {
 	case RTGT_MSG_CHECKSUM:
 	case RTGT_MSG_REVOKE:
-		decode_range(body, rq);
+		rq->region = __be32_to_cpu(range->region);
+		rq->offset = __be64_to_cpu(range->offset);
+		rq->count = __be64_to_cpu(range->len);
 		break;
 	case RTGT_MSG_PULL:
 	case RTGT_MSG_PUSH:
-		decode_xfer(body, rq);
+		rq->region = __be32_to_cpu(xfer->region);
+		rq->rkey = __be32_to_cpu(xfer->rkey);
+		rq->offset = __be64_to_cpu(xfer->offset);
+		rq->count = __be64_to_cpu(xfer->len);
+		rq->addr = __be64_to_cpu(xfer->addr);
 		break;
 	case RTGT_MSG_EXTENTS:
-		decode_extents(body, rq);
+		rq->region = __be32_to_cpu(query->region);
+		rq->offset = __be32_to_cpu(query->first);
+		rq->count = __be32_to_cpu(query->max);
 		break;
 	case RTGT_MSG_WITHHOLD:
-		rq->ms = __be32_to_cpu(((const struct rtgt_withhold *)body)->ms);
+		rq->ms = __be32_to_cpu(withhold->ms);
 		if (rq->ms > RTGT_WITHHOLD_MAX_MS)
 			return RTGT_ST_LIMIT;
 		break;
@@ -337,7 +317,6 @@ void rtgt_encode_reply(void *buf, const struct rtgt_request *rq, u32 status, u32
  * @size: bytes of the region
  *
  * Computes no sum, so nothing can wrap.
- *
  * Return: true if it is.
  */
 bool rtgt_range_ok(u64 offset, u64 len, u64 size)
@@ -348,7 +327,6 @@ bool rtgt_range_ok(u64 offset, u64 len, u64 size)
 /**
  * rtgt_rej_name() - return the name of a reason
  * @reason: enum rtgt_rej_reason
- *
  * Return: a constant string, "unknown" for any other number.
  */
 const char *rtgt_rej_name(u32 reason)
@@ -371,7 +349,6 @@ const char *rtgt_rej_name(u32 reason)
 /**
  * rtgt_status_name() - return the name of a status
  * @status: enum rtgt_status
- *
  * Return: a constant string, "unknown" for any other number.
  */
 const char *rtgt_status_name(u32 status)

@@ -19,124 +19,70 @@
 #include <rtgt/uapi.h>
 #endif
 
-/**
- * struct rtgt_req_info - the private data of a REQ, decoded
- * @plain: the REQ has no magic: a plain client
- * @features: features that the client requests
- */
+/* The private data of a REQ, decoded */
 struct rtgt_req_info {
-	bool plain;
-	uint32_t features;
+	bool plain;		/* the REQ has no magic: a plain client */
+	uint32_t features;	/* features that the client requests */
 };
 
-/**
- * struct rtgt_region_info - a capability, in host order
- * @addr: goes into a work request as it is
- * @len: bytes; 0 if the target did not send it
- * @rkey: goes into a work request as it is
- * @access: RTGT_ACCESS_*; READ and WRITE are assumed of a target that does not speak rtgt.
- *	    With RTGT_ACCESS_MORE this is the first extent of a region
- */
+/* A capability, in host order */
 struct rtgt_region_info {
-	uint64_t addr;
-	uint64_t len;
-	uint32_t rkey;
-	uint32_t access;
+	uint64_t addr;	/* goes into a work request as it is */
+	uint64_t len;	/* bytes; 0 if the target did not send it */
+	uint32_t rkey;	/* goes into a work request as it is */
+	uint32_t access; /* RTGT_ACCESS_*; READ and WRITE if the target does not speak rtgt */
 };
 
-/**
- * struct rtgt_rep_info - the private data of a REP, decoded
- * @rtgt: the target speaks rtgt; otherwise it sent a bare capability (address, rkey
- *	  and perhaps a length), and all but @region[0] is 0.  Not used when encoding
- * @version: of the protocol; not used when encoding
- * @recv_depth: SENDs and immediates the target can hold at a time
- * @nr: valid entries of @region; 0 for a datagram client
- * @features: RTGT_F_*
- * @recv_size: bytes of the largest SEND, header included
- * @conn_id: number of the connection
- * @region: the capabilities
- */
+/* The private data of a REP, decoded */
 struct rtgt_rep_info {
+	/* not used when encoding.  Without @rtgt, the target sent only what is in @region[0] */
 	bool rtgt;
 	uint16_t version;
-	uint16_t recv_depth;
-	uint16_t nr;
-	uint32_t features;
-	uint32_t recv_size;
-	uint32_t conn_id;
+	uint16_t recv_depth;	/* SENDs and immediates the target can hold at a time */
+	uint16_t nr;	/* valid entries of @region; 0 for a datagram client */
+	uint32_t features;	/* RTGT_F_* */
+	uint32_t recv_size;	/* bytes of the largest SEND, header included */
+	uint32_t conn_id;	/* number of the connection */
 	struct rtgt_region_info region[RTGT_MAX_REGIONS];
 };
 
-/**
- * struct rtgt_request - a request message, decoded
- * @op: enum rtgt_op
- * @tag: tag for the reply; 0 if the message is too short for one
- * @len: bytes of the body
- * @region: index of the region; CHECKSUM, PULL, PUSH, REVOKE, EXTENTS
- * @offset: first byte; CHECKSUM, PULL, PUSH.  First extent; EXTENTS
- * @count: bytes; CHECKSUM, PULL, PUSH.  Maximum number of extents; EXTENTS
- * @addr: address of the initiator's memory; PULL, PUSH
- * @rkey: rkey of the initiator's memory; PULL, PUSH
- * @ms: milliseconds; WITHHOLD
- */
+/* A request message, decoded */
 struct rtgt_request {
-	uint8_t op;
-	uint32_t tag;
-	uint32_t len;
-	uint32_t region;
-	uint64_t offset;
-	uint64_t count;
-	uint64_t addr;
-	uint32_t rkey;
-	uint32_t ms;
+	uint8_t op;		/* enum rtgt_op */
+	uint32_t tag;		/* tag for the reply; 0 if the message is too short for one */
+	uint32_t len;		/* bytes of the body */
+	uint32_t region;	/* index of the region; CHECKSUM, PULL, PUSH, REVOKE, EXTENTS */
+	uint64_t offset;	/* first byte; CHECKSUM, PULL, PUSH.  First extent; EXTENTS */
+	uint64_t count;	/* bytes; CHECKSUM, PULL, PUSH.  Maximum number of extents; EXTENTS */
+	uint64_t addr;		/* address of the initiator's memory; PULL, PUSH */
+	uint32_t rkey;		/* rkey of the initiator's memory; PULL, PUSH */
+	uint32_t ms;		/* milliseconds; WITHHOLD */
 };
 
-/**
- * struct rtgt_reply - a reply, header and small bodies
- * @op: enum rtgt_op, RTGT_MSG_REPLY removed
- * @status: enum rtgt_status
- * @tag: of the request
- * @arg: the immediate; IMM, ECHO
- * @body: the body, in the receive buffer
- * @len: bytes of @body
- * @crc: CHECKSUM
- * @covered: bytes that @crc covers; CHECKSUM.  Bytes that the WRITE carried; IMM
- * @region: the new capability of the region; REVOKE
- * @size: bytes of the region; EXTENTS
- * @total: extents of the region; EXTENTS
- * @nr: extents in the body, for rtgt_decode_extent(); EXTENTS
- */
+/* A reply, header and small bodies */
 struct rtgt_reply {
-	uint8_t op;
-	uint16_t status;
-	uint32_t tag;
-	uint32_t arg;
-	const void *body;
-	uint32_t len;
-	uint32_t crc;
-	uint64_t covered;
-	struct rtgt_region_info region;
-	uint64_t size;
-	uint32_t total;
-	uint32_t nr;
+	uint8_t op;			/* enum rtgt_op, RTGT_MSG_REPLY removed */
+	uint16_t status;		/* enum rtgt_status */
+	uint32_t tag;			/* of the request */
+	uint32_t arg;			/* the immediate; IMM, ECHO */
+	const void *body;		/* the body, in the receive buffer */
+	uint32_t len;			/* bytes of @body */
+	uint32_t crc;			/* CHECKSUM */
+	uint64_t covered;		/* bytes that @crc covers; CHECKSUM.  Of the WRITE; IMM */
+	struct rtgt_region_info region;	/* the new capability of the region; REVOKE */
+	uint64_t size;			/* bytes of the region; EXTENTS */
+	uint32_t total;			/* extents of the region; EXTENTS */
+	uint32_t nr;			/* extents in the body, for rtgt_decode_extent(); EXTENTS */
 };
 
-/**
- * enum rtgt_misfit - why the private data of a REP, or a reply, cannot be used
- * @RTGT_FITS: it can
- * @RTGT_MISFIT_VERSION: another version of the protocol; it is in rtgt_rep_info.version
- * @RTGT_MISFIT_SIZE: shorter than its header, or than it claims to be
- * @RTGT_MISFIT_NO_CAP: a REP without rtgt's magic and without a capability
- * @RTGT_MISFIT_HEADER: the header is none of a reply
- * @RTGT_MISFIT_BODY: the body of a reply is shorter than its operation requires
- */
+/* Why the private data of a REP, or a reply, cannot be used */
 enum rtgt_misfit {
 	RTGT_FITS,
-	RTGT_MISFIT_VERSION,
-	RTGT_MISFIT_SIZE,
-	RTGT_MISFIT_NO_CAP,
-	RTGT_MISFIT_HEADER,
-	RTGT_MISFIT_BODY,
+	RTGT_MISFIT_VERSION,	/* another one, in rtgt_rep_info.version */
+	RTGT_MISFIT_SIZE,	/* shorter than its header, or than it claims to be */
+	RTGT_MISFIT_NO_CAP,	/* a REP without rtgt's magic and without a capability */
+	RTGT_MISFIT_HEADER,	/* the header is none of a reply */
+	RTGT_MISFIT_BODY,	/* the body of a reply is shorter than its operation requires */
 };
 
 /* proto.c: the target's half, and what both halves need */

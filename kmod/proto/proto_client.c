@@ -5,9 +5,7 @@
  *
  * Every function is pure.  The bytes of a target are not trusted: a function checks a length
  * before it reads the bytes that the length counts.  The result for bytes that cannot be used
- * is an enum rtgt_misfit; the caller maps it to an errno or a message.
- *
- * The file also builds in user space, where rtgt and the library use it.
+ * is an enum rtgt_misfit.  The file also builds in user space, where rtgt and the library use it.
  */
 #ifdef __KERNEL__
 #include <linux/stddef.h>
@@ -86,7 +84,6 @@ static enum rtgt_misfit decode_rtgt_rep(const struct rtgt_rep *rep, size_t len,
  *
  * Three layouts are accepted: struct rtgt_rep; address, rkey and length; address and
  * rkey alone, as the founding walkthrough's server sends.
- *
  * Return: RTGT_FITS, RTGT_MISFIT_VERSION, RTGT_MISFIT_SIZE or RTGT_MISFIT_NO_CAP.
  */
 enum rtgt_misfit rtgt_decode_rep(const void *buf, size_t len, struct rtgt_rep_info *info)
@@ -120,7 +117,6 @@ enum rtgt_misfit rtgt_decode_rep(const void *buf, size_t len, struct rtgt_rep_in
  *
  * If the target did not send the length, @want is used; the target's device rejects accesses
  * beyond the region.
- *
  * Return: bytes.
  */
 u64 rtgt_region_len(const struct rtgt_region_info *region, u64 want)
@@ -250,7 +246,6 @@ static enum rtgt_misfit decode_body(struct rtgt_reply *reply)
  *
  * A reply with a status other than RTGT_OK is a valid reply; its body is not read.  The
  * caller compares operation and tag with those of its requests.
- *
  * Return: RTGT_FITS, RTGT_MISFIT_SIZE, RTGT_MISFIT_HEADER or RTGT_MISFIT_BODY.
  */
 enum rtgt_misfit rtgt_decode_reply(const void *buf, size_t len, struct rtgt_reply *reply)
@@ -277,7 +272,6 @@ enum rtgt_misfit rtgt_decode_reply(const void *buf, size_t len, struct rtgt_repl
  * @reply: to RTGT_MSG_EXTENTS
  * @i: index in its list, below @reply->nr
  * @access: of the region
- *
  * Return: the extent.
  */
 struct rtgt_region_info rtgt_decode_extent(const struct rtgt_reply *reply, u32 i, u32 access)

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A domain: a protection domain and the regions that peers reach in it.
- *
- *   struct rtgt_domain  PD and regions
- *   struct rtgt_map     a region: its memory and the extents that cover it (map.c)
- *   struct rtgt_extent  a byte range of it, at an iova
- *   struct rtgt_mr      what makes that reachable, under an rkey (mr.c)
- *   struct rtgt_mem     the memory, which knows no device (core/mem.c)
+ * A domain: a protection domain and the regions that peers reach in it.  map.c has the regions and
+ * their extents, mr.c the MRs, core/mem.c the memory, which knows no device.
  *
  * A shared port has a domain for each device, which all its connections use; a private port
  * has one for each connection.  References are counted: the port, the connections and an
  * administrator's revocation hold one, the last put deregisters.  Until then the domain is a
- * user of the device, whose removal waits for it; a domain is not told of the removal, those
- * that hold it are.
+ * user of the device, whose removal waits for it and notifies the holders of the domain.
  *
  * The set-up of a connection registers what no peer reaches, before the REP that has the rkeys:
  * all of it with the first client, later what was revoked or invalidated (rtgt_domain_register()).
  * On iWARP, and when a client asks, its request does so (target/ops.c).
- *
- *   rtgt_domain_revoke()        the administrator revokes rkeys: the MRs are deregistered
- *   rtgt_domain_invalidated()   a SEND_WITH_INV completed: notes that the rkey is invalid,
- *                               in softirq, found by the rkey whatever the number of extents
  *
  * Failures.  rtgt_domain_create() is all or nothing.  A revocation does not fail.  A registration
  * that fails leaves extents that no peer reaches; the next client tries again.
@@ -35,7 +25,6 @@
 #include "core/stats.h"
 #include "main.h"
 #include "registration/region.h"
-#include "registration/regqp.h"
 
 static void domain_release(struct kref *ref)
 {
@@ -56,15 +45,13 @@ static void domain_release(struct kref *ref)
  * rtgt_domain_create() - make a protection domain and register regions in it
  * @ibdev: the device, whose removal waits for the last rtgt_domain_put(); the caller, as
  *	   another rtgt_dev_user, ensures that this comes
- * @stats: counts registrations and rotations, for as long as the domain lives
+ * @stats: counters of the port
  * @spec: the regions
- * @mem: their memory, for a domain that connections share; NULL for a connection's own
- *	 domain with memory of its own, which the caller had promised
+ * @mem: their memory; NULL for memory of the domain's own, which the caller had promised
  * @nr: number of regions, at most RTGT_MAX_REGIONS
  * @mr_max: maximum size of an MR in bytes, a multiple of PAGE_SIZE; 0 for no limit
  *
  * May sleep.  No peer reaches a region before rtgt_domain_register().
- *
  * Return: a reference for rtgt_domain_put(), or an ERR_PTR: -ENODEV when the device is being
  * removed, -EOPNOTSUPP when it lacks something, what rtgt_map_create() returned.
  */
@@ -72,10 +59,9 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 				       struct rtgt_spec *const spec[], struct rtgt_mem *const mem[],
 				       unsigned int nr, u64 mr_max)
 {
+	int ret = rtgt_dev_check(ibdev);
 	struct rtgt_domain *dom;
-	int ret;
 
-	ret = rtgt_dev_check(ibdev);
 	if (ret)
 		return ERR_PTR(ret);
 	dom = kzalloc(sizeof(*dom), GFP_KERNEL);
@@ -113,14 +99,12 @@ put:
 }
 
 /**
- * rtgt_domain_reaches() - check whether a peer reaches an extent
+ * rtgt_domain_reaches() - check whether a peer reaches an extent just now
  * @dom: domain
  * @index: region, below @dom->nr
  * @at: extent, below the region's number of extents
- *
- * May sleep.
- *
- * Return: true if its rkey was valid just now.
+ * Context: may sleep.
+ * Return: true if its rkey is valid.
  */
 bool rtgt_domain_reaches(struct rtgt_domain *dom, unsigned int index, u32 at)
 {
@@ -159,7 +143,6 @@ static int domain_register(struct rtgt_domain *dom, unsigned int index, struct i
  * @dom: domain
  *
  * Waits for a set-up that is registering.  May sleep.
- *
  * Return: true if an extent may be unreachable.
  */
 bool rtgt_domain_incomplete(struct rtgt_domain *dom)
@@ -177,10 +160,9 @@ bool rtgt_domain_incomplete(struct rtgt_domain *dom)
  * @dom: domain
  * @qp: RC QP of its PD in RTS, to which nobody else posts, and with which no peer communicates yet
  *
- * Waits for the device, and for another set-up that does the same; for no peer.  A remote
- * invalidation needs no more than the rkey, so a client can invalidate that of a shared region:
- * clients that connect later get a new one.  May sleep.
- *
+ * A remote invalidation needs no more than the rkey, so a client can invalidate that of a shared
+ * region: clients that connect later get a new one.
+ * Context: may sleep, for the device and for another set-up that registers; for no peer.
  * Return: 0, -ENOMEM, -EIO when the device refused, or what it returned.
  */
 int rtgt_domain_register(struct rtgt_domain *dom, struct ib_qp *qp)
@@ -199,34 +181,13 @@ int rtgt_domain_register(struct rtgt_domain *dom, struct ib_qp *qp)
 }
 
 /**
- * rtgt_domain_register_uc() - register all extents that no peer reaches, without an RC QP
- * @dom: domain
- * @like: UC QP of its PD
- *
- * Makes an RC QP for it (regqp.c).  May sleep.
- *
- * Return: as rtgt_domain_register(), or what creating the QP returned.
- */
-int rtgt_domain_register_uc(struct rtgt_domain *dom, struct ib_qp *like)
-{
-	struct rtgt_regqp rqp;
-	int ret;
-
-	ret = rtgt_regqp_create(&rqp, like);
-	if (ret)
-		return ret;
-	ret = rtgt_domain_register(dom, rqp.qp);
-	rtgt_regqp_destroy(&rqp);
-	return ret;
-}
-
-/**
  * rtgt_domain_revoke() - end all rkeys of a region
  * @dom: domain
  * @index: region, below @dom->nr
  *
  * When it returns the device accepts the rkeys no more; an outstanding access has either completed
- * or fails.  A registration that has begun is in vain.  May sleep, for the device.
+ * or fails.  A registration that has begun is in vain.
+ * Context: may sleep, for the device.
  */
 void rtgt_domain_revoke(struct rtgt_domain *dom, unsigned int index)
 {
@@ -276,12 +237,7 @@ void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey)
 	xa_unlock_irqrestore(by_rkey, flags);
 }
 
-/**
- * rtgt_domain_put() - give a reference back
- * @dom: domain; no QP of the caller is left in its PD
- *
- * May sleep.
- */
+/* May sleep.  No QP of the caller is left in the PD. */
 void rtgt_domain_put(struct rtgt_domain *dom)
 {
 	kref_put(&dom->ref, domain_release);

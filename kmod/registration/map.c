@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A region in a domain: a memory and the extents that cover it.  An extent is a byte range, which a
- * peer reaches through one MR (mr.c).
+ * peer reaches through one MR (mr.c).  Its iova and its DMA mapping stay for as long as it lives.
  *
  * One extent covers a region where one can.  Otherwise the region is cut into extents of one
  * size (the last may be shorter), as large as
@@ -16,11 +16,10 @@
  * that it supports larger entries and handles those right only if they are aligned to their
  * size and in the linear map, which chunks are.
  *
- * An extent has an iova chosen at random, never the address the kernel knows it by: a capability
- * tells nothing about the kernel's layout.  The length of its MR is that of the extent, to the
- * byte, so the device itself refuses an access beyond it.  The iova and the DMA mapping stay for as
- * long as the extent lives.  The first MR is allocated with it, because that shows whether the
- * device and the memory allow an extent of this size; the first client has it registered.
+ * The iova is chosen at random, so a capability tells nothing about the kernel's layout.  The
+ * length of an MR is that of the extent, to the byte, so the device itself refuses an access beyond
+ * it.  The first MR is allocated with the extent, because that shows whether the device and the
+ * memory allow an extent of this size; the first client has it registered.
  *
  * Ownership.  The domain owns its regions; a region owns its extents and holds a reference to
  * its memory, which other domains may register too.  A region does not change while its
@@ -61,37 +60,12 @@ static u64 map_extent_size(const struct rtgt_domain *dom, const struct rtgt_mem 
 	return max(chunks, pages);
 }
 
-static int extent_dma(struct rtgt_extent *ext, u64 offset)
+/* Both MRs may be NULL. */
+static void extent_destroy(struct rtgt_extent *ext)
 {
-	struct rtgt_map *map = ext->map;
-	unsigned int shift = PAGE_SHIFT + map->mem->order;
-	struct scatterlist *sg;
-	u64 len = ext->len;
-	unsigned int i;
-	int ret;
-
-	ret = sg_alloc_table(&ext->sgt, ((offset + len - 1) >> shift) - (offset >> shift) + 1,
-			     GFP_KERNEL);
-	if (ret)
-		return ret;
-	for_each_sgtable_sg(&ext->sgt, sg, i) {
-		size_t here;
-		void *p = rtgt_mem_at(map->mem, offset, len, &here);
-
-		sg_set_buf(sg, p, here);
-		offset += here;
-		len -= here;
-	}
-	ret = ib_dma_map_sgtable_attrs(map->dom->ibdev, &ext->sgt, DMA_BIDIRECTIONAL, 0);
-	if (ret)
-		sg_free_table(&ext->sgt);
-	return ret;
-}
-
-static void extent_dma_undo(struct rtgt_extent *ext)
-{
-	ib_dma_unmap_sgtable_attrs(ext->map->dom->ibdev, &ext->sgt, DMA_BIDIRECTIONAL, 0);
-	sg_free_table(&ext->sgt);
+	rtgt_mr_destroy(ext->mr);
+	rtgt_mr_destroy(ext->spare);
+	rtgt_mem_unmap(ext->map->dom->ibdev, &ext->sgt);
 }
 
 /* Returns 0, -EAGAIN when the memory can only be registered in pages, or another errno. */
@@ -99,29 +73,24 @@ static int extent_create(struct rtgt_extent *ext, u64 offset)
 {
 	struct rtgt_map *map = ext->map;
 	u64 start = ktime_get_ns(), dma;
+	struct rtgt_mr *mr;
 	int ret;
 
-	ret = extent_dma(ext, offset);
+	ret = rtgt_mem_map(map->mem, offset, ext->len, map->dom->ibdev, &ext->sgt);
 	if (ret)
 		return ret;
 	dma = ktime_get_ns();
 	ext->iova = rtgt_random_iova(map->entry_size);
-	ext->spare = rtgt_mr_create(ext);
-	if (IS_ERR(ext->spare)) {
-		extent_dma_undo(ext);
-		return PTR_ERR(ext->spare);
+	mr = rtgt_mr_create(ext);
+	if (IS_ERR(mr)) {
+		extent_destroy(ext);
+		return PTR_ERR(mr);
 	}
+	ext->spare = mr;
 	map->entries += DIV_ROUND_UP_ULL(ext->len, map->entry_size);
 	map->dma_ns += dma - start;
 	map->mr_ns += ktime_get_ns() - dma;
 	return 0;
-}
-
-static void extent_destroy(struct rtgt_extent *ext)
-{
-	rtgt_mr_destroy(ext->mr);
-	rtgt_mr_destroy(ext->spare);
-	extent_dma_undo(ext);
 }
 
 static void map_drop_extents(struct rtgt_map *map)
@@ -169,19 +138,11 @@ static bool map_shrink(struct rtgt_map *map, int err)
 {
 	u64 pages = domain_page_reach(map->dom);
 
-	if (map->extent_size <= pages)
+	if (map->extent_size <= pages || (err != -ENOMEM && err != -EAGAIN))
 		return false;
-	switch (err) {
-	case -ENOMEM:
-		map->extent_size = max(ALIGN_DOWN(map->extent_size / 2, rtgt_mem_chunk(map->mem)),
-				       pages);
-		return true;
-	case -EAGAIN:
-		map->extent_size = pages;
-		return true;
-	default:
-		return false;
-	}
+	map->extent_size = err == -EAGAIN ? pages :
+		max(ALIGN_DOWN(map->extent_size / 2, rtgt_mem_chunk(map->mem)), pages);
+	return true;
 }
 
 /* Hand a range over: to the CPU what the device has written, or to the device what others have. */
@@ -192,22 +153,19 @@ static void extent_sync(struct rtgt_extent *ext, u64 offset, u64 len, bool cpu)
 	int i;
 
 	for_each_sgtable_dma_sg(&ext->sgt, sg, i) {
-		u64 here = sg_dma_len(sg), addr;
+		u64 skip = min_t(u64, offset, sg_dma_len(sg));
+		u64 here = min_t(u64, len, sg_dma_len(sg) - skip);
 
+		if (here && cpu)
+			ib_dma_sync_single_for_cpu(ibdev, sg_dma_address(sg) + skip, here,
+						   DMA_FROM_DEVICE);
+		else if (here)
+			ib_dma_sync_single_for_device(ibdev, sg_dma_address(sg) + skip, here,
+						      DMA_TO_DEVICE);
+		offset -= skip;
+		len -= here;
 		if (!len)
 			return;
-		if (offset >= here) {
-			offset -= here;
-			continue;
-		}
-		here = min(here - offset, len);
-		addr = sg_dma_address(sg) + offset;
-		if (cpu)
-			ib_dma_sync_single_for_cpu(ibdev, addr, here, DMA_FROM_DEVICE);
-		else
-			ib_dma_sync_single_for_device(ibdev, addr, here, DMA_TO_DEVICE);
-		len -= here;
-		offset = 0;
 	}
 }
 
@@ -232,28 +190,26 @@ static void map_sync_for_reader(struct rtgt_mem_user *user, u64 offset, u64 len)
  * rtgt_map_create() - make the extents of a region
  * @dom: domain; the region becomes its last one
  * @spec: what the administrator asked for
- * @mem: its memory, of which a reference is taken; NULL for a memory of its own, which the
- *	 caller had promised
- *
- * May sleep.
- *
+ * @mem: its memory, of which a reference is taken; NULL for memory that the caller had promised
+ * Context: may sleep.
  * Return: 0, and each extent can be registered; -EOPNOTSUPP when the device lacks FLUSH or atomics,
  * -ENOMEM, -E2BIG when it takes more than RTGT_MAX_EXTENTS, or what the device returned.
  */
 int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struct rtgt_mem *mem)
 {
 	struct rtgt_map *map = &dom->map[dom->nr];
+	const char *lacks = NULL;
 	int ret;
 
 	if (spec->access & RTGT_ACCESS_FLUSH &&
-	    !(dom->ibdev->attrs.device_cap_flags & RTGT_IB_DEVICE_FLUSH_GLOBAL)) {
-		pr_err_ratelimited("%s: cannot FLUSH: take that from the access of region %s\n",
-				   dev_name(&dom->ibdev->dev), spec->name);
-		return -EOPNOTSUPP;
-	}
-	if (spec->access & RTGT_ACCESS_ATOMIC && dom->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE) {
-		pr_err_ratelimited("%s: no atomics: take that from the access of region %s\n",
-				   dev_name(&dom->ibdev->dev), spec->name);
+	    !(dom->ibdev->attrs.device_cap_flags & RTGT_IB_DEVICE_FLUSH_GLOBAL))
+		lacks = "cannot FLUSH";
+	else if (spec->access & RTGT_ACCESS_ATOMIC &&
+		 dom->ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
+		lacks = "no atomics";
+	if (lacks) {
+		pr_err_ratelimited("%s: %s: take that from the access of region %s\n",
+				   dev_name(&dom->ibdev->dev), lacks, spec->name);
 		return -EOPNOTSUPP;
 	}
 	if (mem)
@@ -285,8 +241,7 @@ int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struc
 /**
  * rtgt_map_destroy() - deregister a region, and free its extents
  * @map: region; no queue pair reaches it any more
- *
- * May sleep.
+ * Context: may sleep.
  */
 void rtgt_map_destroy(struct rtgt_map *map)
 {
@@ -303,7 +258,7 @@ void rtgt_map_destroy(struct rtgt_map *map)
  * @len: bytes; the caller has checked the range
  *
  * The device keeps the memory: the CPU only reads, so there is nothing to hand back.
- * Any context.
+ * Context: any.
  */
 void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len)
 {
@@ -311,13 +266,12 @@ void rtgt_map_sync_for_cpu(struct rtgt_domain *dom, unsigned int index, u64 offs
 }
 
 /**
- * rtgt_map_sync_for_device() - let the device see what the memory has got by other ways
+ * rtgt_map_sync_for_device() - let the device see what others have written to the memory
  * @dom: domain
  * @index: region
  * @offset: first byte
  * @len: bytes; the caller has checked the range
- *
- * For what the CPU, or the device through another mapping, has written.  Any context.
+ * Context: any.
  */
 void rtgt_map_sync_for_device(struct rtgt_domain *dom, unsigned int index, u64 offset, u64 len)
 {

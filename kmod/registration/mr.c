@@ -10,9 +10,9 @@
  *                      requests the capability that the REP lacks, and for REVOKE
  *
  * The rkey belongs to the protection domain, so on a shared port it stays valid for other
- * connections when that one is gone.  Nothing but ib_dereg_mr() ends an rkey, which needs no QP and
- * no memory: so a revocation does not fail, and needs no connection.  A peer that has an rkey can
- * invalidate it as well, at any time (SEND_WITH_INV).
+ * connections when that one is gone.  The target ends an rkey with ib_dereg_mr(), which needs
+ * neither a QP nor memory, so a revocation does not fail.  A peer that has an rkey can invalidate
+ * it as well, at any time (SEND_WITH_INV).
  *
  * rkeys.  A device may give a new MR the number of one that was deregistered.  The lowest eight
  * bits, which are ours, count the MRs of the domain, so an rkey comes again after 256 others of its
@@ -20,12 +20,10 @@
  *
  *   rtgt_mr_begin()    make an MR for an extent, which nobody else knows yet
  *   rtgt_mr_reg_wr()   the work request, which the caller posts.  In the send queue it may wait
- *                      behind replies that the peer has to read, for as long as the peer likes
+ *                      after replies that the peer has to read, for as long as the peer likes
  *   rtgt_mr_finish()   it has completed: the extent has this MR, the old one is deregistered.  Of
  *                      two connections that register an extent the faster one wins
  *   rtgt_mr_destroy()  it has not, or failed
- *
- * rtgt_mr_register() does the last three and waits, where no peer can be in the way.
  *
  * Ownership.  An extent owns its MR and its spare one, whoever called rtgt_mr_begin() the new one.
  * rtgt_dev.by_rkey refers to an MR from its allocation until it is deregistered; a completion that
@@ -97,9 +95,7 @@ static struct ib_mr *mr_alloc(struct rtgt_extent *ext)
 /**
  * rtgt_mr_create() - make an MR that maps an extent, not registered
  * @ext: extent, with an iova and a DMA mapping
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: for rtgt_mr_destroy(), or an ERR_PTR: -EAGAIN when the memory can only be registered in
  * pages, -ENOMEM, or what the device returned.
  */
@@ -129,8 +125,7 @@ free:
 /**
  * rtgt_mr_destroy() - deregister an MR, which ends its rkey
  * @mr: from rtgt_mr_create() or rtgt_mr_begin(), or NULL.  No work request of it is outstanding
- *
- * May sleep.
+ * Context: may sleep.
  */
 void rtgt_mr_destroy(struct rtgt_mr *mr)
 {
@@ -142,11 +137,9 @@ void rtgt_mr_destroy(struct rtgt_mr *mr)
 }
 
 /**
- * rtgt_mr_begin() - make another MR for an extent, which is to be registered
+ * rtgt_mr_begin() - make another MR for an extent, to be registered
  * @ext: extent of a domain on which the caller holds a reference
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: for rtgt_mr_finish() or rtgt_mr_destroy(), or an ERR_PTR as rtgt_mr_create() returns.
  */
 struct rtgt_mr *rtgt_mr_begin(struct rtgt_extent *ext)
@@ -195,7 +188,6 @@ void rtgt_mr_reg_wr(struct rtgt_mr *mr, struct ib_reg_wr *wr)
  * @mr: from rtgt_mr_begin(); not the caller's any more
  *
  * When this returns the device does not accept the extent's old rkey any more.  May sleep.
- *
  * Return: 0; -EAGAIN when the MR of the extent has changed since rtgt_mr_begin(): @mr is
  * deregistered then.
  */
@@ -244,7 +236,6 @@ static void mr_registered(struct ib_cq *cq, struct ib_wc *wc)
  * @qp: RC QP in RTS, to which nobody else posts, and with which no peer communicates yet
  *
  * The completion comes in any case, if only as a flush.  May sleep.
- *
  * Return: 0; -EAGAIN as rtgt_mr_finish(), -EIO when the device refused, or what ib_post_send()
  * returned.  After an error other than -EAGAIN the QP may be in error.
  */

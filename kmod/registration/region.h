@@ -18,10 +18,7 @@
 
 struct rtgt_recv_pool;
 
-/*
- * The largest MR: rxe keeps 16 bytes for each page of one, in one piece, and for
- * 1 GiB that is as much as the allocator gives.
- */
+/* The largest MR: for each page rxe keeps 16 bytes, in one piece, and more cannot be allocated */
 #define RTGT_EXTENT_MAX		(RTGT_EXTENT_MAX_GIB * SZ_1G)
 
 /* of a region */
@@ -31,109 +28,60 @@ struct rtgt_domain;
 struct rtgt_extent;
 struct rtgt_map;
 
-/**
- * struct rtgt_mr - an MR of the device, which has one rkey and is registered at most once
- * @ib: the device's MR, at the iova of the extent
- * @ext: the extent that it makes reachable
- * @invalid: not registered yet, or a peer invalidated the rkey; under the lock of
- *	     rtgt_dev.by_rkey
- * @changes: rtgt_extent.changes when its registration began
- */
+/* An MR of the device, which has one rkey and is registered at most once */
 struct rtgt_mr {
 	struct ib_mr *ib;
-	struct rtgt_extent *ext;
-	bool invalid;
-	u32 changes;
+	struct rtgt_extent *ext;	/* the extent that it makes reachable */
+	bool invalid;	/* not registered yet, or invalidated; under the lock of rtgt_dev.by_rkey */
+	u32 changes;			/* rtgt_extent.changes when its registration began */
 };
 
-/**
- * struct rtgt_extent - a byte range of a region, which a peer reaches through one MR
- * @map: its region
- * @iova: a peer reaches the extent there
- * @len: bytes
- * @mr: its MR, registered; NULL until the first registration and after a revocation
- * @spare: allocated with the extent, for the first registration, or NULL
- * @changes: how often @mr changed
- * @registered: it had an MR once
- * @sgt: DMA mapping
- *
- * @mr to @registered are under rtgt_domain.lock.
- */
+/* A byte range of a region, which a peer reaches through one MR */
 struct rtgt_extent {
 	struct rtgt_map *map;
-	u64 iova;
+	u64 iova;		/* a peer reaches the extent there */
 	u64 len;
-	struct rtgt_mr *mr;
-	struct rtgt_mr *spare;
-	u32 changes;
-	bool registered;
-	struct sg_table sgt;
+	/* these under rtgt_domain.lock */
+	struct rtgt_mr *mr;	/* registered; NULL before the first client and once revoked */
+	struct rtgt_mr *spare;	/* allocated with the extent, for the first registration, or NULL */
+	u32 changes;		/* how often @mr changed */
+	bool registered;	/* it had an MR once */
+	struct sg_table sgt;	/* DMA mapping */
 };
 
-/**
- * struct rtgt_map - a region in a domain: a memory and the extents that cover it
- * @dom: the domain
- * @mem: the memory, a counted reference
- * @mem_user: the extents' DMA mappings, for readers of @mem
- * @access: RTGT_ACCESS_*
- * @entry_size: bytes of a page-list entry
- * @entries: of all extents together
- * @extent_size: bytes of each extent but the last, a multiple of @entry_size
- * @nr: number of extents
- * @extent: the extents, in the order of the byte ranges they cover
- * @dma_ns: nanoseconds for mapping all of them for DMA
- * @mr_ns: nanoseconds for allocating the MRs and writing their page lists
- * @reg_ns: nanoseconds until the device had registered them, before a REP; 0 before the first
- */
+/* A region in a domain: a memory and the extents that cover it */
 struct rtgt_map {
 	struct rtgt_domain *dom;
-	struct rtgt_mem *mem;
-	struct rtgt_mem_user mem_user;
-	u32 access;
-	u32 entry_size;
-	u32 entries;
-	u64 extent_size;
-	unsigned int nr;
-	struct rtgt_extent *extent;
-	u64 dma_ns;
-	u64 mr_ns;
-	u64 reg_ns;
+	struct rtgt_mem *mem;		/* a counted reference */
+	struct rtgt_mem_user mem_user;	/* the extents' DMA mappings, for readers of @mem */
+	u32 access;			/* RTGT_ACCESS_* */
+	u32 entry_size;			/* bytes of a page-list entry */
+	u32 entries;			/* of all extents together */
+	u64 extent_size;	/* bytes of each extent but the last, a multiple of @entry_size */
+	unsigned int nr;		/* number of extents */
+	struct rtgt_extent *extent;	/* in the order of the byte ranges they cover */
+	u64 dma_ns;			/* nanoseconds for mapping all of them for DMA */
+	u64 mr_ns;	/* nanoseconds for allocating the MRs and writing their page lists */
+	u64 reg_ns;	/* nanoseconds until the device had registered them, before a REP; or 0 */
 };
 
-/**
- * struct rtgt_domain - a protection domain and its regions
- * @ref: a shared one is held by its port and its connections
- * @ibdev: the device
- * @user: hold on the device, until the last reference is put
- * @stats: counts registrations and rotations
- * @pd: QPs that are to reach the regions are created here
- * @registering: one set-up at a time registers what is not reachable
- * @lock: protects the MRs of the extents, @next_key and @pool
- * @incomplete: an extent may be unreachable, and nobody is registering it
- * @next_key: lowest eight bits of the next rkey
- * @revoke: rtgt_port_revoke() has not come to it yet; under rtgt_port.lock
- * @pool: with an SRQ, the receives of all connections in @pd; the target's
- * @release_pool: frees @pool when the domain is released; set with it
- * @mr_max: maximum size of an MR in bytes, 0 for no limit
- * @nr: number of regions
- * @map: the regions, in the order of their index on the wire
- */
+/* A protection domain and its regions */
 struct rtgt_domain {
-	struct kref ref;
+	struct kref ref;	/* a shared one is held by its port and its connections */
 	struct ib_device *ibdev;
-	struct rtgt_dev_user user;
-	struct rtgt_stats __percpu *stats;
+	struct rtgt_dev_user user;	/* hold on the device, until the last reference is put */
+	struct rtgt_stats __percpu *stats;	/* counts registrations and rotations */
 	struct ib_pd *pd;
-	struct mutex registering;	/* one set-up at a time */
-	struct mutex lock;	/* MRs of the extents, @next_key, @pool */
-	bool incomplete;
-	u8 next_key;
-	bool revoke;
-	struct rtgt_recv_pool *pool;
-	void (*release_pool)(struct rtgt_recv_pool *pool);
-	u64 mr_max;
+	struct mutex registering;	/* one set-up at a time registers what is not reachable */
+	struct mutex lock;	/* protects the MRs of the extents, @next_key and @pool */
+	bool incomplete;	/* an extent may be unreachable, and nobody is registering it */
+	u8 next_key;			/* lowest eight bits of the next rkey */
+	bool revoke;	/* rtgt_port_revoke() has not come to it yet; under rtgt_port.lock */
+	struct rtgt_recv_pool *pool;	/* with an SRQ, the receives of all connections in @pd */
+	void (*release_pool)(struct rtgt_recv_pool *pool);	/* set with @pool */
+	u64 mr_max;			/* maximum size of an MR in bytes, 0 for no limit */
 	unsigned int nr;
-	struct rtgt_map map[RTGT_MAX_REGIONS];
+	struct rtgt_map map[RTGT_MAX_REGIONS];	/* in the order of their index on the wire */
 };
 
 /* What a capability of the region's first extent says. */
@@ -155,7 +103,6 @@ struct rtgt_domain *rtgt_domain_create(struct ib_device *ibdev, struct rtgt_stat
 void rtgt_domain_put(struct rtgt_domain *dom);
 bool rtgt_domain_incomplete(struct rtgt_domain *dom);
 int rtgt_domain_register(struct rtgt_domain *dom, struct ib_qp *qp);
-int rtgt_domain_register_uc(struct rtgt_domain *dom, struct ib_qp *like);
 void rtgt_domain_revoke(struct rtgt_domain *dom, unsigned int index);
 bool rtgt_domain_reaches(struct rtgt_domain *dom, unsigned int index, u32 at);
 void rtgt_domain_invalidated(struct rtgt_domain *dom, u32 rkey);
@@ -173,5 +120,8 @@ void rtgt_mr_reg_wr(struct rtgt_mr *mr, struct ib_reg_wr *wr);
 int rtgt_mr_finish(struct rtgt_mr *mr);
 int rtgt_mr_register(struct rtgt_mr *mr, struct ib_qp *qp);
 void rtgt_mr_destroy(struct rtgt_mr *mr);
+
+/* regqp.c */
+int rtgt_domain_register_uc(struct rtgt_domain *dom, struct ib_qp *like);
 
 #endif /* _RTGT_REGION_H */

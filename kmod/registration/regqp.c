@@ -11,7 +11,7 @@
  */
 #include <rdma/ib_verbs.h>
 
-#include "registration/regqp.h"
+#include "registration/region.h"
 
 static int regqp_connect(struct ib_qp *qp, struct ib_qp *like)
 {
@@ -46,19 +46,20 @@ static int regqp_connect(struct ib_qp *qp, struct ib_qp *like)
 }
 
 /**
- * rtgt_regqp_create() - create a QP that registers
- * @rqp: filled in
- * @like: UC QP in RTR or RTS, of whose protection domain and address it is
- *
- * May sleep.
- *
- * Return: 0, and the caller calls rtgt_regqp_destroy(); -ENOMEM, or what the device returned.
+ * rtgt_domain_register_uc() - register all extents that no peer reaches, without an RC QP
+ * @dom: domain
+ * @like: UC QP of its PD in RTR or RTS, whose address the QP that registers gets
+ * Context: may sleep.
+ * Return: as rtgt_domain_register(), or what creating the QP returned.
  */
-int rtgt_regqp_create(struct rtgt_regqp *rqp, struct ib_qp *like)
+int rtgt_domain_register_uc(struct rtgt_domain *dom, struct ib_qp *like)
 {
+	struct ib_cq *cq = ib_alloc_cq_any(like->device, NULL, 4, IB_POLL_SOFTIRQ);
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.send_cq = cq,
+		.recv_cq = cq,
 		.cap = {
 			.max_send_wr = 2,
 			.max_recv_wr = 1,
@@ -66,35 +67,17 @@ int rtgt_regqp_create(struct rtgt_regqp *rqp, struct ib_qp *like)
 			.max_recv_sge = 1,
 		},
 	};
+	struct ib_qp *qp;
 	int ret;
 
-	rqp->cq = ib_alloc_cq_any(like->device, NULL, 4, IB_POLL_SOFTIRQ);
-	if (IS_ERR(rqp->cq))
-		return PTR_ERR(rqp->cq);
-	init.send_cq = rqp->cq;
-	init.recv_cq = rqp->cq;
-	rqp->qp = ib_create_qp(like->pd, &init);
-	if (IS_ERR(rqp->qp)) {
-		ret = PTR_ERR(rqp->qp);
-		goto free_cq;
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	qp = ib_create_qp(like->pd, &init);
+	ret = PTR_ERR_OR_ZERO(qp);
+	if (!ret) {
+		ret = regqp_connect(qp, like) ?: rtgt_domain_register(dom, qp);
+		ib_destroy_qp(qp);
 	}
-	ret = regqp_connect(rqp->qp, like);
-	if (!ret)
-		return 0;
-	ib_destroy_qp(rqp->qp);
-free_cq:
-	ib_free_cq(rqp->cq);
+	ib_free_cq(cq);
 	return ret;
-}
-
-/**
- * rtgt_regqp_destroy() - destroy a QP that registers
- * @rqp: nothing that was posted to it is outstanding
- *
- * rkeys that it made valid stay valid.  May sleep.
- */
-void rtgt_regqp_destroy(struct rtgt_regqp *rqp)
-{
-	ib_destroy_qp(rqp->qp);
-	ib_free_cq(rqp->cq);
 }

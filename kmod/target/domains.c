@@ -23,20 +23,13 @@
 #include "target/domains.h"
 #include "target/port.h"
 
-/**
- * struct rtgt_port_domain - the domain of a shared port on one device
- * @entry: in rtgt_port.domains; the path that removes it, under rtgt_port.lock, releases it
- * @port: the port; not used after @entry was removed
- * @user: gets the notice that the device is being removed
- * @gone: releases the domain after that notice
- * @domain: the domain, a counted reference
- */
+/* The domain of a shared port on one device */
 struct rtgt_port_domain {
-	struct list_head entry;
-	struct rtgt_port *port;
-	struct rtgt_dev_user user;
-	struct work_struct gone;
-	struct rtgt_domain *domain;
+	struct list_head entry;	/* in rtgt_port.domains; the path that removes it releases it */
+	struct rtgt_port *port;		/* not used after @entry was removed */
+	struct rtgt_dev_user user;	/* gets the notice that the device is being removed */
+	struct work_struct gone;	/* releases the domain after that notice */
+	struct rtgt_domain *domain;	/* a counted reference */
 };
 
 /* Remove @pd from the port's list.  Returns whether it was there: then the caller owns it. */
@@ -76,8 +69,7 @@ static void port_domain_device_gone(struct rtgt_dev_user *user)
 /**
  * rtgt_port_domains_drop() - put the domains of a shared port
  * @port: being disabled, without connections
- *
- * May sleep.
+ * Context: may sleep.
  */
 void rtgt_port_domains_drop(struct rtgt_port *port)
 {
@@ -156,7 +148,6 @@ static struct rtgt_domain *port_domain_create(struct rtgt_port *port, struct ib_
  * @ibdev: the device
  *
  * The first call for a device makes the domain.  May sleep.
- *
  * Return: a reference for rtgt_domain_put(), or an ERR_PTR.
  */
 struct rtgt_domain *rtgt_port_domain_get(struct rtgt_port *port, struct ib_device *ibdev)
@@ -176,8 +167,7 @@ struct rtgt_domain *rtgt_port_domain_get(struct rtgt_port *port, struct ib_devic
  *	domain.  It is called with @port->lock held, so it must not wait.  The domain stays
  *	valid, because a teardown takes the lock before it puts a domain
  * @arg: passed to @fn
- *
- * May sleep.
+ * Context: may sleep.
  */
 void rtgt_port_domains(struct rtgt_port *port,
 		       void (*fn)(struct rtgt_port *port, struct rtgt_domain *dom, u32 conn,
@@ -196,16 +186,11 @@ void rtgt_port_domains(struct rtgt_port *port,
 	mutex_unlock(&port->lock);
 }
 
-/**
- * struct revocation - the domains that rtgt_port_revoke() has not come to
- * @conn: only the domain of this connection; 0 for all domains
- * @nr: number of domains found
- * @next: one of them, with a reference
- */
+/* The domains that rtgt_port_revoke() has not come to */
 struct revocation {
-	u32 conn;
-	unsigned int nr;
-	struct rtgt_domain *next;
+	u32 conn;			/* only the domain of this connection; 0 for all domains */
+	unsigned int nr;		/* number of domains found */
+	struct rtgt_domain *next;	/* one of them, with a reference */
 };
 
 /* Mark a domain whose rkeys are to be revoked.  For rtgt_port_domains(). */
@@ -237,7 +222,6 @@ static void revocation_take(struct rtgt_port *port, struct rtgt_domain *dom, u32
  * @id: number of a connection of a private port; 0 for all connections
  *
  * Clients that connect later, or request new ones, get other rkeys.  May sleep.
- *
  * Return: 0; -ENOENT without such a connection, -EINVAL for one connection of a shared port.
  */
 int rtgt_port_revoke(struct rtgt_port *port, u32 id)

@@ -7,9 +7,8 @@
  * keep the id of the request.  If the endpoint exists and knows the client's address (sources.c),
  * the CM handler replies.  Otherwise a worker makes the endpoint, an id of its own resolves the
  * address, and another worker replies; such requests count as half-open connections of the port.
- *
- * The client writes the address into its request, and it may be one that does not exist.  Nobody
- * waits for its resolution, which takes a second then; the client gets its reply also without.
+ * The client may have written an address that does not exist into its request.  No worker waits
+ * for the resolution, which then takes a second; the client gets its reply all the same.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,56 +24,43 @@
 #include "target/endpoint.h"
 #include "target/port.h"
 #include "target/qp.h"
-#include "target/services.h"
+#include "target/service.h"
 #include "target/setup.h"
 #include "target/sources.h"
 
 /* Milliseconds in which the address of a client has to be resolved */
 #define RESOLVE_MS	1000
 
-/**
- * struct endpoint_request - the request of a client that waits for the endpoint
- * @make: job of the port: makes the endpoint, unless another request has done so
- * @finish: job of the port: replies
- * @port: the port, a counted reference; a disable waits for its requests
- * @id: id of the request, owned
- * @conn: the endpoint, a counted reference; NULL if it could not be made
- * @resolver: id that resolves the client's address, owned, or NULL
- * @heard: @resolver has had its event
- * @resolved: the address was resolved
- * @why: without @conn, the reason of the reject
- * @arg: argument of @why
- */
+/* The request of a client that waits for the endpoint */
 struct endpoint_request {
-	struct rtgt_job make;
-	struct rtgt_job finish;
-	struct rtgt_port *port;
-	struct rdma_cm_id *id;
-	struct rtgt_conn *conn;
-	struct rdma_cm_id *resolver;
-	bool heard;
-	bool resolved;
-	u32 why;
-	u32 arg;
+	struct rtgt_job make;		/* makes the endpoint, unless another request has; of the port */
+	struct rtgt_job finish;		/* replies; of the port */
+	struct rtgt_port *port;		/* a counted reference; a disable waits for its requests */
+	struct rdma_cm_id *id;		/* of the request, owned */
+	struct rtgt_conn *conn;		/* the endpoint, a counted reference, or NULL */
+	struct rdma_cm_id *resolver;	/* resolves the client's address, owned, or NULL */
+	bool heard;			/* @resolver has had its event */
+	bool resolved;			/* the address was resolved */
+	u32 why;			/* without @conn, the reason of the reject */
+	u32 arg;			/* argument of @why */
 };
 
 /* Return a reference to the endpoint of a device, for rtgt_conn_put(), or NULL. */
 static struct rtgt_conn *endpoint_get(struct rtgt_port *port, struct ib_device *ibdev)
 {
-	struct rtgt_conn *conn;
+	struct rtgt_conn *conn, *found = NULL;
 
 	mutex_lock(&port->lock);
 	list_for_each_entry(conn, &port->conns, port_entry) {
 		if (READ_ONCE(conn->state) == RTGT_CONN_LIVE && conn->domain &&
 		    conn->domain->ibdev == ibdev) {
 			kref_get(&conn->ref);
-			goto unlock;
+			found = conn;
+			break;
 		}
 	}
-	conn = NULL;
-unlock:
 	mutex_unlock(&port->lock);
-	return conn;
+	return found;
 }
 
 static struct rtgt_conn *endpoint_create(struct rtgt_port *port, struct rdma_cm_id *id, u32 *why,
@@ -103,9 +89,7 @@ static struct rtgt_conn *endpoint_create(struct rtgt_port *port, struct rdma_cm_
 		return NULL;
 	}
 	kref_get(&conn->ref);	/* for the caller */
-	ret = rtgt_conn_settle(conn, id->device);
-	if (!ret)
-		ret = rtgt_qp_create(conn, id, &param);
+	ret = rtgt_conn_settle(conn, id->device) ?: rtgt_qp_create(conn, id, &param);
 	if (!ret)
 		rtgt_conn_live(conn);
 	else
@@ -239,7 +223,6 @@ static int endpoint_defer(struct rtgt_port *port, struct rdma_cm_id *id, u32 *ar
  * @param: parameters of the request
  *
  * Called in the CM handler.
- *
  * Return: 0 when a worker owns @id; a negative errno when the reply was sent and the core
  * must destroy @id.
  */

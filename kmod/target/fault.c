@@ -2,25 +2,22 @@
 /*
  * Faults: the target misbehaves on demand, to test initiators.
  *
- * The administrator sets a rule per fault and port (proto/faults.c has names and rules).  Files
- * above and beside this one have hooks at the events of proto/faults.h, each behind
- * rtgt_faulty(): they do nothing on a port without faults.  A hook that finds an opportunity
- * calls rtgt_fault_commit(), which counts it and decides; the rule and its counts change
- * together, so with several processors, too, exactly every N-th opportunity is met.
+ * The administrator sets a rule per fault and port (proto/faults.c has names and rules).  Other
+ * files have hooks at the events of proto/faults.h, each behind rtgt_faulty(): they do nothing on a
+ * port without faults.  A hook that finds an opportunity calls rtgt_fault_commit(), which counts it
+ * and decides; the rule and its counts change together, so exactly every N-th opportunity is met.
  *
  * What faults hold belongs to a connection and is bounded by what the connection has anyway:
  *
  *   - a reply that is delayed or swapped, and a PULL or PUSH that follows its reply, keep their
- *     receive context: in rtgt_conn_faults.held, until a timer or another reply
- *     takes it.  Its receive is not posted meanwhile
+ *     receive context in rtgt_conn_faults.held, until a timer or another reply takes it.  Its
+ *     receive is not posted meanwhile
  *   - reply-twice sends the reply from the receive context again, after a copy of it has been
  *     posted: it needs no send context more than any other reply
  *   - a REP that is delayed is one work item of the connection
  *
  * Nothing is added in CLOSING.  The teardown calls rtgt_fault_cancel_rep() before it
  * disconnects, and rtgt_fault_cancel() when it drains the QP, before its last marker.
- *
- * A fault is the administrator's wish and not the peer's, so each rule that is set is logged.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -39,7 +36,7 @@
 #include "target/port.h"
 #include "target/recv.h"
 #include "target/send.h"
-#include "target/services.h"
+#include "target/service.h"
 #include "target/setup.h"
 
 /* How long reply-swap waits for another reply, in milliseconds */
@@ -49,10 +46,6 @@ static_assert(RTGT_NR_FAULTS <= 64);
 
 /* ------------------------------------------------------------------ rules */
 
-/**
- * rtgt_faults_init() - initialize the faults of a new port: none
- * @faults: zeroed
- */
 void rtgt_faults_init(struct rtgt_port_faults *faults)
 {
 	spin_lock_init(&faults->lock);
@@ -62,24 +55,16 @@ void rtgt_faults_init(struct rtgt_port_faults *faults)
 static bool fault_supported(const struct rtgt_port *port, unsigned int fault)
 {
 	const struct rtgt_port_cfg *cfg = &port->cfg;
+	bool rtgt = cfg->service == &rtgt_service_rtgt;
 
-	switch (fault) {
-	case RTGT_FAULT_REPLY_TWICE:
-		/* the address handle leaves the receive context with the first one */
-		return cfg->service == &rtgt_service_rtgt && cfg->transport != RTGT_UD;
-	case RTGT_FAULT_REP_RKEY ... RTGT_FAULT_REP_SHORT:
-		return cfg->service->reply == rtgt_service_capability &&
-		       cfg->transport != RTGT_UD;
-	case RTGT_FAULT_RECV_NONE:
-		return !cfg->srq && cfg->transport != RTGT_UD;
-	case RTGT_FAULT_QP_SQD:
-		return cfg->service == &rtgt_service_rtgt && cfg->transport != RTGT_UD;
-	}
-	if (fault <= RTGT_FAULT_REGION_BIT)
-		return cfg->service == &rtgt_service_rtgt;
-	if (fault < RTGT_FAULT_SERVICE)
-		return cfg->service == &rtgt_service_rtgt && cfg->transport != RTGT_UD;
-	return cfg->transport != RTGT_UD;
+	/* reply-twice: the address handle leaves the receive context with the first reply */
+	if (cfg->transport == RTGT_UD)
+		return rtgt && fault <= RTGT_FAULT_REGION_BIT && fault != RTGT_FAULT_REPLY_TWICE;
+	if (fault < RTGT_FAULT_SERVICE || fault == RTGT_FAULT_QP_SQD)
+		return rtgt;
+	if (fault <= RTGT_FAULT_REP_SHORT)
+		return cfg->service->reply == rtgt_service_capability;
+	return fault != RTGT_FAULT_RECV_NONE || !cfg->srq;
 }
 
 static void fault_set(struct rtgt_port_faults *faults, unsigned int fault,
@@ -99,7 +84,6 @@ static void fault_set(struct rtgt_port_faults *faults, unsigned int fault,
  * @line: text for rtgt_fault_parse()
  *
  * A rule that is set anew counts from 0.
- *
  * Return: 0; -EINVAL or -ERANGE as rtgt_fault_parse(); -EOPNOTSUPP if the service or the transport
  * of the port has no opportunity for the fault.
  */
@@ -133,7 +117,6 @@ int rtgt_faults_set(struct rtgt_port *port, const char *line)
  * rtgt_faults_show() - print the faults of a port, a line each, with their counts
  * @port: port
  * @page: a page
- *
  * Return: number of bytes printed.
  */
 ssize_t rtgt_faults_show(struct rtgt_port *port, char *page)
@@ -155,13 +138,7 @@ ssize_t rtgt_faults_show(struct rtgt_port *port, char *page)
 	return len;
 }
 
-/**
- * rtgt_faults_features() - print the names of all faults
- * @page: a page
- * @len: number of bytes that it holds already
- *
- * Return: number of bytes in @page.
- */
+/* Print the names of all faults after @len bytes of a page; returns its bytes. */
 ssize_t rtgt_faults_features(char *page, ssize_t len)
 {
 	unsigned int i;
@@ -192,9 +169,7 @@ static bool fault_due(struct rtgt_port *port, unsigned int fault, u32 *ms)
  * @port: port
  * @fault: the fault
  * @ms: set to the milliseconds of its rule; may be NULL
- *
- * Any context.
- *
+ * Context: any.
  * Return: true if the caller must commit it.
  */
 bool rtgt_fault_commit(struct rtgt_port *port, enum rtgt_fault fault, u32 *ms)
@@ -223,6 +198,16 @@ static void fault_undo(struct rtgt_port *port, enum rtgt_fault fault, int err)
 
 /* ------------------------------------------------------- what is held: replies */
 
+/* Let the timer expire when a held receive context is due, if not before. */
+static void fault_arm(struct rtgt_conn *conn, const struct rtgt_recv_ctx *recv)
+{
+	struct timer_list *timer = &conn->faults.timer;
+
+	lockdep_assert_held(&conn->lock);
+	if (!timer_pending(timer) || time_before(recv->due, timer->expires))
+		mod_timer(timer, recv->due);
+}
+
 /* Hold a receive context for a time, or drop it if the connection is closing. */
 static void fault_hold(struct rtgt_recv_ctx *recv, u32 ms)
 {
@@ -235,33 +220,11 @@ static void fault_hold(struct rtgt_recv_ctx *recv, u32 ms)
 	if (open) {
 		recv->due = jiffies + msecs_to_jiffies(ms);
 		list_add_tail(&recv->entry, &conn->faults.held);
-		if (!timer_pending(&conn->faults.timer) ||
-		    time_before(recv->due, conn->faults.timer.expires))
-			mod_timer(&conn->faults.timer, recv->due);
+		fault_arm(conn, recv);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (!open)
 		rtgt_recv_drop(recv);
-}
-
-/* Move what is due from the connection's list to another, and start the timer for the rest. */
-static void fault_take_due(struct rtgt_conn *conn, struct list_head *due)
-{
-	struct rtgt_recv_ctx *recv, *next;
-	unsigned long first = 0;
-	bool more = false;
-
-	lockdep_assert_held(&conn->lock);
-	list_for_each_entry_safe(recv, next, &conn->faults.held, entry) {
-		if (time_after_eq(jiffies, recv->due)) {
-			list_move_tail(&recv->entry, due);
-		} else if (!more || time_before(recv->due, first)) {
-			first = recv->due;
-			more = true;
-		}
-	}
-	if (more && conn->state != RTGT_CONN_CLOSING)
-		mod_timer(&conn->faults.timer, first);
 }
 
 /* Go on with a held receive context: move-late transfers, the others reply. */
@@ -285,7 +248,12 @@ static void fault_timer(struct timer_list *timer)
 	LIST_HEAD(due);
 
 	spin_lock_irqsave(&conn->lock, flags);
-	fault_take_due(conn, &due);
+	list_for_each_entry_safe(recv, next, &conn->faults.held, entry) {
+		if (time_after_eq(jiffies, recv->due))
+			list_move_tail(&recv->entry, &due);
+		else if (conn->state != RTGT_CONN_CLOSING)
+			fault_arm(conn, recv);
+	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	list_for_each_entry_safe(recv, next, &due, entry) {
 		list_del(&recv->entry);
@@ -302,12 +270,11 @@ static struct rtgt_recv_ctx *fault_take_swapped(struct rtgt_conn *conn)
 	spin_lock_irqsave(&conn->lock, flags);
 	list_for_each_entry(recv, &conn->faults.held, entry) {
 		if (recv->faults & RTGT_FAULT_DO_SWAP) {
+			list_del(&recv->entry);
 			found = recv;
 			break;
 		}
 	}
-	if (found)
-		list_del(&found->entry);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	return found;
 }
@@ -386,8 +353,7 @@ void rtgt_fault_send(struct rtgt_recv_ctx *recv, u32 len)
 /**
  * rtgt_fault_sent() - go on with a receive context that was kept when its reply was posted
  * @recv: owned by the caller; reply-twice or move-late
- *
- * Any context.
+ * Context: any.
  */
 void rtgt_fault_sent(struct rtgt_recv_ctx *recv)
 {
@@ -425,9 +391,7 @@ void rtgt_fault_flip(struct rtgt_recv_ctx *recv)
 /**
  * rtgt_fault_move() - have a PULL or PUSH of at least one byte meet the faults that are due
  * @recv: owned by the caller, until this returns true
- *
- * Any context.
- *
+ * Context: any.
  * Return: true if the request goes on without the caller.
  */
 bool rtgt_fault_move(struct rtgt_recv_ctx *recv)
@@ -457,9 +421,7 @@ bool rtgt_fault_move(struct rtgt_recv_ctx *recv)
 /**
  * rtgt_fault_moved() - go on with a PULL or PUSH whose last byte was moved, or whose posting failed
  * @recv: owned by the caller, until this returns true; rtgt_recv_ctx.faults is not 0
- *
- * Any context.
- *
+ * Context: any.
  * Return: true if the request goes on, or has ended, without the caller.
  */
 bool rtgt_fault_moved(struct rtgt_recv_ctx *recv)
@@ -484,9 +446,7 @@ bool rtgt_fault_moved(struct rtgt_recv_ctx *recv)
  * rtgt_fault_arrival() - have a message or an immediate meet the faults of a connection
  * @recv: owned by the caller, until this returns true
  * @imm: it is an immediate
- *
- * Any context.
- *
+ * Context: any.
  * Return: true if the message goes on without the caller.
  */
 bool rtgt_fault_arrival(struct rtgt_recv_ctx *recv, bool imm)
@@ -517,7 +477,7 @@ bool rtgt_fault_arrival(struct rtgt_recv_ctx *recv, bool imm)
  *
  * In ERR the message is not served.  The flushed receives close the connection; with an SRQ,
  * which flushes none, the peer does.  In SQD the message is served, but the QP sends no reply.
- * May sleep.
+ * Context: may sleep.
  */
 void rtgt_fault_work(struct rtgt_recv_ctx *recv)
 {
@@ -540,27 +500,15 @@ void rtgt_fault_work(struct rtgt_recv_ctx *recv)
 
 /* ------------------------------------------------------------------ connections */
 
-/**
- * struct rtgt_fault_rep - the REP of rep-delay
- * @work: sends it
- * @conn: its connection
- * @param: parameters; the private data is @priv
- * @priv: the private data
- */
+/* The REP of rep-delay */
 struct rtgt_fault_rep {
-	struct delayed_work work;
+	struct delayed_work work;	/* sends it */
 	struct rtgt_conn *conn;
-	struct rdma_conn_param param;
+	struct rdma_conn_param param;	/* its private data is @priv */
 	u8 priv[RTGT_REP_MAX];
 };
 
-/**
- * rtgt_fault_reject() - reject a REQ that the service accepts?
- * @port: port
- * @arg: set to the argument of the reason
- *
- * Return: enum rtgt_rej_reason, 0 to accept it.
- */
+/* Reject a REQ that the service accepts?  Returns the rtgt_rej_reason and sets @arg, or 0. */
 u32 rtgt_fault_reject(struct rtgt_port *port, u32 *arg)
 {
 	unsigned int i;
@@ -615,9 +563,7 @@ static bool fault_delay_rep(struct rtgt_conn *conn, const struct rdma_conn_param
  * @conn: connection whose set-up is in progress
  * @param: parameters of the REP; the length of the private data may change
  * @priv: the private data, which may change
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: true if the caller must not send it: a worker will, or nothing.
  */
 bool rtgt_fault_accept(struct rtgt_conn *conn, struct rdma_conn_param *param, void *priv)
@@ -632,28 +578,18 @@ bool rtgt_fault_accept(struct rtgt_conn *conn, struct rdma_conn_param *param, vo
 		if (rtgt_fault_rep_fits(i, priv, len) && rtgt_fault_commit(port, i, NULL))
 			len = rtgt_fault_rep(i, priv, len);
 	param->private_data_len = len;
-	if (rtgt_fault_commit(port, RTGT_FAULT_RTU_IGNORE, NULL))
-		conn->faults.deaf = true;
+	conn->faults.deaf = rtgt_fault_commit(port, RTGT_FAULT_RTU_IGNORE, NULL);
 	return rtgt_fault_commit(port, RTGT_FAULT_REP_DELAY, &ms) &&
 	       fault_delay_rep(conn, param, ms);
 }
 
-/**
- * rtgt_fault_conn_init() - initialize what faults hold of a new connection: nothing
- * @conn: connection
- */
 void rtgt_fault_conn_init(struct rtgt_conn *conn)
 {
 	INIT_LIST_HEAD(&conn->faults.held);
 	timer_setup(&conn->faults.timer, fault_timer, 0);
 }
 
-/**
- * rtgt_fault_cancel_rep() - cancel a REP that is delayed
- * @conn: connection in CLOSING, whose cm_id still exists
- *
- * May sleep.
- */
+/* Cancel the REP of rep-delay of a connection in CLOSING, whose cm_id still exists.  May sleep. */
 void rtgt_fault_cancel_rep(struct rtgt_conn *conn)
 {
 	if (!conn->faults.rep)
@@ -663,12 +599,7 @@ void rtgt_fault_cancel_rep(struct rtgt_conn *conn)
 	conn->faults.rep = NULL;
 }
 
-/**
- * rtgt_fault_cancel() - drop the requests that faults hold
- * @conn: connection in CLOSING, so none is added any more
- *
- * May sleep.
- */
+/* Drop the requests that faults hold of a connection in CLOSING.  May sleep. */
 void rtgt_fault_cancel(struct rtgt_conn *conn)
 {
 	timer_delete_sync(&conn->faults.timer);

@@ -19,37 +19,24 @@ struct rtgt_fault_rep;
 struct rtgt_port;
 struct rtgt_recv_ctx;
 
-/**
- * struct rtgt_port_faults - the faults of a port
- * @set: bits of enum rtgt_fault: those with a rule; written under @lock
- * @lock: protects all of it, and rtgt_conn_faults.stale
- * @of: for each fault its rule, the number of opportunities since it was set, and the number of
- *	times it was committed
- */
+/* The faults of a port */
 struct rtgt_port_faults {
-	u64 set;
-	spinlock_t lock;	/* @set, @of, rtgt_conn_faults.stale */
+	u64 set;		/* bits of enum rtgt_fault that have a rule; written under @lock */
+	spinlock_t lock;	/* protects all of it, and rtgt_conn_faults.stale */
 	struct {
 		struct rtgt_fault_rule rule;
-		u64 seen;
-		u64 done;
+		u64 seen;	/* opportunities since the rule was set */
+		u64 done;	/* how often the fault was committed */
 	} of[RTGT_NR_FAULTS];
 };
 
-/**
- * struct rtgt_conn_faults - what faults hold of a connection
- * @held: receive contexts that a fault holds, under rtgt_conn.lock
- * @timer: takes what is due from @held; started under rtgt_conn.lock, not in CLOSING
- * @stale: the body of the last reply, kept while reply-stale is set
- * @rep: the REP of rep-delay, until the teardown; NULL without one
- * @deaf: rtu-ignore: the connection never becomes LIVE
- */
+/* What faults keep for a connection */
 struct rtgt_conn_faults {
-	struct list_head held;
-	struct timer_list timer;
-	struct rtgt_fault_stale stale;
-	struct rtgt_fault_rep *rep;
-	bool deaf;
+	struct list_head held;	/* receive contexts that a fault holds, under rtgt_conn.lock */
+	struct timer_list timer; /* for @held; started under rtgt_conn.lock, not in CLOSING */
+	struct rtgt_fault_stale stale;	/* the last reply, kept while reply-stale is set */
+	struct rtgt_fault_rep *rep;	/* of rep-delay, until the teardown; or NULL */
+	bool deaf;			/* rtu-ignore: the connection never becomes LIVE */
 };
 
 /* What rtgt_recv_ctx.faults says will be done with a request; cleared when it was done */
@@ -82,14 +69,7 @@ void rtgt_fault_conn_init(struct rtgt_conn *conn);
 void rtgt_fault_cancel(struct rtgt_conn *conn);
 void rtgt_fault_cancel_rep(struct rtgt_conn *conn);
 
-/**
- * rtgt_faulty() - has a port faults?
- * @faults: of the port
- *
- * What a hook costs without faults: every other function here is called after this.
- *
- * Return: true if so.
- */
+/* Has a port faults?  Hooks test this first, so a port without faults pays for nothing else. */
 static inline bool rtgt_faulty(const struct rtgt_port_faults *faults)
 {
 	return unlikely(READ_ONCE(faults->set));

@@ -10,10 +10,9 @@
  *   rtgt_rw_post()       READ or WRITE the peer's memory, called in a worker; continue in
  *			  rtgt_service.moved when the transfer has completed (rw.c)
  *
- * So a context is in exactly one place, and has one owner: the device while it is posted, the
- * completion or the worker that runs its request, an rw context during a transfer, or one of the
- * lists rtgt_conn.deferred, unresolved, send_wait, rw_wait and own_free, rtgt_conn_faults.held and
- * rtgt_recv_pool.withheld.
+ * So a context has one owner: the device while it is posted, the completion or the worker that
+ * runs its request, an rw context during a transfer, or one of the lists rtgt_conn.deferred,
+ * unresolved, send_wait, rw_wait and own_free, rtgt_conn_faults.held and rtgt_recv_pool.withheld.
  * A request uses its context until the reply is written; then a send context takes the buffer,
  * and the receive is posted before the reply.  If a peer sends more requests than there are
  * receives, the device returns RNR NAKs.
@@ -27,12 +26,11 @@
  * Contexts of an SRQ outlive a connection: when it closes, the owner of a context posts it
  * again (rtgt_recv_drop()).
  *
- * A connection holds no shared receive after its completion.  A request that goes on then, in a
+ * A connection holds no shared receive after its completion.  A request that continues, in a
  * worker or because its reply waits, moves to a context of the connection's own, and the shared
- * receive is posted again (rtgt_recv_keep()).  There are as many of these as the REP allows
- * requests, so a peer for whose request none is left has broken the protocol: the connection
- * closes.  So whatever some peers do, the others find the receives of the SRQ, except those that
- * WITHHOLD withholds.
+ * receive is posted again (rtgt_recv_keep()).  The connection has as many of these as the REP
+ * allows requests; a peer with more requests has broken the protocol, and the connection closes.
+ * So no peer takes the receives of the SRQ from the others, except with WITHHOLD.
  *
  * Completions run in softirq (irq_poll of the CQ), one at a time for each connection.
  */
@@ -54,8 +52,7 @@
 /**
  * rtgt_recv_release() - post a receive context again, or withhold it, at the end of its request
  * @recv: owned by the caller; afterwards by the device, or by the pool if it is withheld
- *
- * Any context.
+ * Context: any.
  */
 void rtgt_recv_release(struct rtgt_recv_ctx *recv)
 {
@@ -82,7 +79,6 @@ void rtgt_recv_release(struct rtgt_recv_ctx *recv)
  *
  * If the receive is a shared one, the request moves to a context of the connection's own, and the
  * receive is posted again, or withheld.  The caller holds rtgt_conn.lock.
- *
  * Return: the context that has the request, owned by the caller; NULL if all contexts of the
  * connection have one: then the caller calls rtgt_recv_refuse() without the lock.
  */
@@ -112,8 +108,7 @@ struct rtgt_recv_ctx *rtgt_recv_keep(struct rtgt_recv_ctx *recv)
 /**
  * rtgt_recv_refuse() - close a connection whose peer has more requests than the REP allows
  * @recv: context of the request, for which rtgt_recv_keep() returned NULL; posted again
- *
- * Any context.
+ * Context: any.
  */
 void rtgt_recv_refuse(struct rtgt_recv_ctx *recv)
 {
@@ -127,8 +122,7 @@ void rtgt_recv_refuse(struct rtgt_recv_ctx *recv)
 /**
  * rtgt_recv_drop() - drop the request of a connection that is closing
  * @recv: owned by the caller; posted to the SRQ again, or kept by the pool until that is freed
- *
- * Any context.
+ * Context: any.
  */
 void rtgt_recv_drop(struct rtgt_recv_ctx *recv)
 {
@@ -137,10 +131,7 @@ void rtgt_recv_drop(struct rtgt_recv_ctx *recv)
 		rtgt_recv_post(recv);
 }
 
-/**
- * rtgt_recv_drop_all() - drop all requests of a list
- * @recvs: list of receive contexts, which nothing else uses any more
- */
+/* Drop all requests of a list that nothing else uses any more. */
 void rtgt_recv_drop_all(struct list_head *recvs)
 {
 	struct rtgt_recv_ctx *recv, *next;
@@ -171,8 +162,7 @@ static void recv_queue(struct rtgt_conn *conn, bool resolve)
  * The worker calls rtgt_service.work, or drops the request if the connection is closing.  The
  * requests of all connections of a peer to the port run one at a time, and after each one another
  * connection has its turn.  So a long request does a part of its work and defers the rest.
- *
- * Any context.
+ * Context: any.
  */
 void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 {
@@ -290,8 +280,7 @@ void rtgt_recv_resolve_work(struct work_struct *work)
 /**
  * rtgt_recv_cancel() - wait for what runs a connection's requests, and drop those not begun
  * @conn: connection in CLOSING, so no request is deferred any more
- *
- * May sleep.
+ * Context: may sleep.
  */
 void rtgt_recv_cancel(struct rtgt_conn *conn)
 {
@@ -341,8 +330,7 @@ static void recv_message(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, str
  * rtgt_recv_completed() - handle the completion of a receive: a message, an immediate, an error
  * @cq: CQ of the connection
  * @wc: completion of a struct rtgt_recv_ctx
- *
- * Completion context.
+ * Context: completion.
  */
 void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 {

@@ -22,98 +22,51 @@ struct rtgt_rw_ctx;
 /* With an SRQ: requests that a peer may have outstanding, if recv_depth is not less */
 #define RTGT_REQUESTS_SRQ	16U
 
-/**
- * struct rtgt_buf - buffer of one message
- * @at: the buffer
- * @dma: its DMA address
- */
+/* Buffer of one message */
 struct rtgt_buf {
 	void *at;
 	u64 dma;
 };
 
-/**
- * struct rtgt_recv_ctx - a receive and the request that arrived in it
- * @cqe: completion of the receive
- * @worker: its owner is a worker, not a completion
- * @resolve: it holds a datagram whose source must be resolved first
- * @pool: pool that owns its memory
- * @conn: connection whose message it holds; not valid while it is posted or withheld
- * @entry: in the list of its owner, see recv.c
- * @buf: the request.  The reply is written over it; then @buf and the buffer of a send
- *	 context are exchanged
- * @len: bytes that arrived, or bytes of the WRITE that carried an immediate
- * @imm: the immediate, 0 without one
- * @rq: the request, decoded; a long request changes it to what is left to do
- * @done: result so far: the CRC of a CHECKSUM, the number of new rkeys of a REVOKE or EXTENTS, the
- *	  bytes of the outstanding transfer
- * @extent: EXTENTS and REVOKE: the next extent to register
- * @rw: likewise: the rw context that registers it, or NULL
- * @reply_len: bytes of the reply
- * @reply_inv: the reply invalidates the client's rkey in @rq
- * @withhold_ms: milliseconds for which it is withheld at the end of the request, or 0
- * @due: withheld: jiffies at which it is posted again; held by a fault: jiffies at which its
- *	 request goes on
- * @faults: RTGT_FAULT_DO_*, 0 without faults
- * @late_ms: move-late: milliseconds between the reply and the transfer
- * @count: move-twice: bytes of the request
- * @ah: UD: address handle for the reply
- * @src_qp: UD: QP number for the reply
- */
+/* A receive and the request that arrived in it */
 struct rtgt_recv_ctx {
-	struct ib_cqe cqe;
-	bool worker;
-	bool resolve;
-	struct rtgt_recv_pool *pool;
-	struct rtgt_conn *conn;
-	struct list_head entry;
-	struct rtgt_buf buf;
-	u32 len;
-	u32 imm;
-	struct rtgt_request rq;
-	u32 done;
-	u32 extent;
-	struct rtgt_rw_ctx *rw;
-	u32 reply_len;
-	bool reply_inv;
-	u32 withhold_ms;
-	unsigned long due;
-	u32 faults;
-	u32 late_ms;
-	u64 count;
-	struct ib_ah *ah;
-	u32 src_qp;
+	struct ib_cqe cqe;		/* of the receive */
+	bool worker;			/* its owner is a worker, not a completion */
+	bool resolve;		/* it holds a datagram whose source must be resolved first */
+	struct rtgt_recv_pool *pool;	/* owns its memory */
+	struct rtgt_conn *conn;	/* whose message it holds; not valid while posted or withheld */
+	struct list_head entry;		/* in the list of its owner, see recv.c */
+	struct rtgt_buf buf;	/* the request, then its reply; sending exchanges it for another */
+	u32 len;	/* bytes that arrived, or bytes of the WRITE that carried an immediate */
+	u32 imm;			/* the immediate, 0 without one */
+	struct rtgt_request rq;	/* decoded; a long request changes it to what is left to do */
+	u32 done;	/* so far: a CRC, a number of new rkeys, bytes of the transfer */
+	u32 extent;			/* EXTENTS and REVOKE: the next extent to register */
+	struct rtgt_rw_ctx *rw;	/* EXTENTS and REVOKE: the rw context that registers it, or NULL */
+	u32 reply_len;			/* bytes of the reply */
+	bool reply_inv;			/* the reply invalidates the client's rkey in @rq */
+	u32 withhold_ms;	/* for which it is withheld at the end of the request, or 0 */
+	unsigned long due;	/* jiffies until which it is withheld, or held by a fault */
+	u32 faults;			/* RTGT_FAULT_DO_*, 0 without faults */
+	u32 late_ms;		/* move-late: milliseconds between the reply and the transfer */
+	u64 count;			/* move-twice: bytes of the request */
+	struct ib_ah *ah;		/* UD: address handle for the reply */
+	u32 src_qp;			/* UD: QP number for the reply */
 };
 
-/**
- * struct rtgt_recv_pool - the receive contexts of a connection, or of an SRQ
- * @pd: protection domain
- * @srq: SRQ that the connections of @pd share, or NULL
- * @qp: without an SRQ, the QP to which the receives are posted
- * @size: bytes of a buffer
- * @head: bytes of a buffer before the message: the GRH of a UD QP
- * @withhold_max: maximum number of withheld contexts
- * @lock: protects @withheld, @nr_withheld
- * @withheld: contexts that are withheld
- * @nr_withheld: number of @withheld, and of contexts that will be withheld at the end of
- *		 their requests
- * @timer: posts withheld contexts
- * @wcs: UD: the completions of the receives, by context
- * @nr: number of contexts
- * @recvs: the contexts
- */
+/* The receive contexts of a connection, or of an SRQ */
 struct rtgt_recv_pool {
 	struct ib_pd *pd;
-	struct ib_srq *srq;
-	struct ib_qp *qp;
-	u32 size;
-	u32 head;
-	unsigned int withhold_max;
-	spinlock_t lock;	/* @withheld, @nr_withheld */
+	struct ib_srq *srq;		/* SRQ that the connections of @pd share, or NULL */
+	struct ib_qp *qp;	/* without an SRQ, the QP to which the receives are posted */
+	u32 size;			/* bytes of a buffer */
+	u32 head;		/* bytes of a buffer before the message: the GRH of a UD QP */
+	unsigned int withhold_max;	/* maximum of @nr_withheld */
+	spinlock_t lock;		/* protects @withheld, @nr_withheld */
 	struct list_head withheld;
-	unsigned int nr_withheld;
-	struct timer_list timer;
-	struct ib_wc *wcs;
+	unsigned int nr_withheld;	/* these, and those that will be after their requests */
+	struct timer_list timer;	/* posts withheld contexts */
+	struct ib_wc *wcs;		/* UD: the completions of the receives, by context */
 	unsigned int nr;
 	struct rtgt_recv_ctx recvs[];
 };

@@ -8,60 +8,60 @@
 struct rtgt_conn;
 struct rtgt_recv_ctx;
 
-/**
- * enum rtgt_transport - transport of the QPs of a port
- * @RTGT_RC: reliable connected
- * @RTGT_UC: unreliable connected
- * @RTGT_UD: unreliable datagram: one QP for all clients of a device
- */
+/* Transport of the QPs of a port */
 enum rtgt_transport {
-	RTGT_RC,
-	RTGT_UC,
-	RTGT_UD,
+	RTGT_RC,	/* reliable connected */
+	RTGT_UC,	/* unreliable connected */
+	RTGT_UD,	/* unreliable datagram: one QP for all clients of a device */
 };
 
-/**
- * struct rtgt_service - a protocol that a port serves
- * @name: value of the attribute "service"
- * @transports: bits of enum rtgt_transport: the transports that the service supports
- * @conn_bytes: bytes that @setup allocates
- * @rws: number of rw contexts of a connection, 0 if the service transfers nothing
- * @needs_region: a port without a region cannot be enabled
- * @rep_only: clients get the capabilities of the regions in the REP and cannot request them, so
- *	      that a port with regions cannot serve iWARP devices
- * @request: validate the private data of a REQ and set the flags of @conn; returns 0, or an
- *	     rtgt_rej_reason with @arg set.  CM handler
- * @reply: write the private data of the REP, at most @size bytes; returns its length.
- *	   Process context
- * @setup: allocate rtgt_conn.service_priv; the QP and its contexts exist.  Returns 0 or a
- *	   negative errno.  May be NULL.  Process context
- * @teardown: free rtgt_conn.service_priv; the QP is destroyed, the device still exists.  Also
- *	      called if @setup failed or did not run.  May be NULL.  Process context
- * @message: a SEND arrived in @recv.  The service owns @recv until it calls one of
- *	     rtgt_recv_release(), rtgt_reply(), rtgt_send() and rtgt_recv_defer().
- *	     Completion context, or process context on a UD port
- * @imm: an immediate arrived in @recv, which the service owns as in @message.  Completion
- *	 context
- * @work: continue a request that was deferred.  The service owns @recv as in @message, and
- *	  may also call rtgt_rw_post().  NULL if the service defers nothing.  Process context
- * @moved: the transfer of a request has completed.  The service owns @recv as in @message.
- *	   NULL without @rws.  Completion context
+/*
+ * A protocol that a port serves.  A function that gets @recv owns it until it calls one of
+ * rtgt_recv_release(), rtgt_reply(), rtgt_send() and rtgt_recv_defer(); work() may also call
+ * rtgt_rw_post().
  */
 struct rtgt_service {
-	const char *name;
-	u32 transports;
-	u32 conn_bytes;
-	u32 rws;
-	bool needs_region;
-	bool rep_only;
+	const char *name;	/* value of the attribute "service" */
+	u32 transports;		/* bits of enum rtgt_transport: those that it supports */
+	u32 conn_bytes;		/* bytes that setup() allocates */
+	u32 rws;		/* rw contexts of a connection, 0 if it transfers nothing */
+	bool needs_region;	/* a port without a region cannot be enabled */
+	bool rep_only;	/* only the REP has capabilities: with regions, iWARP cannot be served */
+	/*
+	 * Validate the private data of a REQ and set the flags of @conn; returns 0, or an
+	 * rtgt_rej_reason with @arg set.  CM handler
+	 */
 	int (*request)(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
+	/* write at most @size bytes of the REP's private data; returns their number.  May sleep */
 	size_t (*reply)(const struct rtgt_conn *conn, void *priv, size_t size);
+	/*
+	 * Allocate and free rtgt_conn.service_priv; both may be NULL.  The QP and its contexts
+	 * exist at setup().  At teardown() the QP is destroyed, the device still exists; it is also
+	 * called if setup() failed or did not run.  May sleep
+	 */
 	int (*setup)(struct rtgt_conn *conn);
 	void (*teardown)(struct rtgt_conn *conn);
+	/* a SEND arrived.  Completion context, or process context on a UD port */
 	void (*message)(struct rtgt_recv_ctx *recv);
+	/* an immediate arrived.  Completion context */
 	void (*imm)(struct rtgt_recv_ctx *recv);
+	/* continue a request that was deferred; NULL if none is.  Process context */
 	void (*work)(struct rtgt_recv_ctx *recv);
+	/* the transfer of a request has completed; NULL without @rws.  Completion context */
 	void (*moved)(struct rtgt_recv_ctx *recv);
 };
+
+/* services.c: the table, and what several services use */
+int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg);
+size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size);
+size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size);
+const struct rtgt_service *rtgt_service_find(const char *name);
+const struct rtgt_service *rtgt_service_nth(unsigned int n);
+
+/* service_NAME.c */
+extern const struct rtgt_service rtgt_service_rping;
+extern const struct rtgt_service rtgt_service_rping_inv;
+extern const struct rtgt_service rtgt_service_rtgt;
+extern const struct rtgt_service rtgt_service_sink;
 
 #endif /* _RTGT_SERVICE_H */

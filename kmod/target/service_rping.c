@@ -33,33 +33,22 @@
 #include "target/rw.h"
 #include "target/send.h"
 #include "target/service.h"
-#include "target/services.h"
 
 /* The limit of rping itself, in bytes */
 #define RPING_MAX	(64 * 1024)
 
-/**
- * struct rping_info - message of an rping client
- * @addr: address of its buffer
- * @rkey: rkey of its buffer
- * @size: bytes of its buffer
- */
+/* Message of an rping client */
 struct rping_info {
-	__be64 addr;
-	__be32 rkey;
-	__be32 size;
+	__be64 addr;	/* address of its buffer */
+	__be32 rkey;	/* rkey of its buffer */
+	__be32 size;	/* bytes of its buffer */
 } __packed;
 
-/**
- * struct rping - the state of a connection
- * @buf: bytes that the target read; the CPU does not access them
- * @len: number of bytes in @buf
- * @have: the source was read; the next message names the sink
- */
+/* The state of a connection */
 struct rping {
-	void *buf;
-	u32 len;
-	bool have;
+	void *buf;	/* bytes that the target read; the CPU does not access them */
+	u32 len;	/* number of bytes in @buf */
+	bool have;	/* the source was read; the next message names the sink */
 };
 
 static void rping_moved(struct rtgt_recv_ctx *recv)
@@ -67,15 +56,10 @@ static void rping_moved(struct rtgt_recv_ctx *recv)
 	struct rping *rping = recv->conn->service_priv;
 
 	rping->have = !rping->have;
-	rtgt_send(recv, sizeof(struct rping_info));
-}
-
-static void rping_inv_moved(struct rtgt_recv_ctx *recv)
-{
-	struct rping *rping = recv->conn->service_priv;
-
-	rping->have = !rping->have;
-	rtgt_send_inv(recv, sizeof(struct rping_info));
+	if (recv->conn->port->cfg.service == &rtgt_service_rping_inv)
+		rtgt_send_inv(recv, sizeof(struct rping_info));
+	else
+		rtgt_send(recv, sizeof(struct rping_info));
 }
 
 /* Completions of a connection run one at a time, so nothing else changes @rping. */
@@ -104,7 +88,7 @@ static void rping_message(struct rtgt_recv_ctx *recv)
 	if (len)
 		rtgt_recv_defer(recv);
 	else
-		recv->conn->port->cfg.service->moved(recv);
+		rping_moved(recv);
 }
 
 static void rping_work(struct rtgt_recv_ctx *recv)
@@ -130,18 +114,13 @@ static void rping_imm(struct rtgt_recv_ctx *recv)
 
 static int rping_setup(struct rtgt_conn *conn)
 {
-	struct rping *rping;
+	struct rping *rping = kzalloc(sizeof(*rping), GFP_KERNEL);
 
-	rping = kzalloc(sizeof(*rping), GFP_KERNEL);
 	if (!rping)
 		return -ENOMEM;
-	rping->buf = kzalloc(RPING_MAX, GFP_KERNEL);
-	if (!rping->buf) {
-		kfree(rping);
-		return -ENOMEM;
-	}
 	conn->service_priv = rping;
-	return 0;
+	rping->buf = kzalloc(RPING_MAX, GFP_KERNEL);
+	return rping->buf ? 0 : -ENOMEM;
 }
 
 static void rping_teardown(struct rtgt_conn *conn)
@@ -159,7 +138,7 @@ static size_t rping_reply(const struct rtgt_conn *conn, void *priv, size_t size)
 	return 0;
 }
 
-#define RPING_SERVICE(_name, _moved)			\
+#define RPING_SERVICE(_name)				\
 {							\
 	.name = _name,					\
 	.transports = BIT(RTGT_RC),			\
@@ -172,8 +151,8 @@ static size_t rping_reply(const struct rtgt_conn *conn, void *priv, size_t size)
 	.message = rping_message,			\
 	.imm = rping_imm,				\
 	.work = rping_work,				\
-	.moved = _moved,				\
+	.moved = rping_moved,				\
 }
 
-const struct rtgt_service rtgt_service_rping = RPING_SERVICE("rping", rping_moved);
-const struct rtgt_service rtgt_service_rping_inv = RPING_SERVICE("rping-inv", rping_inv_moved);
+const struct rtgt_service rtgt_service_rping = RPING_SERVICE("rping");
+const struct rtgt_service rtgt_service_rping_inv = RPING_SERVICE("rping-inv");

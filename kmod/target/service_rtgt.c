@@ -11,7 +11,6 @@
 #include "target/conn.h"
 #include "target/ops.h"
 #include "target/service.h"
-#include "target/services.h"
 
 static int rtgt_request(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg)
 {

@@ -8,7 +8,6 @@
 
 #include "target/recv.h"
 #include "target/service.h"
-#include "target/services.h"
 
 static void sink_receive(struct rtgt_recv_ctx *recv)
 {

@@ -12,7 +12,6 @@
 #include "target/conn.h"
 #include "target/port.h"
 #include "target/service.h"
-#include "target/services.h"
 
 /* The first one is the service of a new port. */
 static const struct rtgt_service *const services[] = {
@@ -22,43 +21,24 @@ static const struct rtgt_service *const services[] = {
 	&rtgt_service_sink,
 };
 
-/**
- * rtgt_service_nth() - return a service of the table
- * @n: index, from 0
- *
- * Return: the service, or NULL after the last one.
- */
+/* A service of the table, counted from 0, or NULL after the last one */
 const struct rtgt_service *rtgt_service_nth(unsigned int n)
 {
 	return n < ARRAY_SIZE(services) ? services[n] : NULL;
 }
 
-/**
- * rtgt_service_find() - find a service by its name
- * @name: name
- *
- * Return: the service or NULL.
- */
+/* The service of this name, or NULL */
 const struct rtgt_service *rtgt_service_find(const char *name)
 {
-	const struct rtgt_service *service;
 	unsigned int i;
 
-	for (i = 0; (service = rtgt_service_nth(i)); i++)
-		if (!strcmp(service->name, name))
-			break;
-	return service;
+	for (i = 0; i < ARRAY_SIZE(services); i++)
+		if (!strcmp(services[i]->name, name))
+			return services[i];
+	return NULL;
 }
 
-/**
- * rtgt_service_accept_any() - implement rtgt_service.request: accept any private data
- * @conn: connection; marked as that of a plain client
- * @priv: not used
- * @len: not used
- * @arg: not set
- *
- * Return: 0.
- */
+/* rtgt_service.request of a service that accepts any private data: every client is a plain one. */
 int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len, u32 *arg)
 {
 	conn->plain = true;
@@ -72,7 +52,6 @@ int rtgt_service_accept_any(struct rtgt_conn *conn, const void *priv, size_t len
  * @size: bytes of the buffer
  *
  * On iWARP no rkey is valid yet: then addresses and rkeys are 0, and RTGT_F_ASK is set.
- *
  * Return: number of bytes written; 0 for a port without regions.
  */
 size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t size)
@@ -112,7 +91,6 @@ size_t rtgt_service_capability(const struct rtgt_conn *conn, void *priv, size_t 
  * @size: bytes of the buffer
  *
  * It contains no capability, because UD has no RDMA operations.
- *
  * Return: number of bytes written.
  */
 size_t rtgt_service_endpoint(const struct rtgt_conn *conn, void *priv, size_t size)

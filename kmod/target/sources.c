@@ -2,13 +2,10 @@
 /*
  * The sources of datagrams, and which of them a datagram endpoint resolves.
  *
- * The target replies to the source of a datagram, so it makes an address handle from the
- * headers of the packet.  On RoCE, ib_core then looks for the MAC address of the source,
- * and waits one second for a neighbor that does not exist.  A host can send datagrams from
- * addresses that do not exist.  Without a bound, these keep all workers of the endpoint
- * waiting, and the datagrams of its clients wait for a worker.
- *
- * So an endpoint keeps a table of sources.  A source is
+ * The target replies to the source of a datagram, so it makes an address handle from the headers
+ * of the packet.  On RoCE, ib_core then waits one second for a neighbor that does not exist.
+ * Without a bound, a host that sends datagrams from such addresses keeps all workers of the
+ * endpoint waiting.  So an endpoint keeps a table of sources.  A source is
  *
  *   known     an earlier datagram from it was resolved, or its address, when a client of it
  *             requested the endpoint (endpoint.c).  Any number of workers resolve it: they do
@@ -17,15 +14,14 @@
  *   unknown   SOURCES_AT_ONCE workers resolve such sources at a time; while they do,
  *             datagrams of other unknown sources are dropped
  *
- * A dropped datagram gets no reply, which a datagram client must expect in any case; the caller
- * counts it.  A client that requested the endpoint is known, whatever other hosts send.
+ * A dropped datagram gets no reply; the caller counts it.
  *
  * The table has a fixed size.  A known source stays until it fails, or until another known
  * source needs an entry of its set and the SOURCE_WAYS entries are all known.  A failed source
  * never replaces a known one.  A source without an entry is unknown.
  *
- * The table belongs to the endpoint's connection and is freed with it.  Its lock is held only
- * for the lookup.  InfiniBand resolves no addresses, so the table is not used there.
+ * The table belongs to the endpoint's connection.  Its lock is held only for the lookup.
+ * InfiniBand resolves no addresses, so the table is not used there.
  */
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
@@ -43,31 +39,19 @@
 #define SOURCE_SETS		256
 #define SOURCE_WAYS		4
 
-/**
- * struct source - an address that sent a datagram
- * @gid: the address; zero in an entry that was never used
- * @known: it could be resolved
- * @retry: jiffies until which a source that is not known counts as failed
- */
+/* An address that sent a datagram */
 struct source {
-	union ib_gid gid;
-	bool known;
-	unsigned long retry;
+	union ib_gid gid;	/* zero in an entry that was never used */
+	bool known;		/* it could be resolved */
+	unsigned long retry;	/* jiffies until which it counts as failed, if not @known */
 };
 
-/**
- * struct rtgt_sources - sources of one datagram endpoint
- * @lock: protects all of it
- * @resolving: unknown sources that are being resolved
- * @next: the entry of a full set that the next known source takes
- * @seed: seed of the hash, so that no host can choose addresses that fall into one set
- * @set: the sources, by the hash of their address
- */
+/* Sources of one datagram endpoint */
 struct rtgt_sources {
-	spinlock_t lock;	/* all of it */
-	unsigned int resolving;
-	unsigned int next;
-	u32 seed;
+	spinlock_t lock;	/* protects all of it */
+	unsigned int resolving;	/* unknown sources that are being resolved */
+	unsigned int next;	/* the entry of a full set that the next known source takes */
+	u32 seed;		/* of the hash, so that no host can choose the set of an address */
 	struct source set[SOURCE_SETS][SOURCE_WAYS];
 };
 
@@ -107,9 +91,8 @@ static struct source *source_place(struct rtgt_sources *sources, const union ib_
 
 static void source_set_known(struct rtgt_sources *sources, const union ib_gid *gid, bool known)
 {
-	struct source *source;
+	struct source *source = source_find(sources, gid) ?: source_place(sources, gid, known);
 
-	source = source_find(sources, gid) ?: source_place(sources, gid, known);
 	if (!source)
 		return;
 	source->gid = *gid;
@@ -117,13 +100,7 @@ static void source_set_known(struct rtgt_sources *sources, const union ib_gid *g
 	source->retry = jiffies + SOURCE_RETRY;
 }
 
-/**
- * rtgt_sources_create() - allocate a table without sources
- *
- * May sleep.
- *
- * Return: a table for rtgt_sources_destroy(), or NULL without memory.
- */
+/* For rtgt_sources_destroy(), or NULL without memory.  May sleep. */
 struct rtgt_sources *rtgt_sources_create(void)
 {
 	struct rtgt_sources *sources = kvzalloc(sizeof(*sources), GFP_KERNEL);
@@ -135,26 +112,13 @@ struct rtgt_sources *rtgt_sources_create(void)
 	return sources;
 }
 
-/**
- * rtgt_sources_destroy() - free a table
- * @sources: table, or NULL
- *
- * Any context.
- */
+/* @sources may be NULL.  Any context. */
 void rtgt_sources_destroy(struct rtgt_sources *sources)
 {
 	kvfree(sources);
 }
 
-/**
- * rtgt_sources_has() - check whether a source is known
- * @sources: table
- * @addr: its address
- *
- * Process context.
- *
- * Return: true if so.
- */
+/* Is the source with this address known?  Process context. */
 bool rtgt_sources_has(struct rtgt_sources *sources, struct sockaddr *addr)
 {
 	struct source *source;
@@ -170,13 +134,7 @@ bool rtgt_sources_has(struct rtgt_sources *sources, struct sockaddr *addr)
 	return known;
 }
 
-/**
- * rtgt_sources_add() - make a source known
- * @sources: table
- * @addr: address of a client that was resolved just now
- *
- * Process context.
- */
+/* Make a client's address known, which was resolved just now.  Process context. */
 void rtgt_sources_add(struct rtgt_sources *sources, struct sockaddr *addr)
 {
 	union ib_gid gid;
@@ -240,8 +198,7 @@ static int source_gid(const struct ib_wc *wc, const struct ib_grh *grh, union ib
  * @wc: completion of the receive
  * @grh: first bytes of the receive, synchronized for the CPU
  *
- * May sleep, up to one second if the source is not known.
- *
+ * Context: may sleep, up to one second if the source is not known.
  * Return: an address handle for rdma_destroy_ah(), or an ERR_PTR: the datagram gets no reply.
  * -EBUSY: SOURCES_AT_ONCE other unknown sources are being resolved.
  */
