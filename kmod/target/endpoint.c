@@ -33,7 +33,7 @@
 
 /* The request of a client that waits for the endpoint */
 struct endpoint_request {
-	struct rtgt_job make;		/* makes the endpoint, unless another request has; of the port */
+	struct rtgt_job make;		/* makes the endpoint, if there is none */
 	struct rtgt_job finish;		/* replies; of the port */
 	struct rtgt_port *port;		/* a counted reference; a disable waits for its requests */
 	struct rdma_cm_id *id;		/* of the request, owned */
