@@ -14,7 +14,7 @@
 tcp_server() { # [OPTION...]
 	TCP_PORT=$((30000 + CASE_INDEX))
 	background server on_target "$HERE/machine.sh" hold rtgt tcp-serve -a "$RTGT_TARGET_ADDR" -p "$TCP_PORT" "$@"
-	said server listening
+	wait_line server listening
 }
 
 # rtgt COMMAND to PORT and to the TCP server, if there are any.
@@ -176,7 +176,7 @@ million() {
 			done=$((done + n))
 		done
 	done
-	tell_reader "$done messages compared"
+	note "$done messages compared"
 }
 
 # The completion of the last WRITE_WITH_IMM comes before the reply or behind it, when the checksum
@@ -273,7 +273,7 @@ one_connection() {
 server_goes() {
 	TCP_PORT=$((30000 + CASE_INDEX))
 	background server rtgt tcp-serve -a "$RTGT_TARGET_ADDR" -p "$TCP_PORT"
-	said server listening
+	wait_line server listening
 	background bw rtgt bw --over tcp -D 600 --tcp-port "$TCP_PORT" -q 2 -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
 	wait_until 10 connected 3 || fail "it does not run: $(cat "$WORK/bw.err")"
 	kill "${BG_PID[server]}"

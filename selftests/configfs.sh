@@ -156,12 +156,12 @@ odd_names() {
 # A connection that what is refused must not touch.
 neighbour() {
 	background neighbour probe hold
-	said neighbour ready=1
+	wait_line neighbour ready=1
 }
 
 untouched() {
-	tell neighbour echo
-	said neighbour alive=1
+	send_line neighbour echo
+	wait_line neighbour alive=1
 	finish neighbour
 }
 

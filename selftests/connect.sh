@@ -47,7 +47,7 @@ plain_client() { # PROBE-ARGUMENT
 plain_in_connections() {
 	target_port
 	background holder probe hold plain=1
-	said holder ready=1
+	wait_line holder ready=1
 	grep -q <<<"$(target connections "$PORT")" "^id=1 state=live peer=$RTGT_CLIENT_ADDR:[0-9]* dev=$RTGT_TARGET_DEV qpn=[0-9]* client=plain " ||
 		fail "connections: $(target connections "$PORT")"
 	finish holder
@@ -70,7 +70,7 @@ bad_reqs() {
 	local -A n=([version]=0 [size]=0)
 	target_port
 	background neighbour probe hold
-	said neighbour ready=1
+	wait_line neighbour ready=1
 	while read -r name reason arg rest; do
 		# shellcheck disable=SC2086 # several words
 		has "$name: $(probe connect $rest </dev/null)" result=refused status=28 "reason=$reason" "arg=$arg"
@@ -88,8 +88,8 @@ bad_reqs() {
 		magic-and-version size 16 extra=-10
 	END
 	expect_counters rejects_version="${n[version]}" rejects_size="${n[size]}" conns_accepted=1
-	tell neighbour echo
-	said neighbour alive=1
+	send_line neighbour echo
+	wait_line neighbour alive=1
 	finish neighbour
 }
 
@@ -104,12 +104,12 @@ longer_req() {
 port_full() {
 	target_port max_conns=2
 	background two probe hold count=2
-	said two ready=2
+	wait_line two ready=2
 	has "$(probe connect)" result=refused status=28 reason=full arg=2
 	has "$(probe connect plain=1)" result=refused reason=full
 	expect_counters rejects_full=2 conns_accepted=2
-	tell two echo
-	said two alive=2
+	send_line two echo
+	wait_line two alive=2
 	finish two
 	expect_no_connections
 	has "$(probe connect)" result=established
@@ -144,12 +144,12 @@ parallel() { # SCOPE
 	! is_iwarp || clients=40
 	target_port "scope=$1" recv_depth=4
 	background many probe hold count=$clients timeout=20
-	said many "ready=$clients"
+	wait_line many "ready=$clients"
 	# when the client has the REP its RTU is only on its way
 	wait_until 10 live $clients || fail "not $clients live connections: $(target connections "$PORT")"
 	same "different ids" "$(target connections "$PORT" | cut -d' ' -f1 | sort -u | wc -l)" $clients
-	tell many echo
-	said many "alive=$clients"
+	send_line many echo
+	wait_line many "alive=$clients"
 	finish many
 	expect_no_connections
 	expect_counters "conns_established=$clients" "conns_closed=$clients" "recv_msgs=$clients" "replies=$clients"
@@ -158,7 +158,7 @@ parallel() { # SCOPE
 client_killed() {
 	target_port
 	background doomed probe hold count=4
-	said doomed ready=4
+	wait_line doomed ready=4
 	kill -KILL "${BG_PID[doomed]}"
 	expect_no_connections
 	expect_counters conns_closed=4
@@ -168,11 +168,11 @@ client_killed() {
 disabled_under_clients() {
 	target_port
 	background holder probe hold count=3
-	said holder ready=3
+	wait_line holder ready=3
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
 	has_no_connections
-	tell holder echo
-	said holder alive=0
+	send_line holder echo
+	wait_line holder alive=0
 	finish holder
 	expect_counters conns_closed=3 qp_errors=0
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
@@ -183,9 +183,9 @@ disabled_under_clients() {
 disabled_under_traffic() {
 	target_port
 	background writer probe traffic len=4096
-	said writer started=1
+	wait_line writer started=1
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
-	said writer writes=
+	wait_line writer writes=
 	finish writer
 	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded|loc-qp-op|unposted)" "$WORK/writer.out" || fail "$(cat "$WORK/writer.out")"
 }
@@ -196,12 +196,12 @@ two_ports() {
 	target_port
 	first=$PORT first_cm=$CM_PORT
 	background holder probe hold
-	said holder ready=1
+	wait_line holder ready=1
 	target_port
 	has "$(probe connect)" result=established
 	target port_del "$PORT"
-	tell holder echo
-	said holder alive=1
+	send_line holder echo
+	wait_line holder alive=1
 	finish holder
 	PORT=$first CM_PORT=$first_cm
 	expect_counters conns_established=1 recv_msgs=1
@@ -212,21 +212,21 @@ rtu_lost() {
 	target_port
 	lose_mads 0x0014
 	background holder probe hold
-	said holder ready=1
+	wait_line holder ready=1
 	expect_counters conns_accepted=1 conns_established=0
-	tell holder echo
-	said holder alive=1
+	send_line holder echo
+	wait_line holder alive=1
 	expect_counters conns_established=1 recv_msgs=1 replies=1
 	finish holder
 	expect_counters conns_established=1 conns_closed=1
 	# to the CM it is still none, and ends all the same
 	background other probe hold
-	said other ready=1
-	tell other echo
-	said other alive=1
+	wait_line other ready=1
+	send_line other echo
+	wait_line other alive=1
 	target port_del "$PORT"
-	tell other echo
-	said other alive=0
+	send_line other echo
+	wait_line other alive=0
 	finish other
 }
 

@@ -58,7 +58,7 @@ setups() {
 	local file=$DEBUGFS/ports/$CASE-1/setups text step
 	target_port recv_size=256 recv_depth=4
 	background client probe hold
-	said client ready=1
+	wait_line client ready=1
 	wait_until 5 counters_are conns_established=1
 	target_contents "$file"
 	text=$TEXT

@@ -19,7 +19,7 @@ listen() { # ARG...
 
 # It has seen TEXT, and is told to end.
 heard() { # TEXT
-	said live "$1"
+	wait_line live "$1"
 	kill -INT "${BG_PID[live]}"
 	finish live || fail "it ends with status $?: $(<"$WORK/live.err")"
 }

@@ -33,7 +33,7 @@ walk() { # COMMAND UNDO
 		"$2"
 	done
 	((refused)) || fail "none of $((n - 1)) allocations was missed"
-	tell_reader "$((n - 1)) allocations, without $refused of them it was refused"
+	note "$((n - 1)) allocations, without $refused of them it was refused"
 }
 
 enable_port() {
@@ -88,7 +88,7 @@ connecting() { # PORT-ATTRIBUTE...
 	((came[resources] > refused && came[untyped] < 5)) || fail "${came[@]@A}"
 	expect_counters "rejects_resources=$((came[resources] + came[untyped]))"
 	same "its last bytes" "$(value_of "$(probe access op=write len=4096)" wc)" success
-	tell_reader "without ${came[resources]} allocations the client was refused for want of resources, \
+	note "without ${came[resources]} allocations the client was refused for want of resources, \
 without ${came[untyped]} for no reason"
 }
 
@@ -133,8 +133,8 @@ connecting_without() { # THREADS
 # What the client does for a line, and what it prints of that.
 LINES=0
 peer_does() { # LINE TEXT
-	tell peer "$1"
-	said peer "line=$((++LINES)) "
+	send_line peer "$1"
+	wait_line peer "line=$((++LINES)) "
 	has "$(grep "^line=$LINES " "$WORK/peer.out")" "$2"
 }
 
@@ -192,7 +192,7 @@ revoking_own() {
 		grep -q "^line=$LINES revoked=1 " "$WORK/peer.out" || ((++failed))
 	done
 	((failed)) || fail "none of $((n - 1)) allocations was missed"
-	tell_reader "$((n - 1)) allocations, without $failed of them the revocation failed"
+	note "$((n - 1)) allocations, without $failed of them the revocation failed"
 }
 
 # The kernel's initiator says why it failed, or gets along.
@@ -227,7 +227,7 @@ initiating() { # OP
 		expect_no_connections
 	done
 	((failed > 10)) || fail "only $failed of $((n - 1)) allocations were missed"
-	tell_reader "$((n - 1)) allocations, without $failed of them the run failed"
+	note "$((n - 1)) allocations, without $failed of them the run failed"
 }
 
 tcase port --limit 120 "whichever allocation fails, making a port leaves nothing behind" making

@@ -125,8 +125,8 @@ tolerate_log() { # EXTENDED-REGEX
 }
 
 # What stands before the result of a case that passes: figures, say.
-tell_reader() { # LINE...
-	printf '%s\n' "$@" >>"$WORK/told"
+note() { # LINE...
+	printf '%s\n' "$@" >>"$WORK/notes"
 }
 
 defer() { # CMD...
@@ -672,13 +672,13 @@ background() { # NAME CMD...
 	defer abandon "$name"
 }
 
-tell() { # NAME TEXT
+send_line() { # NAME TEXT
 	echo "$2" >&"${BG_STDIN[$1]}" || fail "$1 has ended: $(cat "$WORK/$1.out" "$WORK/$1.err")"
 }
 
 # Wait for a line in a background command's output.  PATIENCE is half of the case's time limit:
 # a command that takes longer hangs, most likely, and the case fails with what it printed.
-said() { # NAME TEXT
+wait_line() { # NAME TEXT
 	wait_until "$PATIENCE" grep -qF -- "$2" "$WORK/$1.out" || hung "$1" "did not say \"$2\" but" "${BG_PID[$1]-}"
 }
 

@@ -36,18 +36,18 @@ stall() {
 	target_port scope=private mr_max=4K recv_depth=512 region mem size=1M
 	busy=$PORT
 	background revoker probe flood depth=400
-	said revoker ready=1
+	wait_line revoker ready=1
 	target_port recv_depth=4 region mem size=4096
 	background crowd probe flood "count=$n" depth=2 timeout=30
 	wait_until 30 grep -q ready= "$WORK/crowd.out"
-	said crowd "ready=$n"
+	wait_line crowd "ready=$n"
 	quiet=$PORT
-	tell revoker "6 400"
-	said revoker posted=1
-	tell crowd "8 1"
-	said crowd "posted=$n op=8"
-	tell crowd "2 1"
-	said crowd "posted=$n op=2"
+	send_line revoker "6 400"
+	wait_line revoker posted=1
+	send_line crowd "8 1"
+	wait_line crowd "posted=$n op=8"
+	send_line crowd "2 1"
+	wait_line crowd "posted=$n op=2"
 	outstanding "$busy" 400
 	# neither says goodbye
 	kill -KILL "${BG_PID[crowd]}" "${BG_PID[revoker]}"
@@ -73,7 +73,7 @@ overtaken() { # kernel|user
 	user)
 		CM_PORT=$((CM_PORT + 8))
 		background server rtgt serve addr "$RTGT_TARGET_ADDR" port $CM_PORT region mem size 4K
-		said server "listening on "
+		wait_line server "listening on "
 		;;
 	esac
 	at=$CM_PORT CM_PORT=$slow
@@ -94,11 +94,11 @@ half_open() { # ATTRIBUTE...
 established() {
 	target_port "handshake_ms=$((1000 * SLOW))"
 	background holder probe hold
-	said holder ready=1
+	wait_line holder ready=1
 	has "$(probe half count=2)" sent=2
 	wait_until 10 counters_are conns_closed=2 || fail "$COUNTERS"
-	tell holder echo
-	said holder alive=1
+	send_line holder echo
+	wait_line holder alive=1
 	expect_counters conns_closed=2 replies=1
 }
 
@@ -123,7 +123,7 @@ peer_share() { # IP-VERSION
 	fi
 	target_port peer_conns_max=2
 	background two probe hold count=2
-	said two ready=2
+	wait_line two ready=2
 	has "$(probe connect)" result=refused reason=full arg=2
 	finish two
 	expect_counters conns_accepted=2 conns_closed=2 rejects_full=1
@@ -138,9 +138,9 @@ served() {
 withheld() {
 	target_port srq=1 recv_depth=4
 	background peer probe flood depth=8
-	said peer ready=1
-	tell peer "7 4"
-	said peer posted=1
+	wait_line peer ready=1
+	send_line peer "7 4"
+	wait_line peer posted=1
 	expect_counters recv_msgs=4 malformed=2
 	has "$(probe send timeout=4)" wc=success status=ok
 	finish peer
@@ -161,18 +161,18 @@ srq_held() { # OP COUNT
 	# the requests of the target's READs
 	disturb_device "$(netdev "$RTGT_TARGET_DEV")" "u8 0x0c 0xff at 28" loss 100%
 	background peer probe flood depth=8
-	said peer ready=1
+	wait_line peer ready=1
 	# one by one those that are replied to: all at once would be more than the REP allows
 	for ((i = 1; i <= $2 - 6; i++)); do
-		tell peer "$1 1"
+		send_line peer "$1 1"
 		wait_until 10 counters_are recv_msgs="$i" replies="$i" || fail "$COUNTERS"
 	done
-	tell peer "$1 $(($2 < 6 ? $2 : 6))"
+	send_line peer "$1 $(($2 < 6 ? $2 : 6))"
 	wait_until 10 counters_are recv_msgs="$2" || fail "$COUNTERS"
 	finds_receive
 	text=$(target connections "$PORT")
 	[[ $text == *"id=1 "*" held="[4-8]* ]] || fail "the peer's requests do not wait: $text"
-	tell peer "$1 5"
+	send_line peer "$1 5"
 	expect_counters over_depth=1 conns_closed=2
 	finds_receive
 }
@@ -193,14 +193,14 @@ srq_busy() {
 	! is_iwarp || [[ $DEBUGFS == /run/* ]] || skip "siw has extents of 1 MiB, whose CHECKSUM is soon done"
 	target_port srq=1 recv_depth=16 region mem size=64M
 	background neighbour probe hold
-	said neighbour ready=1
+	wait_line neighbour ready=1
 	background peer probe flood depth=16
-	said peer ready=1
-	tell peer "2 16"
-	said peer "posted=1 op=2"
+	wait_line peer ready=1
+	send_line peer "2 16"
+	wait_line peer "posted=1 op=2"
 	wait_until 10 counters_are recv_msgs=16 replies=0 || fail "$COUNTERS"
-	tell neighbour echo
-	said neighbour alive=1
+	send_line neighbour echo
+	wait_line neighbour alive=1
 	text=$(target connections "$PORT")
 	[[ $text == *"id=2 "*"replies=0 held=16"* ]] || fail "the neighbour had to wait: $text"
 }
@@ -249,9 +249,9 @@ storm() { # COUNT [smp]
 reused_key() {
 	target_port scope=private region mem size=4096
 	background peer probe invalidate rotate=256 wait=1 depth=2
-	said peer new=success
+	wait_line peer new=success
 	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
-	tell peer go
+	send_line peer go
 	finish peer || fail "$(cat "$WORK"/peer.{out,err})"
 	has "$(<"$WORK/peer.out")" new=success old=rem-access
 	expect_counters invalidations=1 rotations=257
@@ -262,14 +262,14 @@ reused_key_shared() {
 	local i
 	target_port
 	background peer probe invalidate wait=1
-	said peer status=ok
+	wait_line peer status=ok
 	for ((i = 0; i < 257; i++)); do
 		target attr_set "$CONFIGFS/ports/$PORT/revoke" all
 		# a client has the region registered again
 		has "$(probe connect)" result=established
 	done
 	has "$(probe access op=write)" wc=success
-	tell peer go
+	send_line peer go
 	finish peer
 	expect_counters invalidations=1 rotations=257
 }
@@ -280,11 +280,11 @@ revokes() {
 	target_port scope=private mr_max=4K recv_depth=512 region mem size=4M
 	busy=$PORT
 	background peer probe flood depth=400
-	said peer ready=1
+	wait_line peer ready=1
 	target_port
 	quiet=$PORT
-	tell peer "6 400"
-	said peer posted=1
+	send_line peer "6 400"
+	wait_line peer posted=1
 	serves "$CM_PORT"
 	disables "$quiet"
 	outstanding "$busy" 400
@@ -299,13 +299,13 @@ share_requests() {
 	target_port region mem size=1M
 	busy=$PORT
 	background crowd probe flood count=20 depth=16 timeout=30
-	said crowd ready=20
+	wait_line crowd ready=20
 	target_port recv_depth=32 region mem size=1M
 	background neighbour probe flood depth=32
-	said neighbour ready=1
-	tell crowd "2 16"
-	said crowd "posted=20 op=2"
-	tell neighbour "2 32"
+	wait_line neighbour ready=1
+	send_line crowd "2 16"
+	wait_line crowd "posted=20 op=2"
+	send_line neighbour "2 32"
 	wait_until 20 counters_are replies=32 || fail "$COUNTERS"
 	PORT=$busy
 	replies=$(counter replies)
@@ -334,7 +334,7 @@ lost_datagrams() {
 	target_port
 	background crowd "$HERE/probe" "$RTGT_TARGET_ADDR" "$lost" "source=${RTGT_CLIENT_ADDR%.*}.100" \
 		lost file="$RTGT_CLIENT_ADDR" count=2000
-	said crowd sent=2000
+	wait_line crowd sent=2000
 	serves "$CM_PORT"
 	finish crowd
 	# the device has delivered what probe forged: its ICRC is right
@@ -428,7 +428,7 @@ log_reason() {
 	! is_iwarp || wrong=offset=4080
 	target_port
 	background crowd probe hold count=20
-	said crowd ready=20
+	wait_line crowd ready=20
 	finish crowd
 	expect_counters conns_closed=20
 	tolerate_log "non-flush error status"
@@ -474,7 +474,7 @@ private_memory() {
 # one has left.
 refused_beyond() { # CLIENTS
 	background crowd probe hold count="$1"
-	said crowd "ready=$1"
+	wait_line crowd "ready=$1"
 	has "$(probe connect)" result=refused reason=resources arg=12
 	finish crowd
 	expect_no_connections
@@ -525,7 +525,7 @@ tcase reused-key --limit 60 "an rkey can be revoked if its number was invalidate
 tcase reused-key-shared --limit 60 --more "clients are served if the number of an invalidated rkey is used again" reused_key_shared
 tcase revokes --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
 tcase share-requests --limit 60 "a peer's requests on 20 connections take turns with another port's as those of one" share_requests
-tcase share-setups --limit 60 "... and so do the set-ups of its connections" share_setups
+tcase share-setups --more --limit 60 "... and so do the set-ups of its connections" share_setups
 tcase lost-datagrams --needs ud --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase unresolved --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
 tcase unresolved-claims --more --needs ud --limit 60 "... and when requests for the endpoint have named these sources" unresolved_claims

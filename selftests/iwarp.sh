@@ -241,7 +241,7 @@ initiator() {
 port_in_use() {
 	local range=/proc/sys/net/ipv4/ip_local_port_range
 	background taken rtgt tcp-serve -a "$RTGT_CLIENT_ADDR" -p 40000
-	said taken listening
+	wait_line taken listening
 	contents "$range"
 	defer write_file "$range" "$TEXT"
 	write_file "$range" "40000 40001"
@@ -311,13 +311,13 @@ woken() {
 	target_port
 	record
 	background holder probe hold timeout=30
-	said holder ready=1
+	wait_line holder ready=1
 	kill -STOP "${SERVERS[$PORT]}"
 	defer kill -CONT "${SERVERS[$PORT]}"
-	tell holder echo
+	send_line holder echo
 	recorded "WRITE stag"
 	kill -CONT "${SERVERS[$PORT]}"
-	said holder alive=1
+	wait_line holder alive=1
 	finish holder
 }
 
@@ -329,7 +329,7 @@ target_wakes() {
 	service_port sink
 	record
 	background holder probe hold plain=1 blind=1
-	said holder ready=1
+	wait_line holder ready=1
 	recorded "RDMA READ Response stag=0x00000000 to=0x0 last"
 	finish holder
 	expect_counters conns_established=1 recv_msgs=0 qp_errors=0 send_errors=0
@@ -341,7 +341,7 @@ spared() {
 	target_port idle_ms=500
 	record
 	background holder probe hold blind=1
-	said holder ready=1
+	wait_line holder ready=1
 	wait_until 10 counters_are conns_closed=1 || fail "$COUNTERS"
 	recorded "MPA Reply"
 	[[ $TEXT != *"READ Request"* ]] || fail "the target READs: $TEXT"
@@ -352,9 +352,9 @@ spared() {
 under_traffic() { # CMD...
 	target_port region mem size=64K
 	background writer probe traffic len=4096 depth=8
-	said writer started=1
+	wait_line writer started=1
 	"$@"
-	said writer end=
+	wait_line writer end=
 	finish writer
 }
 
@@ -376,16 +376,16 @@ unread() {
 	# the client's is larger, so that its requests leave it
 	sysctl -qw net.ipv4.tcp_wmem="4096 1048576 4096"
 	background peer probe flood depth=16 body=4000
-	said peer ready=1
+	wait_line peer ready=1
 	peer=$(sed -n 's/.* peer=[^ ]*:\([0-9]*\) .*/\1/p' "$DEBUGFS/ports/$PORT/connections")
 	dev=$(netdev "$RTGT_TARGET_DEV")
 	disturb_device "$dev" "u16 $peer 0xffff at 22" loss 100%
 	# but TCP's acknowledgments arrive, whatever is shorter than 256 bytes
 	tc filter add dev "$dev" parent 1: protocol ip prio 1 u32 match u16 0 0xff00 at 2 flowid 1:1
-	tell peer "9 2"
+	send_line peer "9 2"
 	expect_counters recv_msgs=2
 	attr_set "$CONFIGFS/ports/$PORT/revoke" all
-	tell peer "9 1"
+	send_line peer "9 1"
 	expect_counters recv_msgs=3
 	learn
 	grep -q "^id=1 state=live .* recv_msgs=4 .* replies=" "$DEBUGFS/ports/$PORT/connections" ||

@@ -261,8 +261,8 @@ run_cases() { # NAME...
 	local i next first=0
 
 	: >"$WORK/tolerate"
-	bounded 30 turn_machines first_turn "$RTGT_OUTSIDE" "$MARK$1" >"$WORK/turn" 2>&1 || first=$?
-	((first == 0)) || indent <"$WORK/turn"
+	bounded 30 on_machines first_case "$RTGT_OUTSIDE" "$MARK$1" >"$WORK/machines" 2>&1 || first=$?
+	((first == 0)) || indent <"$WORK/machines"
 	((first <= 1)) || ktap_exit_fail_msg "$PROGRAM: a machine does not answer"
 	for ((i = 1; i <= $#; i++)); do
 		next=$((i + 1))
@@ -286,7 +286,7 @@ run_case() { # NAME INDEX NEXT-MARKER
 	local name=$1 rc turned=0 result=fail file began=$EPOCHREALTIME
 	local -a why=()
 
-	for file in skip xfail told absent unknown tolerate; do
+	for file in skip xfail notes absent unknown tolerate; do
 		: >"$WORK/$file"
 	done
 	bounded "${CASE_LIMIT[$name]}" case_body "$name" "$2" >"$WORK/log" 2>&1
@@ -300,8 +300,8 @@ run_case() { # NAME INDEX NEXT-MARKER
 	# a command may end with the status of a skip
 	[[ $result != fail || -n ${why[*]} ]] || why+=("exit status $rc")
 	((LEFT_OVER == 0)) || why+=("it left processes behind")
-	if ! turn_machines turn_clean "$MARK$name" "$3" >"$WORK/turn" 2>&1; then
-		bounded 60 turn_machines turn "$MARK$name" "$3" >"$WORK/turn" 2>&1
+	if ! on_machines next_case_if_clean "$MARK$name" "$3" >"$WORK/machines" 2>&1; then
+		bounded 60 on_machines next_case "$MARK$name" "$3" >"$WORK/machines" 2>&1
 		turned=$?
 	fi
 	((turned == 0)) || why+=("the machine was not left as it was found")
@@ -319,10 +319,10 @@ run_case() { # NAME INDEX NEXT-MARKER
 		result=fail
 		printf '# | %s\n' "${why[@]/#/$name: }"
 		indent <"$WORK/log"
-		indent <"$WORK/turn"
+		indent <"$WORK/machines"
 		keep_work "$name"
-	elif [[ $result == pass && -s $WORK/told ]]; then
-		indent <"$WORK/told"
+	elif [[ $result == pass && -s $WORK/notes ]]; then
+		indent <"$WORK/notes"
 	fi
 	printf '# %s: %s\n' "$name" "${CASE_DESC[$name]}"
 	[[ $result != @(skip|xfail) ]] || printf '# reason: %s\n' "$(<"$WORK/$result")"
@@ -435,7 +435,7 @@ group_gone() { # PID
 
 # First on the target's machine, then on the client's when that is another one.
 # Prints what is wrong; more than 1 means that a machine is beyond repair.
-turn_machines() { # first_turn|turn|turn_clean OLD-MARKER NEW-MARKER
+on_machines() { # first_case|next_case|next_case_if_clean OLD-MARKER NEW-MARKER
 	local rc=0 client_rc=0 tolerated
 	contents "$WORK/tolerate"
 	tolerated=${TEXT%$'\n'}

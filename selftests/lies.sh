@@ -459,7 +459,7 @@ row() { # FAULT some|all INITIATOR...
 				bad=1
 			fi
 		done
-		tell_reader "lies $TARGET $fault $who$line"
+		note "lies $TARGET $fault $who$line"
 		# and if the case fails, in its log
 		echo "lies $TARGET $fault $who$line"
 	done
@@ -584,7 +584,7 @@ honest() { # INITIATOR RUNS
 			fail "run $i of RTGT_SEED=$seed: ${COMMAND[*]}: $(<"$WORK/complaint")"
 		grep -q "bytes verified" "$WORK/said" || fail "${COMMAND[*]}: $(<"$WORK/said")"
 	done
-	tell_reader "honest $1: $runs runs, seed $seed"
+	note "honest $1: $runs runs, seed $seed"
 }
 
 # The tables here name what there is: a glob that matches nothing is a mistake.
@@ -608,7 +608,7 @@ FAULTS="reply-drop reply-delay reply-twice reply-swap reply-tag reply-op reply-l
 	recv-none rtu-ignore dreq-ignore disconnect qp-err qp-sqd"
 
 # One of each kind is for make check and, of what reads captures, for make check-more
-QUICK=" reply-tag reply-bit reply-drop region-bit cap-rkey rep-short rej-full qp-err "
+QUICK=" reply-tag reply-bit region-bit cap-rkey rep-short rej-full qp-err "
 for fault in $FAULTS; do
 	more=--more long=--long
 	[[ $QUICK != *" $fault "* ]] || more='' long=--more

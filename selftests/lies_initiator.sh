@@ -12,7 +12,7 @@ liar() { # "LIE [PROBE-OPTION...]" [INITIATOR-ATTRIBUTE...]
 	CM_PORT=$((20000 + CASE_INDEX * 16))
 	# shellcheck disable=SC2086 # several words
 	background liar probe lie lie=$1
-	said liar listening
+	wait_line liar listening
 	initiator "${@:2}"
 }
 

@@ -14,11 +14,11 @@
 
 writer() {
 	background writer probe traffic len=4096
-	said writer started=1
+	wait_line writer started=1
 }
 
 writer_ended() {
-	said writer writes=
+	wait_line writer writes=
 	finish writer
 	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded|loc-qp-op|unposted)" "$WORK/writer.out" || fail "$(cat "$WORK/writer.out")"
 }
@@ -60,7 +60,7 @@ unload_traffic() { # SCOPE
 	target_port "scope=$1"
 	writer
 	background holder probe hold count=8
-	said holder ready=8
+	wait_line holder ready=8
 	target port_del "$PORT"
 	target module_unload
 	writer_ended
@@ -128,7 +128,7 @@ netdev_deleted() { # ADDRESS STATE
 	defer bring_back
 	target_port "addr=$1"
 	background holder probe hold count=3
-	said holder ready=3
+	wait_line holder ready=3
 	kill -KILL "${BG_PID[holder]}"
 	ip link del va
 	gone "$RTGT_TARGET_DEV"
@@ -210,8 +210,8 @@ device_deleted_disabling() {
 	quiet=$PORT
 	target_port "addr=$RTGT_CLIENT_ADDR" scope=private mr_max=4K recv_depth=512 region mem size=1M
 	background revoker "$HERE/probe" "$RTGT_CLIENT_ADDR" "$CM_PORT" "source=$RTGT_TARGET_ADDR" flood depth=400
-	said revoker ready=1
-	tell revoker "6 400"
+	wait_line revoker ready=1
+	send_line revoker "6 400"
 	expect_counters recv_msgs=400
 	# it would keep its device, which is the target's
 	kill -KILL "${BG_PID[revoker]}"
@@ -236,9 +236,9 @@ cycles() {
 	for i in 1 2 3 4 5; do
 		target_port
 		background writer probe traffic len=4096
-		said writer started=1
+		wait_line writer started=1
 		target port_del "$PORT"
-		said writer writes=
+		wait_line writer writes=
 		finish writer
 	done
 }

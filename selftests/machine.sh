@@ -303,14 +303,14 @@ log_clean_since() { # MARKER [TOLERATED]
 # Save the present state as that which each case must return to, and begin the first case: the
 # kernel's log must be clean since the marker OUTSIDE.  Prints what is wrong; more than 1 means
 # that the machine cannot be used.
-first_turn() { # OUTSIDE-MARKER NEW-MARKER TOLERATED DEVICE...
+first_case() { # OUTSIDE-MARKER NEW-MARKER TOLERATED DEVICE...
 	read_state "${@:4}" && printf '%s' "$STATE" >"$BOOKS" && log_mark "$2" || return 2
 	log_clean_since "$1"
 }
 
-# As "turn", of which it is the usual case: all is as it should be, and nobody has to
+# As next_case, where all is as it should be, which is the usual case: nobody has to
 # be bounded in time.
-turn_clean() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
+next_case_if_clean() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
 	wait_until 5 state_is_back "${@:4}" && log_clean "$1" "$2" "$3"
 }
 
@@ -318,7 +318,7 @@ turn_clean() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
 # one that was found at first, now or soon, and the kernel's log clean since
 # OLD-MARKER.  Prints what is wrong and returns 1 if it could be put
 # right, 3 if not.
-turn() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
+next_case() { # OLD-MARKER NEW-MARKER TOLERATED DEVICE...
 	local old=$1 new=$2 tolerated=$3 rc=0
 	shift 3
 	if ! wait_until 5 state_is_back "$@"; then
@@ -388,7 +388,7 @@ stuck() {
 # --- what a debug kernel found by itself -------------------------------------------
 
 # Before a run: its verdicts begin here, and need what would find something to be on.
-alert() {
+debug_start() {
 	lockdep_on || return
 	[[ -e $KMEMLEAK ]] || return 0
 	# refused where it is off, as "clear" is not
@@ -397,7 +397,7 @@ alert() {
 
 # After a run, the module removed: prints what is wrong and returns 1, or prints what
 # was looked at.  A kernel without these has nothing to say.
-sound() {
+debug_verdict() {
 	local rc=0
 	lockdep_on || rc=1
 	no_leaks || rc=1

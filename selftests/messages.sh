@@ -211,15 +211,15 @@ bad_rpings() {
 	local args text
 	target_port service=rping
 	background neighbour probe messages blind=1 msg_op=0x81
-	tell neighbour before
-	said neighbour "before status=ok"
+	send_line neighbour before
+	wait_line neighbour "before status=ok"
 	for args in cut=15 body=1 arg=65537 holds=0; do
 		text=$(probe messages blind=1 "$args" <<<message 2>/dev/null) || :
 		same "the answer to $args" "$text" alive=0
 	done
 	expect_counters malformed=4 conns_accepted=5 conns_closed=4
-	tell neighbour after
-	said neighbour "after status=ok"
+	send_line neighbour after
+	wait_line neighbour "after status=ok"
 	finish neighbour
 }
 
@@ -262,7 +262,7 @@ too_long() {
 plain() {
 	target_port
 	background holder probe hold plain=1
-	said holder ready=1
+	wait_line holder ready=1
 	fails_with "no completion" probe send plain=1 timeout=1
 	expect_counters recv_msgs=1 recv_bytes=16 replies=0 malformed=0
 	finish holder
@@ -281,10 +281,10 @@ notify() {
 burst() {
 	target_port recv_depth=2
 	background many probe hold count=8
-	said many ready=8
-	tell many echo
-	said many alive=8
-	tell many echo
+	wait_line many ready=8
+	send_line many echo
+	wait_line many alive=8
+	send_line many echo
 	wait_until 10 counters_are recv_msgs=16 replies=16 || fail "$COUNTERS"
 	finish many
 	expect_counters recv_msgs=16 replies=16 recv_bytes=256 malformed=0

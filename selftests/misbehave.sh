@@ -312,7 +312,7 @@ rep_delay() {
 	target_port
 	set_fault "rep-delay for 2 ms 700"
 	background holder probe hold
-	said holder ready=1
+	wait_line holder ready=1
 	(($(value_of "$(target first_line "$DEBUGFS/ports/$PORT/setups")" accept_ns) >= 700000000)) ||
 		fail "$(target first_line "$DEBUGFS/ports/$PORT/setups")"
 	finish holder

@@ -17,7 +17,7 @@ resources_named() {
 	local kind
 	target_port
 	background holder probe hold
-	said holder ready=1
+	wait_line holder ready=1
 	for kind in pd cm_id qp; do
 		on_target rdma resource show "$kind" >"$WORK/$kind"
 		grep -q "\[rtgt\]" "$WORK/$kind" || fail "no $kind of [rtgt]: $(<"$WORK/$kind")"
@@ -43,9 +43,9 @@ connection_line() {
 	! is_iwarp || n=2
 	target_port
 	background holder probe hold
-	said holder ready=1
-	tell holder echo
-	said holder alive=1
+	wait_line holder ready=1
+	send_line holder echo
+	wait_line holder alive=1
 	target connections "$PORT" >"$WORK/line"
 	grep -Eqx "id=1 state=live peer=${RTGT_CLIENT_ADDR//./\\.}:[0-9]+ dev=$RTGT_TARGET_DEV qpn=[0-9]+ client=rtgt recv_msgs=$n imms=0 replies=$n held=0" "$WORK/line" ||
 		fail "$(<"$WORK/line")"

@@ -111,7 +111,7 @@ nothing_at_all() {
 guarded_port() {
 	target_port region mem size=4096 "fill=$FILL"
 	background neighbour probe hold
-	said neighbour ready=1
+	wait_line neighbour ready=1
 }
 
 expect_refused() { # TEXT
@@ -120,8 +120,8 @@ expect_refused() { # TEXT
 	expect_counters conns_accepted=2 conns_closed=1 send_errors=1 malformed=0 qp_errors=0
 	# over iWARP the target's WRITE completes, and the target replies, before the client's device refuses
 	is_iwarp || expect_counters replies=0
-	tell neighbour echo
-	said neighbour alive=1
+	send_line neighbour echo
+	wait_line neighbour alive=1
 	finish neighbour
 }
 
@@ -144,8 +144,8 @@ elsewhere() { # MOVE-ARGUMENT...
 	target_filled mem 0 4096 "$FILL"
 	expect_counters conns_accepted=3 conns_closed=2 send_errors=1 malformed=0 qp_errors=0
 	is_iwarp || expect_counters replies=1
-	tell neighbour echo
-	said neighbour alive=1
+	send_line neighbour echo
+	wait_line neighbour alive=1
 	finish neighbour
 }
 

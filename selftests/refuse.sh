@@ -172,14 +172,14 @@ many() {
 	local i
 	guarded_port write rkey
 	background neighbour probe hold
-	said neighbour ready=1
+	wait_line neighbour ready=1
 	for i in 1 2 3 4 5; do
 		has "$(probe access op=write "rkey_xor=$((i << 8))")" wc=rem-access
 	done
 	expect_counters conns_accepted=6 conns_closed=5 qp_errors=5
 	target_filled mem 0 $MEM_SIZE 0x77
-	tell neighbour echo
-	said neighbour alive=1
+	send_line neighbour echo
+	wait_line neighbour alive=1
 	finish neighbour
 	expect_no_connections
 }

@@ -78,7 +78,7 @@ private() {
 	local text id
 	target_port scope=private region mem fill=0x11
 	background one probe hold
-	said one ready=1
+	wait_line one ready=1
 	id=$(target connections "$PORT" | sed 's/^id=\([0-9]*\) .*/\1/')
 	echo "not for the others" >"$WORK/text"
 	has "$(probe access op=write len=19 "file=$WORK/text")" wc=success
@@ -99,14 +99,14 @@ private_key() {
 	local id
 	target_port scope=private region mem fill=0x11
 	background victim probe hold show=1
-	said victim ready=1
+	wait_line victim ready=1
 	id=$(target connections "$PORT" | sed 's/^id=\([0-9]*\) .*/\1/')
 	tolerate_log "non-flush error status"
 	has "$(probe access op=write len=8 "addr=$(value_of "$(<"$WORK/victim.out")" addr0)" \
 		"rkey=$(value_of "$(<"$WORK/victim.out")" rkey0)")" wc=rem-access
 	target look filled "$DEBUGFS/ports/$PORT/conns/$id/mem/data" 0 4096 0x11
-	tell victim echo
-	said victim alive=1
+	send_line victim echo
+	wait_line victim alive=1
 	finish victim
 }
 
@@ -240,7 +240,7 @@ extents_private() {
 	local id
 	extents_port scope=private
 	background victim probe extents wait=1
-	said victim len3=
+	wait_line victim len3=
 	EXTENTS=$(<"$WORK/victim.out")
 	id=$(target connections "$PORT" | sed 's/^id=\([0-9]*\) .*/\1/')
 	tolerate_log "non-flush error status"
@@ -461,7 +461,7 @@ whole() { # [ATTR=VALUE...]
 	text=$(probe bulk len=$MIB timeout=120)
 	has "$text" bytes=$((1024 * MIB)) same_there=1 same_here=1
 	same "CRC-32 at the target" "$(target look crc "$(data_of mem)")" "$(value_of "$text" crc)"
-	tell_reader "${text//$'\n'/ }" "$(target first_line "$DEBUGFS/ports/$PORT/registrations")"
+	note "${text//$'\n'/ }" "$(target first_line "$DEBUGFS/ports/$PORT/registrations")"
 }
 
 tcase private --tier wire,fast --serve-more "each client of a private port has its own copy, which is freed when it disconnects" private

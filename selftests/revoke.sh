@@ -17,7 +17,7 @@ stream() { # NAME [KEY=VALUE...]
 	local name=$1
 	shift
 	background "$name" probe traffic "$@"
-	said "$name" started=1
+	wait_line "$name" started=1
 	ID=$(value_of "$(<"$WORK/$name.out")" conn_id)
 }
 
@@ -38,7 +38,7 @@ revoke_and_look() { # ID FILE OFFSET...
 # step is told of the refusal at one of the next.
 expect_cut_off() { # NAME
 	! is_iwarp || wait_until 10 gone "$1" || fail "$1 goes on: $(<"$WORK/$1.out")"
-	said "$1" end=
+	wait_line "$1" end=
 	finish "$1"
 	has "$(<"$WORK/$1.out")" end=rem-access
 	ACKED=$(value_of "$(<"$WORK/$1.out")" writes)
@@ -53,8 +53,8 @@ gone() { # NAME
 # Its WRITEs go on, and it ends when it is told to.
 expect_unharmed() { # NAME
 	local before
-	tell "$1" "?"
-	said "$1" at=
+	send_line "$1" "?"
+	wait_line "$1" at=
 	before=$(value_of "$(<"$WORK/$1.out")" at)
 	wait_until 10 got_further "$1" "$before" || fail "$1 stopped at $before: $(cat "$WORK/$1.out")"
 	finish "$1"
@@ -62,7 +62,7 @@ expect_unharmed() { # NAME
 }
 
 got_further() { # NAME NUMBER
-	tell "$1" "?"
+	send_line "$1" "?"
 	(($(sed -n 's/^at=//p' "$WORK/$1.out" | tail -n 1) > $2))
 }
 
@@ -77,7 +77,7 @@ unreachable() {
 	! is_iwarp || ops=(write read)
 	target_port scope=private region mem size=4096 access=read,write,atomic fill=0x11
 	background victim probe hold show=1
-	said victim ready=1
+	wait_line victim ready=1
 	text=$(<"$WORK/victim.out")
 	for op in "${ops[@]}"; do
 		said=$(probe access "op=$op" len=8 "addr=$(value_of "$text" addr0)" "rkey=$(value_of "$text" rkey0)")
@@ -86,8 +86,8 @@ unreachable() {
 	done
 	target look filled "$(private_data "$(value_of "$text" conn_id)")" 0 4096 0x11
 	expect_counters conns_accepted=$((1 + ${#ops[@]})) "qp_errors=${#ops[@]}"
-	tell victim echo
-	said victim alive=1
+	send_line victim echo
+	wait_line victim alive=1
 	finish victim
 }
 
@@ -102,15 +102,15 @@ private_bytes() {
 	stream other step=1 len=4096
 	stream victim step=1 len=4096
 	victim=$ID
-	tell victim go
-	said victim at=2
+	send_line victim go
+	wait_line victim at=2
 	wait_until 5 wrote "$victim" 2 || fail "the victim's second WRITE did not land"
 	revoke_and_look "$victim" "$(private_data "$victim")" 4088
 	same "what the victim wrote" "${WORDS[0]}" 2
 	expect_counters rotations=1 qp_errors=0
-	tell other go
-	said other at=2
-	tell victim go
+	send_line other go
+	wait_line other at=2
+	send_line victim go
 	expect_cut_off victim
 	is_iwarp || same "what it thinks it wrote" "$ACKED" 2
 	expect_counters qp_errors=1
@@ -265,7 +265,7 @@ wrong() {
 	fails_with "No such file" revoke 7
 	revoke all
 	background client probe hold show=1
-	said client ready=1
+	wait_line client ready=1
 	revoke "$(value_of "$(<"$WORK/client.out")" conn_id)"
 	finish client
 	expect_no_connections

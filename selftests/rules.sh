@@ -126,7 +126,7 @@ one_story() { # RULE-THAT-IS-BROKEN|""
 	rtgt reconcile "$WORK" >"$WORK/story" 2>"$WORK/missing_files" || fail "$(<"$WORK/story")"
 	same "what is not compared" "$(grep -c "^rtgt: reconcile: no $WORK/\(client\|server\)-rdma-.*: not compared$" "$WORK/missing_files")" \
 		"$(is_iwarp && echo 4 || echo 0)"
-	tell_reader "$(tail -n 1 "$WORK/story")"
+	note "$(tail -n 1 "$WORK/story")"
 }
 
 # Of the connection itself, which sends again what is lost.  The seed makes netem's choice of
@@ -137,7 +137,7 @@ one_story_disturbed() { # SEED NETEM...
 	one_story ""
 	lost=$(tc -s qdisc show dev "$(netdev "$RTGT_CLIENT_DEV")" | sed -n '/^qdisc netem/,/dropped/s/.*(dropped \([0-9]*\),.*/\1/p')
 	((lost > 0)) || fail "with the seed $1 netem loses nothing"
-	tell_reader "seed $1: $lost packets lost"
+	note "seed $1: $lost packets lost"
 }
 
 # The RTU is sent once, whether it comes or not, and data are as good to who waits for it.
@@ -244,9 +244,9 @@ tcase every-operation --limit 90 "the packets of every operation break no rule" 
 tcase refusals --limit 90 "accesses that are refused break no rule" refusals ""
 tcase refusals-rtu --needs cm --limit 90 --more "connections that the target rejects because the RTU is lost are seen to end" refusals_without_rtu
 tcase faults --limit 90 "a forged key, a corrupt, a missing packet and a wrong count are named" faults
-tcase one-story --limit 90 --more "the counts of client, target, devices and wire agree" one_story ""
+tcase one-story --limit 90 "the counts of client, target, devices and wire agree" one_story ""
 tcase one-story-loss --limit 90 --more "the counts agree with packets lost and duplicated" one_story_disturbed 7 loss 3% duplicate 10%
-tcase one-story-rtu --needs cm --limit 90 "the counts agree with the RTU lost" no_rtu
+tcase one-story-rtu --more --needs cm --limit 90 "the counts agree with the RTU lost" no_rtu
 tcase lies --more --limit 90 "a wrong count of the client, the target or a device is detected" lies
 tcase page --limit 90 --more "the report has the description of every packet that rtgt explain prints" page
 tcase page-of-little --limit 90 "the report of a directory with few or no files, and of a path that is no directory" page_of_little

@@ -51,15 +51,15 @@ alike() { # SCOPE
 ended_under_traffic() {
 	target_port region mem size=64K
 	background holder probe hold count=3
-	said holder ready=3
+	wait_line holder ready=3
 	background writer probe traffic len=4096 depth=8
-	said writer started=1
+	wait_line writer started=1
 	port_del "$PORT"
-	said writer end=
+	wait_line writer end=
 	finish writer
 	grep -Eqx "end=(disconnected|flush|rem-access|retry-exceeded|loc-qp-op|unposted)" "$WORK/writer.out" || fail "$(<"$WORK/writer.out")"
-	tell holder echo
-	said holder alive=0
+	send_line holder echo
+	wait_line holder alive=0
 	finish holder
 	has "$(probe connect)" result=refused status=8 reason=untyped
 }
@@ -68,7 +68,7 @@ counted() {
 	SERVE=(--count 2)
 	target_port
 	background first probe hold
-	said first ready=1
+	wait_line first ready=1
 	has "$(probe connect)" conn_id=2
 	has "$(probe connect)" result=refused status=28 reason=stopping
 	finish first
@@ -118,12 +118,12 @@ sick_client() {
 	! is_iwarp || closed=4
 	target_port recv_depth=4
 	background sick probe unheard wait=1
-	said sick heard=1
+	wait_line sick heard=1
 	background holder probe hold count=2
-	said holder ready=2
+	wait_line holder ready=2
 	expect_counters recv_msgs=3 replies=3
-	tell holder echo
-	said holder alive=2
+	send_line holder echo
+	wait_line holder alive=2
 	has "$(probe send)" wc=success status=ok alive=1
 	finish holder
 	expect_counters recv_msgs=7 replies=7 conns_closed=$closed
@@ -137,9 +137,9 @@ srq_contexts() {
 	target_port srq=1 recv_depth=2 withhold_max=2 recv_size=256
 	tolerate_log "non-flush error status"
 	background silent probe hold count=16
-	said silent ready=16
-	tell silent burst
-	said silent alive=16
+	wait_line silent ready=16
+	send_line silent burst
+	wait_line silent alive=16
 	for _ in {1..12}; do
 		probe access op=send body=241 >/dev/null
 	done
@@ -173,11 +173,11 @@ long_checksum() {
 	local bytes=$((SLOW > 1 ? 1 << 29 : 1 << 28))
 	target_port region mem "size=$bytes" fill=counter
 	background other probe hold
-	said other ready=1
+	wait_line other ready=1
 	background summer probe send msg_op=2 body=24 "count=$bytes" timeout=60
 	wait_until 30 counters_are recv_msgs=1 || fail "$COUNTERS"
-	tell other echo
-	said other alive=1
+	send_line other echo
+	wait_line other alive=1
 	expect_counters recv_msgs=2 replies=1
 	wait_until 60 grep -q "crc=" "$WORK/summer.out" || fail "$(cat "$WORK/summer.out" "$WORK/summer.err")"
 	has "$(<"$WORK/summer.out")" status=ok "crc=$(target look crc "$(data_of mem)")"

@@ -40,7 +40,7 @@ rping_killed() {
 	service_port rping
 	rping_args 5000 0
 	background doomed "${RPING[@]}"
-	said doomed rdma-ping-2
+	wait_line doomed rdma-ping-2
 	kill -KILL "${BG_PID[doomed]}"
 	expect_no_connections
 	rping_ok 64 10
@@ -86,7 +86,7 @@ hostile() { # COUNTERS PINGS ANSWERED PROBE-ARGUMENT...
 	service_port rping
 	tolerate_log "non-flush error status"
 	background neighbour probe hold plain=1 blind=1
-	said neighbour ready=1
+	wait_line neighbour ready=1
 	text=$(probe rping "count=$2" "${@:4}")
 	[[ $text == "pings=$2 end="@(disconnected|flush) ]] || fail "$text"
 	# shellcheck disable=SC2086 # several words
@@ -148,13 +148,13 @@ cmtime_() { # CONNECTIONS
 	service_port sink recv_depth=2
 	before=$(objects)
 	background oob on_target "$HERE/machine.sh" hold "$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" source=- sync
-	said oob listening=1
+	wait_line oob listening=1
 	cmtime -s "$RTGT_TARGET_ADDR" -b "$RTGT_CLIENT_ADDR" -p "$CM_PORT" -c "$1" >"$WORK/cmtime" 2>&1 ||
 		fail "cmtime exits $?: $(<"$WORK/cmtime")"
 	same "connections cmtime tells of" "$(grep -Ec "^(qp|cm)_conn +$1\$" "$WORK/cmtime")" 2
 	expect_counters "conns_accepted=$all" "conns_established=$all" "conns_closed=$all" recv_msgs=0 qp_errors=0
 	wait_until 5 objects_are "$before" || fail "left of $all connections: $(objects), where there was $before"
-	said oob synced=9
+	wait_line oob synced=9
 	finish oob || :
 }
 
@@ -220,13 +220,13 @@ idle() {
 	service_port rping idle_ms=$((1000 * SLOW))
 	rping_args 64 0
 	background busy "${RPING[@]}"
-	said busy rdma-ping-2
+	wait_line busy rdma-ping-2
 	background idle probe hold plain=1 blind=1
-	said idle ready=1
+	wait_line idle ready=1
 	wait_until 10 counters_are conns_closed=1 || fail "$COUNTERS"
 	[[ $(target connections "$PORT") == "id=1 state=live "* ]] || fail "connections: $(target connections "$PORT")"
-	tell idle echo
-	said idle alive=0
+	send_line idle echo
+	wait_line idle alive=0
 	finish idle
 	kill -KILL "${BG_PID[busy]}"
 	expect_no_connections
@@ -237,20 +237,20 @@ idle() {
 idle_requests() {
 	target_port idle_ms=$((1000 * SLOW))
 	background busy probe hold
-	said busy ready=1
+	wait_line busy ready=1
 	background idle probe hold
-	said idle ready=1
+	wait_line idle ready=1
 	wait_until 10 asked_until_closed || fail "$COUNTERS"
 	[[ $(target connections "$PORT") == "id=1 state=live "* ]] || fail "connections: $(target connections "$PORT")"
-	tell idle echo
-	said idle alive=0
+	send_line idle echo
+	wait_line idle alive=0
 	finish idle
 	expect_counters conns_established=2 conns_closed=2 malformed=0 qp_errors=0
 	finish busy
 }
 
 asked_until_closed() {
-	tell busy echo
+	send_line busy echo
 	counters_are conns_closed=1
 }
 
@@ -258,7 +258,7 @@ asked_until_closed() {
 idle_writes() {
 	target_port idle_ms=200
 	background writer probe traffic len=64
-	said writer end=
+	wait_line writer end=
 	finish writer
 	# siw takes no work request when the connection has ended, or completes it with an error
 	grep -Eqx "end=(disconnected|flush$(is_iwarp && echo "|loc-qp-op|unposted"))" "$WORK/writer.out" || fail "$(<"$WORK/writer.out")"
@@ -268,9 +268,9 @@ idle_writes() {
 # Over iWARP, a port with keepalive_ms waits for the client's first message.
 silent_client() {
 	background silent probe hold
-	said silent ready=1
-	tell silent echo
-	said silent alive=1
+	wait_line silent ready=1
+	send_line silent echo
+	wait_line silent alive=1
 }
 
 # A silent peer that is there stays, whose device answers empty messages.
@@ -279,7 +279,7 @@ keepalive() {
 	silent_client
 	wait_until 15 kept_alive || fail "$COUNTERS"
 	counters_are conns_closed=0 || fail "$COUNTERS"
-	tell silent echo
+	send_line silent echo
 	finish silent
 	same "answers" "$(grep -c alive=1 "$WORK/silent.out")" 2
 	expect_counters conns_closed=1 send_errors=0 qp_errors=0

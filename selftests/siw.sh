@@ -67,8 +67,8 @@ many_queues() {
 	! grep -q "no queue pair: \|no completion queue of " "$WORK/many.err" ||
 		xfail siw-mmap-offset "siw gives a queue the offset that stands for none"
 	has "$(<"$WORK/many.out")" ready=64
-	tell many echo
-	said many alive=64
+	send_line many echo
+	wait_line many alive=64
 	finish many
 	expect_no_connections
 }

@@ -232,7 +232,7 @@ one_end() {
 interrupted() {
 	[[ -d $TRACING/instances ]] || skip "there is no tracefs at $TRACING"
 	background tl rtgt timeline record -i "$(netdev "$RTGT_CLIENT_DEV")" "$WORK/tl" -- sh -c 'echo "rtgt hello" >"$RTGT_TRACE_MARKER"; echo here; exec sleep 1000'
-	said tl here
+	wait_line tl here
 	[[ $(ls "$TRACING/instances") == rtgt_timeline_* ]] || fail "no instance: $(ls "$TRACING/instances")"
 	kill -INT "${BG_PID[tl]}"
 	finish tl && fail "exit status 0"

@@ -62,7 +62,7 @@ shown_as_json() {
 	on_target rtgt region add "$PORT/data" size 64K fill 0x5a access write
 	on_target rtgt port enable "$PORT"
 	background holder probe hold
-	said holder ready=1
+	wait_line holder ready=1
 	on_target rtgt -j show "$PORT" >"$WORK/show"
 	document "$WORK/show"
 	json=$(<"$WORK/show")
@@ -182,7 +182,7 @@ ping_debug() {
 	target_port
 	rtgt ping -d -o write -S 64 -C 1 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/text" 2>&1
 	for what in "cm " "qp " "mr " "wr " "wc " "sge "; do
-		grep -q "$what" "$WORK/text" || fail "-d does not tell of \"$what\": $(<"$WORK/text")"
+		grep -q "$what" "$WORK/text" || fail "-d does not send_line of \"$what\": $(<"$WORK/text")"
 	done
 }
 
@@ -224,7 +224,7 @@ examples() {
 	same "the client's exit status" "$rc" 0
 	cat "$WORK/client.out" "$WORK/client.err" >"$WORK/text"
 	grep -q "client-wrote-this" "$WORK/text" || fail "$(<"$WORK/text")"
-	said server "client-wrote-this"
+	wait_line server "client-wrote-this"
 	finish server || :
 }
 

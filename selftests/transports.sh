@@ -119,11 +119,11 @@ uc_lost_ping() {
 uc_rkey() {
 	target_port transport=uc region mem size=4096 fill=0x77
 	background neighbour probe hold transport=uc
-	said neighbour ready=1
+	wait_line neighbour ready=1
 	has "$(probe access transport=uc op=write rkey_xor=0x5000)" wc=success
 	has "$(probe access transport=uc op=imm imm=1 rkey_xor=0x5000)" wc=success
-	tell neighbour echo
-	said neighbour alive=1
+	send_line neighbour echo
+	wait_line neighbour alive=1
 	expect_counters conns_accepted=3 conns_closed=2 imms=0 recv_msgs=1 qp_errors=0
 	target_filled mem 0 4096 0x77
 	finish neighbour
@@ -133,14 +133,14 @@ uc_rkey() {
 uc_revoke() {
 	target_port transport=uc scope=private mr_max=4K region mem size=8K
 	background peer probe revoked transport=uc count=1
-	tell peer open
-	said peer "line=1 ready=1"
+	send_line peer open
+	wait_line peer "line=1 ready=1"
 	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
-	tell peer open
-	said peer "line=2 ready=1"
+	send_line peer open
+	wait_line peer "line=2 ready=1"
 	expect_counters registrations=2 rotations=2
-	tell peer 1
-	said peer "line=3 revoked=1"
+	send_line peer 1
+	wait_line peer "line=3 revoked=1"
 	expect_counters rotations=4 malformed=0
 	has "$(probe connect transport=uc)" result=established
 }
@@ -150,12 +150,12 @@ uc_revoke() {
 uc_too_long() {
 	target_port transport=uc recv_size=256
 	background neighbour probe hold transport=uc
-	said neighbour ready=1
+	wait_line neighbour ready=1
 	tolerate_log "non-flush error status"
 	fails_with "no completion" probe send transport=uc body=241 timeout=1
 	expect_counters conns_accepted=2 conns_closed=1 qp_errors=1
-	tell neighbour echo
-	said neighbour alive=1
+	send_line neighbour echo
+	wait_line neighbour alive=1
 	expect_counters replies=1
 	finish neighbour
 }
@@ -226,9 +226,9 @@ answered() { # TRANSPORT STATUS PROBE-ARGUMENT...
 ud_many() {
 	target_port transport=ud recv_depth=64
 	background many probe hold transport=ud count=32
-	said many ready=32
-	tell many burst
-	said many alive=32
+	wait_line many ready=32
+	send_line many burst
+	wait_line many alive=32
 	same connections "$(target connections "$PORT" | wc -l)" 1
 	expect_counters conns_accepted=1 recv_msgs=32 replies=32 malformed=0
 	finish many
@@ -248,14 +248,14 @@ ud_full() {
 ud_disabled() {
 	target_port transport=ud
 	background holder probe hold transport=ud timeout=1
-	said holder ready=1
+	wait_line holder ready=1
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
 	has_no_connections
 	ping_refused "nothing listens on" --transport ud -o send -C 1
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
 	ping_sizes ud send 1 64
-	tell holder echo
-	said holder alive=0
+	send_line holder echo
+	wait_line holder alive=0
 	finish holder
 	expect_counters conns_accepted=2 conns_closed=1 recv_msgs=1
 }
@@ -272,10 +272,10 @@ ud_version() {
 srq_many() {
 	target_port srq=1 recv_depth=2 withhold_max=2
 	background many probe hold count=24
-	said many ready=24
-	tell many burst
-	said many alive=24
-	tell many burst
+	wait_line many ready=24
+	send_line many burst
+	wait_line many alive=24
+	send_line many burst
 	wait_until 10 counters_are recv_msgs=48 replies=48 || fail "$COUNTERS"
 	finish many
 	expect_counters conns_established=24 conns_closed=24 malformed=0 qp_errors=0
@@ -302,15 +302,15 @@ srq_broken() {
 	target_port srq=1 recv_depth=3 withhold_max=3 recv_size=256 region mem fill=0x77
 	tolerate_log "non-flush error status|rxe_invalidate_mr:"
 	background neighbours probe hold count=4
-	said neighbours ready=4
+	wait_line neighbours ready=4
 	for i in 1 2; do
 		probe access op=send body=241 >/dev/null
 		for op in $ops; do
 			probe access op="$op" imm=1 rkey_xor=0x5000 >/dev/null
 		done
 	done
-	tell neighbours $asked
-	said neighbours alive=4
+	send_line neighbours $asked
+	wait_line neighbours alive=4
 	i=$((2 + 2 * $(wc -w <<<"$ops")))
 	expect_counters conns_accepted=$((4 + i)) conns_closed=$i recv_msgs=4 replies=4
 	srq_has 3
@@ -331,9 +331,9 @@ device_deleted() { # TRANSPORT ATTR=VALUE
 	defer "$HERE/topology.sh" up
 	target_port addr=0.0.0.0 "transport=$1" "$2"
 	background holder probe hold "transport=$1" count=3 timeout=1
-	said holder ready=3
-	tell holder burst
-	said holder alive=3
+	wait_line holder ready=3
+	send_line holder burst
+	wait_line holder alive=3
 	rdma link delete "$RTGT_TARGET_DEV"
 	wait_until 10 test ! -e "/sys/class/infiniband/$RTGT_TARGET_DEV" || fail "$RTGT_TARGET_DEV does not go"
 	has_no_connections
@@ -362,7 +362,7 @@ ipv6_wildcard() {
 	over_ipv6
 	target_port addr=::
 	background holder probe hold
-	said holder ready=1
+	wait_line holder ready=1
 	[[ $(target connections "$PORT") == *" peer=[$RTGT_CLIENT_ADDR]:"* ]] || fail "$(target connections "$PORT")"
 	finish holder
 	ping_sizes rc write 1 64

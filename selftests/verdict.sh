@@ -75,7 +75,7 @@ holds_other_byte() {
 has_connection() {
 	target_port
 	background client probe hold
-	said client ready=1
+	wait_line client ready=1
 	has_no_connections
 }
 
