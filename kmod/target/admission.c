@@ -10,7 +10,7 @@
  * protects the numbers of half-open connections, because a connection may be established
  * in softirq.
  *
- * Documentation/lifetime.rst has the table of all bounds.
+ * Documentation/security.rst has the table of all bounds.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
