@@ -103,6 +103,31 @@ device_deleted_wildcard() { # SCOPE
 	has "$(probe access op=write)" wc=success
 }
 
+# The active port of a bond changes, and with it the MAC address to which the listener was bound.
+bond_failover() {
+	local dev=${RTGT_DEVICE}_bond addr=198.51.100.129
+	modprobe -q bonding 2>/dev/null || skip "the kernel has no bonding (CONFIG_BONDING)"
+	defer modprobe -r bonding
+	defer ip link delete rtgt_b1
+	defer ip link delete rtgt_b2
+	defer ip link delete rtgt_bond
+	ip link add rtgt_bond type bond mode active-backup fail_over_mac active miimon 100
+	ip link add rtgt_b1 type dummy
+	ip link add rtgt_b2 type dummy
+	ip link set rtgt_b1 master rtgt_bond
+	ip link set rtgt_b2 master rtgt_bond
+	ip addr add "$addr/32" dev rtgt_bond
+	ip link set rtgt_bond up
+	defer rdma link delete "$dev"
+	device_add "$dev" rtgt_bond
+	target_port "addr=$addr"
+	tolerate_log "rtgt: .* $dev changed its address, not listening until it is back"
+	ip link set rtgt_bond type bond active_slave rtgt_b2
+	wait_until 10 logged "$PORT: $dev changed its address" || fail "no event of the listener"
+	wait_until 10 listens || fail "state: $(port_state)"
+	rtgt ping -o write -C 1 -p "$CM_PORT" -I "$addr" "$addr"
+}
+
 device_deleted_idle() {
 	defer bring_back
 	target_port
@@ -254,6 +279,7 @@ tcase unload-idle --limit 60 --more "the module unloads, loads and serves again"
 tcase unload-traffic-shared --limit 60 --more "port removal and unload under full traffic, shared" unload_traffic shared
 tcase rdma-link-bound-private --limit 60 --more "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
 tcase rdma-link-wildcard-shared --limit 60 --more "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
+tcase bond-failover --limit 60 "the port listens again after the failover of a bond" bond_failover
 tcase rdma-link-idle --limit 60 "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
 tcase cycles --limit 60 --more "five ports removed under full traffic, one after the other" cycles
 tcase rdma-link-enabling --limit 60 "rdma link delete while a port is being enabled" device_deleted_enabling

@@ -451,6 +451,7 @@ kernel_has() {
 	[[ ! -d /sys/kernel/debug/failslab ]] || can+=(fault-injection)
 	[[ ! -e /sys/kernel/debug/sched/preempt ]] || can+=(preempt-dynamic)
 	[[ -z $(find "/lib/modules/$(uname -r)" -name 'siw.ko*' -print -quit 2>&1) ]] || can+=(siw)
+	[[ -z $(find "/lib/modules/$(uname -r)" -name 'bonding.ko*' -print -quit 2>&1) ]] || can+=(bonding)
 	# members of structures at a function's return (timeline)
 	if [[ -e /sys/kernel/btf/vmlinux ]] && grep -qs 'return probes support:.*arg<N>' /sys/kernel/tracing/README; then
 		can+=(probe-members)

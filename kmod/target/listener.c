@@ -98,13 +98,17 @@ static int port_request(struct rtgt_port *port, struct rdma_cm_id *id,
 static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct rtgt_port *port = id->context;
+	const char *what = "was removed";
 	bool mine;
 
 	switch (ev->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return port_request(port, id, ev);
+	case RDMA_CM_EVENT_ADDR_CHANGE:		/* another port of a bond has the address now */
+		what = "changed its address";
+		fallthrough;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* only a listener that is bound to an address gets this event */
+		/* only a listener that is bound to an address gets these events */
 		mutex_lock(&port->lock);
 		if (port->state == RTGT_PORT_LISTENING)
 			port->state = RTGT_PORT_REMOVED;
@@ -117,8 +121,8 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		/* otherwise enable or disable has the id, and destroys it */
 		if (!mine)
 			return 0;
-		pr_warn("%s: %s was removed, not listening until it is back\n",
-			port->name, dev_name(&id->device->dev));
+		pr_warn("%s: %s %s, not listening until it is back\n", port->name,
+			dev_name(&id->device->dev), what);
 		return 1;	/* the core destroys the id */
 	default:
 		return 0;
