@@ -605,8 +605,8 @@ tables() {
 		for name in "${!FAULT_EVENT[@]}"; do
 			[[ $name != $fault ]] || continue 2
 		done
-		fail "EXPECT has $fault, and the target has no such fault"
-	done <<<"$EXPECT"
+		fail "the expectations have $fault, and the target has no such fault"
+	done <<<"$EXPECT$EXPECT_IWARP"
 }
 
 FAULTS="reply-drop reply-delay reply-twice reply-swap reply-tag reply-op reply-len reply-short
@@ -635,7 +635,7 @@ done
 for event in reply checksum move capability rep request connection message; do
 	tcase "serve-$event" --more "an initiator is right about rtgt serve with each fault of a $event" lie_about "$event"
 done
-tcase tables "EXPECT has no fault that the target lacks" tables
+tcase tables "the tables of expectations have no fault that the target lacks" tables
 # shellcheck disable=SC2086 # words
 tcase others "initiators are right about faults that no case names" others $FAULTS
 for who in ping lat bw; do
