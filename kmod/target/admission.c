@@ -32,7 +32,8 @@
  * @nr_conns: number of its connections; under rtgt_port.lock
  * @memory: bytes of its connections; under rtgt_port.lock
  * @half_open: number of its half-open connections; under rtgt_port.half_lock
- * @conns: set-ups and teardowns of its connections
+ * @setups: set-ups of its connections
+ * @closes: their teardowns
  * @requests: requests of its connections that sleep or take long
  */
 struct rtgt_peer {
@@ -42,7 +43,8 @@ struct rtgt_peer {
 	unsigned int nr_conns;
 	u64 memory;
 	unsigned int half_open;
-	struct rtgt_share conns;
+	struct rtgt_share setups;
+	struct rtgt_share closes;
 	struct rtgt_share requests;
 };
 
@@ -83,9 +85,11 @@ static struct rtgt_peer *port_peer_get(struct rtgt_port *port, const struct sock
 			return peer;
 	new->addr = *addr;
 	kref_init(&new->ref);
-	INIT_WORK(&new->conns.work, rtgt_share_work);
+	INIT_WORK(&new->setups.work, rtgt_share_work);
+	INIT_WORK(&new->closes.work, rtgt_share_work);
 	INIT_WORK(&new->requests.work, rtgt_share_work);
-	rtgt_share_init(&new->conns, rtgt_conn_wq, &new->ref, peer_free);
+	rtgt_share_init(&new->setups, rtgt_conn_wq, &new->ref, peer_free);
+	rtgt_share_init(&new->closes, rtgt_conn_wq, &new->ref, peer_free);
 	rtgt_share_init(&new->requests, rtgt_req_wq, &new->ref, peer_free);
 	hash_add(port->peers, &new->entry, hash);
 	atomic_inc(&rtgt_live.peers);
@@ -187,8 +191,8 @@ static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtg
 	}
 	conn->id = ++port->next_id;
 	conn->peer_entry = peer;
-	conn->setup.share = &peer->conns;
-	conn->close.share = &peer->conns;
+	conn->setup.share = &peer->setups;
+	conn->close.share = &peer->closes;
 	conn->requests.share = &peer->requests;
 	peer->nr_conns++;
 	peer->memory += bytes;

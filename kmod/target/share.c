@@ -3,10 +3,11 @@
  * A share of the processors: jobs that run one after the other, in the order in which they were
  * queued.
  *
- * All connections of one peer to one port have two shares, one for their set-ups and teardowns
- * and one for their requests (admission.c).  So, however many connections a peer has and whatever
- * it sends on them, it occupies at most one worker of either work queue for each port, and another
- * peer, or a client of another port, competes with one thread and not with a thousand.
+ * All connections of one peer to one port have three shares: for their set-ups, their teardowns
+ * and their requests (admission.c).  So, however many connections a peer has and whatever it sends
+ * on them, it occupies at most three workers for each port, and another peer, or a client of
+ * another port, competes with these and not with a thousand.  A set-up does not wait for the
+ * teardowns of connections that came before.
  *
  * A job that waits delays the other jobs of its share, and nothing else.  So a job may wait for
  * the device, for memory and for locks, but not for a peer, nor for another job of its share.
