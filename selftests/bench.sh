@@ -402,10 +402,14 @@ part_neighbour() {
 	kill "$flood"
 	wait "$flood" 2>/dev/null || :
 	until text=$(<"$DEBUGFS/ports/bench/connections") && [[ ! $text ]]; do :; done
+	port_del bench
+	# each has sixteen extents to register
+	port_add bench "addr=$TARGET" "port=$PORT" recv_size=256 recv_depth=4 max_conns=$((4 * CROWD)) \
+		backlog=$((4 * CROWD)) scope=private mr_max=4K region mem size=64K
 	"$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" half "count=$((2 * CROWD))" >/dev/null
 	TO=-beside-setups PORT=$QUIET_PORT connects 100
-	text=$(<"$DEBUGFS/ports/bench/connections")
-	[[ $text == *" qpn=0 "* ]] || complain "beside setups: all $((2 * CROWD)) connections were set up too early"
+	text=$(<"$DEBUGFS/ports/bench/peers")
+	[[ $text == *" setups="[1-9]* ]] || complain "beside setups: all $((2 * CROWD)) connections were set up too early: $text"
 	port_del bench
 	port_del quiet
 }

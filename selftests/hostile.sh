@@ -310,6 +310,8 @@ share_requests() {
 	PORT=$busy
 	replies=$(counter replies)
 	((replies < 160)) || fail "the peer had $replies of 320 replies before the client had its 32"
+	same "jobs of the peer that wait" "$(target first_line "$DEBUGFS/ports/$PORT/peers" | sed 's/memory=[1-9][0-9]* /memory /; s/requests=[12][0-9]$/requests/')" \
+		"peer=$RTGT_CLIENT_ADDR conns=20 half_open=0 memory setups=0 closes=0 requests"
 	kill -KILL "${BG_PID[crowd]}"
 }
 

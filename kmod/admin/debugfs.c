@@ -6,6 +6,7 @@
  *                                            and the bytes promised and not allocated yet
  *   ports/<port>/counters                    lines "name value"
  *   ports/<port>/connections                 a line for each connection
+ *   ports/<port>/peers                       a line for each address that has connections
  *   ports/<port>/setups                      a line for each live connection: times and bytes
  *   ports/<port>/registrations               a line for each region in each domain
  *   ports/<port>/regions/<region>/data       the memory of a shared port
@@ -25,6 +26,7 @@
 #include "core/stats.h"
 #include "main.h"
 #include "registration/region.h"
+#include "target/admission.h"
 #include "target/conn.h"
 #include "target/domains.h"
 #include "target/port.h"
@@ -70,6 +72,13 @@ static int connections_show(struct seq_file *m, void *v)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(connections);
+
+static int peers_show(struct seq_file *m, void *v)
+{
+	rtgt_port_show_peers(m->private, m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(peers);
 
 /* Return the time between two steps.  The RTU may arrive before rdma_accept() returns. */
 static u64 step_ns(const struct rtgt_conn *conn, enum rtgt_conn_step from, enum rtgt_conn_step to)
@@ -145,6 +154,7 @@ void rtgt_debugfs_port(struct rtgt_port *port)
 	port->debugfs_conns = debugfs_create_dir("conns", port->debugfs);
 	debugfs_create_file("counters", 0400, port->debugfs, port, &counters_fops);
 	debugfs_create_file("connections", 0400, port->debugfs, port, &connections_fops);
+	debugfs_create_file("peers", 0400, port->debugfs, port, &peers_fops);
 	debugfs_create_file("setups", 0400, port->debugfs, port, &setups_fops);
 	debugfs_create_file("registrations", 0400, port->debugfs, port, &registrations_fops);
 }

@@ -14,6 +14,7 @@
  */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
@@ -234,6 +235,27 @@ int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn, u64 bytes, u
 	mutex_unlock(&port->lock);
 	kfree(new);
 	return ret;
+}
+
+/**
+ * rtgt_port_show_peers() - print a line for each peer of a port
+ * @port: port
+ * @m: file
+ *
+ * May sleep.
+ */
+void rtgt_port_show_peers(struct rtgt_port *port, struct seq_file *m)
+{
+	struct rtgt_peer *peer;
+	unsigned int i;
+
+	mutex_lock(&port->lock);
+	hash_for_each(port->peers, i, peer, entry)
+		seq_printf(m, "peer=%pISc conns=%u half_open=%u memory=%llu setups=%u closes=%u requests=%u\n",
+			   &peer->addr, peer->nr_conns, READ_ONCE(peer->half_open), peer->memory,
+			   READ_ONCE(peer->setups.nr), READ_ONCE(peer->closes.nr),
+			   READ_ONCE(peer->requests.nr));
+	mutex_unlock(&port->lock);
 }
 
 /**

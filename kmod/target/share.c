@@ -23,6 +23,13 @@ static void share_kick(struct rtgt_share *share)
 		kref_get(share->owner);
 }
 
+static void share_take(struct rtgt_share *share, struct rtgt_job *job)
+{
+	lockdep_assert_held(&share->lock);
+	list_del_init(&job->entry);
+	share->nr--;
+}
+
 /**
  * rtgt_share_work() - run the first job of a share
  * @work: rtgt_share.work
@@ -44,7 +51,7 @@ void rtgt_share_work(struct work_struct *work)
 	spin_lock_irq(&share->lock);
 	job = list_first_entry_or_null(&share->jobs, struct rtgt_job, entry);
 	if (job)
-		list_del_init(&job->entry);
+		share_take(share, job);
 	share->running = job;
 	spin_unlock_irq(&share->lock);
 	if (job)
@@ -103,6 +110,7 @@ void rtgt_job_queue(struct rtgt_job *job)
 	spin_lock_irqsave(&share->lock, flags);
 	if (list_empty(&job->entry)) {
 		list_add_tail(&job->entry, &share->jobs);
+		share->nr++;
 		share_kick(share);
 	}
 	spin_unlock_irqrestore(&share->lock, flags);
@@ -120,7 +128,8 @@ void rtgt_job_cancel(struct rtgt_job *job)
 	bool running;
 
 	spin_lock_irq(&share->lock);
-	list_del_init(&job->entry);
+	if (!list_empty(&job->entry))
+		share_take(share, job);
 	running = share->running == job;
 	spin_unlock_irq(&share->lock);
 	if (running)

@@ -10,8 +10,9 @@
 
 /**
  * struct rtgt_share - jobs of which one runs at a time
- * @lock: protects @jobs and @running; also taken with rtgt_conn.lock held
+ * @lock: protects @jobs, @nr and @running; also taken with rtgt_conn.lock held
  * @jobs: jobs that wait: struct rtgt_job
+ * @nr: number of @jobs
  * @running: the job whose function runs, NULL if none; only compared, the job may be freed
  * @work: runs the first of @jobs, and queues itself again while there are others
  * @queue: work queue of @work
@@ -20,8 +21,9 @@
  * @release: frees the owner; any context
  */
 struct rtgt_share {
-	spinlock_t lock;	/* @jobs, @running */
+	spinlock_t lock;	/* @jobs, @nr, @running */
 	struct list_head jobs;
+	unsigned int nr;
 	struct rtgt_job *running;
 	struct work_struct work;
 	struct workqueue_struct *queue;
