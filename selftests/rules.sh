@@ -244,10 +244,10 @@ tcase every-operation --limit 90 "the packets of every operation break no rule" 
 tcase refusals --limit 90 "accesses that are refused break no rule" refusals ""
 tcase refusals-rtu --needs cm --limit 90 --more "connections that the target rejects because the RTU is lost are seen to end" refusals_without_rtu
 tcase faults --limit 90 "a forged key, a corrupt, a missing packet and a wrong count are named" faults
-tcase one-story --limit 90 "the counts of client, target, devices and wire agree" one_story ""
+tcase one-story --more --limit 90 "the counts of client, target, devices and wire agree" one_story ""
 tcase one-story-loss --limit 90 --more "the counts agree with packets lost and duplicated" one_story_disturbed 7 loss 3% duplicate 10%
 tcase one-story-rtu --more --needs cm --limit 90 "the counts agree with the RTU lost" no_rtu
-tcase lies --more --limit 90 "a wrong count of the client, the target or a device is detected" lies
+tcase lies --limit 90 "a wrong count of the client, the target or a device is detected" lies
 tcase page --limit 90 --more "the report has the description of every packet that rtgt explain prints" page
 tcase page-of-little --limit 90 "the report of a directory with few or no files, and of a path that is no directory" page_of_little
 tmain "$@"
