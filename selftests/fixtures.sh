@@ -237,6 +237,7 @@ declare -A NEEDS=(
 	[qp-states]="an iWARP queue pair needs rdma_cm to get to RTS"
 	[read-depth]="MPA negotiates the READs that may be outstanding (IRD, ORD)"
 	[rnr]="iWARP has no RNR: a SEND without a receive ends the connection"
+	[set-up]="over iWARP a set-up registers nothing and is over at once"
 	[tcp-port]="the RDMA port of iWARP is a TCP port, on which nothing else can listen"
 	[uc]="iWARP has reliable connections only"
 	[ud]="iWARP has reliable connections only"

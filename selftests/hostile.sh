@@ -509,8 +509,8 @@ out_of_memory() { # ATTRIBUTE...
 
 tcase stall --limit 60 --more "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
 tcase build-kernel --more --limit 60 "connections that take long to build do not delay one to another port" overtaken kernel
-tcase build-abandoned --more --limit 60 "a client that gives up before it is accepted is counted as that" build_abandoned
-tcase build-stopped --more --limit 60 "a connection that is not accepted yet when its port is disabled is rejected as such" build_stopped
+tcase build-abandoned --more --needs set-up --limit 60 "a client that gives up before it is accepted is counted as that" build_abandoned
+tcase build-stopped --more --needs set-up --limit 60 "a connection that is not accepted yet when its port is disabled is rejected as such" build_stopped
 tcase build-user --limit 60 --more "connections that take long to build do not delay one to a server in user space" overtaken user
 tcase half-open --needs cm --limit 60 "half-open connections end by the target's clock, whatever the REQ says" half_open
 tcase half-open-private --needs cm --limit 60 --more "half-open connections of a private port end too, and their memory is freed" half_open \
