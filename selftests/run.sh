@@ -7,8 +7,8 @@
 # PATTERN is PROGRAM or PROGRAM.CASE, both may be shell globs; none means all.  What
 # is listed as [long] takes minutes and runs only when PATTERN is its very name.
 # --set quick leaves out what is listed as [more], and the unit tests, which need no
-# guest; --set more takes only that; --set rest takes what quick runs in no tier, in one of its
-# tiers; --set once takes each case once, of two tiers in fast.
+# guest; --set more takes only that; --set rest takes what quick runs in no tier, of two
+# tiers in fast; --set once takes each case once, of two tiers in fast.
 # Of N parts, which take about as long each, --part takes the I-th.
 # --list only lists the cases, or with --expected those that must exist (cases-expected).
 # --names prints what cases-expected must hold: tier, name, and [more] or [long] of all cases.
@@ -124,10 +124,11 @@ set_of() { # SET
 		awk '
 			$2 ~ /_test\./ { next }
 			$3 != "[more]" { quick[$2] = 1; next }
-			{ line[++n] = $0; id[n] = $2 }
+			{ line[++n] = $0; tier[n] = $1; id[n] = $2 }
+			$1 == "fast" { fast[$2] = 1 }
 			END {
 				for (k = 1; k <= n; k++)
-					if (!quick[id[k]]++)
+					if (!quick[id[k]] && (tier[k] == "fast" || !fast[id[k]]))
 						print line[k]
 			}'
 		;;

@@ -12,6 +12,8 @@
  * A job that waits delays the other jobs of its share, and nothing else.  So a job may wait for
  * the device, for memory and for locks, but not for a peer, nor for another job of its share.
  */
+#include <linux/sched.h>
+
 #include "main.h"
 #include "target/share.h"
 
