@@ -29,7 +29,7 @@
 #include "admin/debugfs.h"
 #include "core/device.h"
 #include "registration/region.h"
-#include "target/domains.h"
+#include "target/port_domains.h"
 #include "target/fault.h"
 #include "target/listener.h"
 #include "target/port.h"

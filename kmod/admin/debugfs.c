@@ -28,7 +28,7 @@
 #include "registration/region.h"
 #include "target/admission.h"
 #include "target/conn.h"
-#include "target/domains.h"
+#include "target/port_domains.h"
 #include "target/port.h"
 #include "target/qp.h"
 

@@ -24,7 +24,7 @@
 #include "target/admission.h"
 #include "target/conn.h"
 #include "target/port.h"
-#include "target/sources.h"
+#include "target/ud_sources.h"
 #include "target/trace.h"
 
 static const char *const conn_state_names[] = {

@@ -3,7 +3,7 @@
  * A port: its attributes, its state and its references.
  *
  * Files above this one do the work: admission.c counts connections and memory against the
- * bounds, domains.c has the protection domains, listener.c enables and disables the port.
+ * bounds, port_domains.c has the protection domains, listener.c enables and disables the port.
  *
  * The administrator's thread enables and disables a port under rtgt_port.config.  CM handlers
  * and teardowns use its lists under rtgt_port.lock, which is taken after config: a CM handler

@@ -46,7 +46,7 @@
 #include "target/port.h"
 #include "target/recv.h"
 #include "target/service.h"
-#include "target/sources.h"
+#include "target/ud_sources.h"
 #include "target/trace.h"
 
 /**

@@ -8,7 +8,7 @@
  * endpoint waiting.  So an endpoint keeps a table of sources.  A source is
  *
  *   known     an earlier datagram from it was resolved, or its address, when a client of it
- *             requested the endpoint (endpoint.c).  Any number of workers resolve it: they do
+ *             requested the endpoint (ud_endpoint.c).  Any number of workers resolve it: they do
  *             not wait, because the neighbor is known
  *   failed    it could not be resolved in the last SOURCE_RETRY.  Its datagrams are dropped
  *   unknown   SOURCES_AT_ONCE workers resolve such sources at a time; while they do,
@@ -32,7 +32,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
-#include "target/sources.h"
+#include "target/ud_sources.h"
 
 #define SOURCES_AT_ONCE		4
 #define SOURCE_RETRY		(5 * HZ)

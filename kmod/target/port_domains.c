@@ -20,7 +20,7 @@
 #include "main.h"
 #include "registration/region.h"
 #include "target/conn.h"
-#include "target/domains.h"
+#include "target/port_domains.h"
 #include "target/port.h"
 
 /* The domain of a shared port on one device */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The protection domains of a port. */
-#ifndef _RTGT_DOMAINS_H
-#define _RTGT_DOMAINS_H
+#ifndef _RTGT_PORT_DOMAINS_H
+#define _RTGT_PORT_DOMAINS_H
 
 #include <linux/types.h>
 
@@ -16,4 +16,4 @@ void rtgt_port_domains(struct rtgt_port *port,
 				  void *arg), void *arg);
 int rtgt_port_revoke(struct rtgt_port *port, u32 id);
 
-#endif /* _RTGT_DOMAINS_H */
+#endif /* _RTGT_PORT_DOMAINS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Sources of datagrams: which of them an endpoint resolves. */
-#ifndef _RTGT_SOURCES_H
-#define _RTGT_SOURCES_H
+#ifndef _RTGT_UD_SOURCES_H
+#define _RTGT_UD_SOURCES_H
 
 struct ib_ah;
 struct ib_grh;
@@ -17,4 +17,4 @@ void rtgt_sources_add(struct rtgt_sources *sources, struct sockaddr *addr);
 struct ib_ah *rtgt_sources_ah(struct rtgt_sources *sources, struct ib_pd *pd,
 			      const struct ib_wc *wc, const struct ib_grh *grh);
 
-#endif /* _RTGT_SOURCES_H */
+#endif /* _RTGT_UD_SOURCES_H */

@@ -4,7 +4,7 @@
  * (conn.c) without a peer and without a cm_id.
  *
  * A client requests the QP number of the endpoint (SIDR) and gets a reply; the target does not
- * keep the id of the request.  If the endpoint exists and knows the client's address (sources.c),
+ * keep the id of the request.  If the endpoint exists and knows the client's address (ud_sources.c),
  * the CM handler replies.  Otherwise a worker makes the endpoint, an id of its own resolves the
  * address, and another worker replies; such requests count as half-open connections of the port.
  * The client may have written an address that does not exist into its request.  No worker waits
@@ -21,12 +21,12 @@
 #include "registration/region.h"
 #include "target/admission.h"
 #include "target/conn.h"
-#include "target/endpoint.h"
+#include "target/ud_endpoint.h"
 #include "target/port.h"
 #include "target/qp.h"
 #include "target/service.h"
 #include "target/setup.h"
-#include "target/sources.h"
+#include "target/ud_sources.h"
 
 /* Milliseconds in which the address of a client has to be resolved */
 #define RESOLVE_MS	1000
