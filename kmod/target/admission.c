@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Admission: a port counts the connections, the half-open connections and the memory of
- * its peers, and refuses what exceeds a bound.  What it admits runs in the shares of the peer
- * (share.c).
+ * Admission: a port counts the connections, the half-open connections and the memory of its peers,
+ * and refuses what exceeds a bound (all bounds: Documentation/security.rst).  What it admits runs
+ * in the shares of the peer (share.c).
  *
- * A CM handler calls rtgt_port_admit() before it queues the set-up of a connection, so a
- * refused REQ has cost an allocation of struct rtgt_conn and nothing else.  rtgt_port.lock
- * protects the numbers of connections and their memory.  rtgt_port.half_lock, a spinlock,
- * protects the numbers of half-open connections, because a connection may be established
- * in softirq.
- *
- * Documentation/security.rst has the table of all bounds.
+ * A CM handler calls rtgt_port_admit() before it queues the set-up of a connection, so a refused
+ * REQ has cost an allocation of struct rtgt_conn and nothing else.  rtgt_port.lock protects the
+ * numbers of connections and their memory; rtgt_port.half_lock, a spinlock, protects the numbers of
+ * half-open connections, because a connection may be established in softirq.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -25,28 +22,17 @@
 #include "target/port.h"
 #include "target/share.h"
 
-/**
- * struct rtgt_peer - a client address that has connections to a port
- * @ref: held by rtgt_port.peers, and by each share that has work
- * @entry: in rtgt_port.peers while @nr_conns is not 0
- * @addr: the address; its port number is not compared
- * @nr_conns: number of its connections; under rtgt_port.lock
- * @memory: bytes of its connections; under rtgt_port.lock
- * @half_open: number of its half-open connections; under rtgt_port.half_lock
- * @setups: set-ups of its connections
- * @closes: their teardowns
- * @requests: requests of its connections that sleep or take long
- */
+/* A client address that has connections to a port */
 struct rtgt_peer {
-	struct kref ref;
-	struct hlist_node entry;
-	struct sockaddr_storage addr;
-	unsigned int nr_conns;
-	u64 memory;
-	unsigned int half_open;
+	struct kref ref;	/* held by rtgt_port.peers, and by each share that has work */
+	struct hlist_node entry;	/* in rtgt_port.peers while @nr_conns is not 0 */
+	struct sockaddr_storage addr;	/* its port number is not compared */
+	unsigned int nr_conns;		/* under rtgt_port.lock */
+	u64 memory;			/* bytes of its connections; under rtgt_port.lock */
+	unsigned int half_open;		/* its half-open connections; under rtgt_port.half_lock */
 	struct rtgt_share setups;
-	struct rtgt_share closes;
-	struct rtgt_share requests;
+	struct rtgt_share closes;	/* teardowns */
+	struct rtgt_share requests;	/* those that sleep or take long */
 };
 
 static void peer_free(struct kref *ref)
@@ -73,7 +59,7 @@ static u32 host_hash(const struct sockaddr_storage *a)
 	return (__force u32)((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
-/* Find the peer of a new connection; if it has no other connection, add @new as that peer. */
+/* If the peer has no other connection, add @new as that peer. */
 static struct rtgt_peer *port_peer_get(struct rtgt_port *port, const struct sockaddr_storage *addr,
 				       struct rtgt_peer *new)
 {
@@ -127,13 +113,7 @@ static int port_count_half(struct rtgt_port *port, struct rtgt_peer *peer, struc
 	return ret;
 }
 
-/**
- * rtgt_port_established() - stop counting a connection as half-open
- * @port: the port
- * @conn: connection that the port admitted; does nothing if it is not counted as half-open
- *
- * Any context.
- */
+/* Stop counting a connection as half-open, if it is counted; any context. */
 void rtgt_port_established(struct rtgt_port *port, struct rtgt_conn *conn)
 {
 	unsigned long flags;
@@ -148,9 +128,9 @@ void rtgt_port_established(struct rtgt_port *port, struct rtgt_conn *conn)
 }
 
 /*
- * Reserve the memory of a connection.  Both bounds apply to a sum: conn_memory_max to all
- * connections of the port, rtgt_mem_promise() to all that the module has promised.  A peer gets
- * no more memory when it has as much as it would leave to the peers of all ports.
+ * Both bounds apply to a sum: conn_memory_max to all connections of the port, rtgt_mem_promise() to
+ * all that the module has promised.  A peer gets no more when it has as much as it would leave to
+ * the peers of all ports.
  */
 static int port_promise(struct rtgt_port *port, struct rtgt_conn *conn,
 			const struct rtgt_peer *peer, u64 bytes)
@@ -203,18 +183,14 @@ static int port_admit(struct rtgt_port *port, struct rtgt_conn *conn, struct rtg
 }
 
 /**
- * rtgt_port_admit() - admit a connection, or refuse it
+ * rtgt_port_admit() - admit a connection, which gets its number and is listed, or refuse it
  * @port: the port
- * @conn: new connection; gets its number and is on the port's list when this returns 0
+ * @conn: new connection
  * @bytes: memory that the connection will take
  * @bound: set to the bound when that is the reason to refuse
- *
- * Called in the CM handler of a REQ; for a datagram endpoint in a worker, whose request
- * rtgt_port_admit_request() has counted before.  May sleep.
- *
- * Return: 0; -EUSERS when a number of connections has reached its bound, -ENOMEM when
- * conn_memory_max or the memory of the machine does not suffice, -ESHUTDOWN when the port
- * does not listen.
+ * Context: may sleep; the CM handler of a REQ or, after rtgt_port_admit_request(), a worker.
+ * Return: 0; -EUSERS when a number has reached its bound, -ENOMEM when conn_memory_max or the
+ * machine's memory does not suffice, -ESHUTDOWN when the port does not listen.
  */
 int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn, u64 bytes, u32 *bound)
 {
@@ -237,13 +213,7 @@ int rtgt_port_admit(struct rtgt_port *port, struct rtgt_conn *conn, u64 bytes, u
 	return ret;
 }
 
-/**
- * rtgt_port_show_peers() - print a line for each peer of a port
- * @port: port
- * @m: file
- *
- * May sleep.
- */
+/* Print a line for each peer of a port; may sleep. */
 void rtgt_port_show_peers(struct rtgt_port *port, struct seq_file *m)
 {
 	struct rtgt_peer *peer;
@@ -259,14 +229,12 @@ void rtgt_port_show_peers(struct rtgt_port *port, struct seq_file *m)
 }
 
 /**
- * rtgt_port_admit_request() - count a client that waits for a datagram endpoint
+ * rtgt_port_admit_request() - count a client that waits for a datagram endpoint as half-open
  * @port: the port
  * @bound: set to the bound
- *
- * Called in the CM handler of the request.  Such clients count as half-open connections.
- *
- * Return: 0, and the caller calls rtgt_port_request_done() later; -EUSERS when the backlog
- * is full, -ESHUTDOWN when the port does not listen.
+ * Context: may sleep; the CM handler of the request.
+ * Return: 0, and the caller calls rtgt_port_request_done() later; -EUSERS when the backlog is full,
+ * -ESHUTDOWN when the port does not listen.
  */
 int rtgt_port_admit_request(struct rtgt_port *port, u32 *bound)
 {
@@ -288,23 +256,13 @@ int rtgt_port_admit_request(struct rtgt_port *port, u32 *bound)
 	return ret;
 }
 
-/**
- * rtgt_port_idle() - check that a port has no connection and no client that waits
- * @port: port
- *
- * Any context.
- *
- * Return: true if it has none; rtgt_port.idle is woken when that becomes true.
- */
+/* True without a connection or a waiting client; then rtgt_port.idle is woken.  Any context. */
 bool rtgt_port_idle(const struct rtgt_port *port)
 {
 	return !READ_ONCE(port->nr_conns) && !READ_ONCE(port->nr_requests);
 }
 
-/**
- * rtgt_port_request_done() - stop counting a client that waited for an endpoint
- * @port: the port
- */
+/* Stop counting a client that waited for an endpoint; may sleep. */
 void rtgt_port_request_done(struct rtgt_port *port)
 {
 	mutex_lock(&port->lock);
@@ -317,13 +275,7 @@ void rtgt_port_request_done(struct rtgt_port *port)
 	mutex_unlock(&port->lock);
 }
 
-/**
- * rtgt_port_forget() - take a connection off its port's list and stop counting it
- * @port: the port
- * @conn: connection that the port admitted; all its resources are released
- *
- * The teardown calls this before it puts its reference.  May sleep.
- */
+/* Unlist a connection, whose resources are released, and stop counting it; may sleep. */
 void rtgt_port_forget(struct rtgt_port *port, struct rtgt_conn *conn)
 {
 	rtgt_port_established(port, conn);

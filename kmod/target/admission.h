@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Admission: the functions of a port that a connection calls.  conn.h is above this header,
- * so that conn.c needs no other file of a port.
- */
+/* Admission; conn.h is above this header, so that conn.c needs no other file of a port. */
 #ifndef _RTGT_ADMISSION_H
 #define _RTGT_ADMISSION_H
 

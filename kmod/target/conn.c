@@ -7,13 +7,12 @@
  *        `---------------------------------------> CLOSING
  *
  * Completions, CM handlers, the timer and the removal of the device close a connection with
- * rtgt_conn_close().  They hold no reference: the transition to CLOSING happens once and
- * queues the teardown, and the teardown waits for each of these callers before it frees
- * anything (setup.c).
+ * rtgt_conn_close().  They hold no reference: the transition to CLOSING happens once and queues the
+ * teardown, which waits for each of these callers before it frees anything (setup.c).
  *
- * rtgt_conn.lock protects the state.  The timer is started and work is queued with the lock
- * held, after a check that the state is not CLOSING.  CM handlers run under the handler
- * mutex of the id, completions and the timer in softirq.
+ * rtgt_conn.lock protects the state.  The timer is started and work is queued with the lock held,
+ * after a check that the state is not CLOSING.  CM handlers run under the handler mutex of the id,
+ * completions and the timer in softirq.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -33,18 +32,12 @@ static const char *const conn_state_names[] = {
 	[RTGT_CONN_CLOSING]	= "closing",
 };
 
-/**
- * rtgt_conn_state_name() - return the name of a state
- * @state: state
- *
- * Return: a constant string.
- */
 const char *rtgt_conn_state_name(enum rtgt_conn_state state)
 {
 	return conn_state_names[state];
 }
 
-/* Return the milliseconds in LIVE after which the timer has something to do, 0 for never. */
+/* The milliseconds in LIVE after which the timer has something to do, 0 for never. */
 static unsigned int conn_live_ms(const struct rtgt_conn *conn)
 {
 	const struct rtgt_port_cfg *cfg = &conn->port->cfg;
@@ -55,7 +48,6 @@ static unsigned int conn_live_ms(const struct rtgt_conn *conn)
 	return conn->unheard ? min_not_zero(ms, RTGT_WAKE_MS) : ms;
 }
 
-/* Enter a state and start what belongs to it: the teardown, or the timer of LIVE. */
 static void conn_enter(struct rtgt_conn *conn, enum rtgt_conn_state state)
 {
 	lockdep_assert_held(&conn->lock);
@@ -66,7 +58,7 @@ static void conn_enter(struct rtgt_conn *conn, enum rtgt_conn_state state)
 		mod_timer(&conn->timer, jiffies + msecs_to_jiffies(conn_live_ms(conn)));
 }
 
-/* Make a transition, if it leads forwards.  Returns whether the state changed. */
+/* Makes a transition only if it leads forwards; returns whether the state changed. */
 static bool conn_set_state(struct rtgt_conn *conn, enum rtgt_conn_state new)
 {
 	enum rtgt_conn_state old;
@@ -94,23 +86,17 @@ static void conn_free(struct kref *ref)
 	atomic_dec(&rtgt_live.conns);
 }
 
-/**
- * rtgt_conn_put() - put a reference; the last put frees the connection
- * @conn: connection
- *
- * Any context.
- */
+/* The last put frees the connection; any context. */
 void rtgt_conn_put(struct rtgt_conn *conn)
 {
 	kref_put(&conn->ref, conn_free);
 }
 
 /**
- * rtgt_conn_close() - close a connection
+ * rtgt_conn_close() - close a connection, unless it is closing; does not wait
  * @conn: connection
  * @why: reason for the log
- *
- * Does not wait.  Does nothing if the connection is already closing.  Any context.
+ * Context: any.
  */
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why)
 {
@@ -120,13 +106,10 @@ void rtgt_conn_close(struct rtgt_conn *conn, const char *why)
 }
 
 /**
- * rtgt_conn_fail() - close a connection whose QP the device moved to error
+ * rtgt_conn_fail() - close a connection whose QP the device moved to error, unless it is closing
  * @conn: connection
- * @why: reason for the log.  These lines have a rate limit of their own for each port, which
- *	 ordinary closings do not use up
- *
- * Does nothing if the connection is already closing: the flushes of a teardown call this
- * too.  Any context.
+ * @why: reason for the log, with a rate limit that ordinary closings do not use up
+ * Context: any; the flushes of a teardown call this, too.
  */
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why)
 {
@@ -144,9 +127,10 @@ void rtgt_conn_fail(struct rtgt_conn *conn, const char *why)
  * @conn: connection
  * @why: reason for the log, a constant string; only the first one is kept
  *
- * A device may report the error before it sends the NAK, and a teardown would destroy the QP
- * before the NAK is sent.  So the connection stays open until the device flushes a receive or
- * raises IB_EVENT_QP_LAST_WQE_REACHED, for RTGT_NAK_MS at most.  Any context.
+ * A device may report the error before it sends the NAK, which is never sent if a teardown destroys
+ * the QP.  So the connection stays open until the device flushes a receive or raises
+ * IB_EVENT_QP_LAST_WQE_REACHED, for RTGT_NAK_MS at most.
+ * Context: any.
  */
 void rtgt_conn_failing(struct rtgt_conn *conn, const char *why)
 {
@@ -166,8 +150,8 @@ static void conn_gone(struct rtgt_dev_user *user)
 }
 
 /*
- * May a probe be posted?  It READs on iWARP, which acknowledges no WRITE; and there only behind the
- * client's first message, which siw requires of it (RFC 5044).
+ * A probe READs on iWARP, which acknowledges no WRITE; and there only after the client's first
+ * message, which siw requires of it (RFC 5044).
  */
 static bool conn_may_probe(const struct rtgt_conn *conn)
 {
@@ -176,8 +160,8 @@ static bool conn_may_probe(const struct rtgt_conn *conn)
 }
 
 /*
- * The timer of a connection in LIVE.  Returns the reason to close it, or NULL: then sets @probe if
- * nothing was heard for keepalive_ms, and restarts the timer if idle_ms or keepalive_ms is set.
+ * Returns the reason to close the connection, or NULL: then sets @probe if nothing was heard for
+ * keepalive_ms, and restarts the timer if idle_ms or keepalive_ms is set.
  */
 static const char *conn_live_timer(struct rtgt_conn *conn, bool *probe)
 {
@@ -209,7 +193,6 @@ static const char *conn_live_timer(struct rtgt_conn *conn, bool *probe)
 	return NULL;
 }
 
-/* Return the reason to close a connection when its timer expires, or NULL; set @probe. */
 static const char *conn_timed_out(struct rtgt_conn *conn, bool *probe)
 {
 	lockdep_assert_held(&conn->lock);
@@ -226,7 +209,7 @@ static const char *conn_timed_out(struct rtgt_conn *conn, bool *probe)
 	}
 }
 
-/* Return whether the device may have left the peer's first message in the socket; true once. */
+/* May the device have left the peer's first message in the socket?  True at most once. */
 static bool conn_unheard(struct rtgt_conn *conn)
 {
 	bool unheard = conn->unheard && conn->state == RTGT_CONN_LIVE &&
@@ -238,15 +221,7 @@ static bool conn_unheard(struct rtgt_conn *conn)
 	return unheard;
 }
 
-/**
- * rtgt_wc_sent() - check the completion of a SEND, READ or WRITE
- * @conn: connection, which this function closes after an error
- * @wc: the completion
- *
- * Completion context.
- *
- * Return: true if it is a success.
- */
+/* Did a SEND, READ or WRITE succeed?  An error closes the connection.  Completion context. */
 bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc)
 {
 	trace_rtgt_wc(conn, wc, true);
@@ -316,29 +291,22 @@ static void conn_timer(struct timer_list *timer)
 		conn_probe(conn);
 }
 
-/**
- * rtgt_conn_step_done() - record the time at which a step of the set-up ended
- * @conn: connection
- * @step: the step
- *
- * Any context.
- */
+/* Record the time at which a step of the set-up ended; any context. */
 void rtgt_conn_step_done(struct rtgt_conn *conn, enum rtgt_conn_step step)
 {
 	WRITE_ONCE(conn->step_end[step], ktime_get_ns());
 }
 
 /**
- * rtgt_conn_live() - mark a connection established: the peer has the REP
+ * rtgt_conn_live() - mark a connection established, unless it is: the peer has the REP
  * @conn: connection
  *
- * Called for the RTU and for each message until the connection is established.  A peer sends
- * the RTU once, so it may be lost, and the CM takes seconds to retransmit the REP.  The first
- * message does not call rdma_notify(): after that call, rdma_destroy_id() of a connection that
- * closed immediately waited more than 30 s for a reference (cm_destroy_id_wait_timeout, seen
- * once on 6.12), probably the reference of the outstanding REP.
- *
- * Does nothing after the first call.  Any context.
+ * Called for the RTU and for each message until then.  A peer sends the RTU once, so it may be
+ * lost, and the CM takes seconds to retransmit the REP.  The first message does not call
+ * rdma_notify(): after that call, rdma_destroy_id() of a connection that closed immediately waited
+ * more than 30 s for a reference (cm_destroy_id_wait_timeout, seen once on 6.12), probably that of
+ * the outstanding REP.
+ * Context: any.
  */
 void rtgt_conn_live(struct rtgt_conn *conn)
 {
@@ -355,12 +323,9 @@ void rtgt_conn_live(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_conn_built() - end the set-up of a connection, whether it succeeded or not
- * @conn: connection; its teardown may run from now on, so the caller must not use it any
- *	  more unless it holds a reference
- *
- * Queues the teardown if the connection is closing, otherwise starts the timer of the
- * handshake.  Process context.
+ * rtgt_conn_built() - end the set-up: queue the teardown if CLOSING, else start the timer
+ * @conn: its teardown may run from now on, so the caller needs a reference to use it any more
+ * Context: process.
  */
 void rtgt_conn_built(struct rtgt_conn *conn)
 {
@@ -377,14 +342,12 @@ void rtgt_conn_built(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_conn_alloc() - allocate a connection in the state CONNECTING
+ * rtgt_conn_alloc() - allocate a connection in the state CONNECTING; setup.c initializes its jobs
  * @port: the port that received the request
  * @ibdev: the device that received it
- *
- * The caller, setup.c, initializes the jobs.  May sleep.
- *
- * Return: the connection, which the caller frees with rtgt_conn_put() if the port does not
- * admit it; NULL without memory.
+ * Context: may sleep.
+ * Return: the connection, which the caller frees with rtgt_conn_put() if the port does not admit
+ * it; NULL without memory.
  */
 struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibdev)
 {

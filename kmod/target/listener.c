@@ -2,15 +2,14 @@
 /*
  * Enable and disable a port.
  *
- * enable:   allocate the memory, bind the listener, make the domain if the address belongs to
- *           one device, listen
- * disable:  destroy the listener, close the connections, wait until the last one is released,
- *           put domains and memory
+ * enable:   allocate the memory, bind the listener, make the domain if the address belongs to one
+ *           device, listen
+ * disable:  destroy the listener, close the connections, wait until the last one is released, put
+ *           domains and memory
  *
- * When its device is removed, a listener that is bound to an address of the device stops
- * listening; the state is device-removed, and port_listen_again() tries each second whether a
- * device has the address.  A listener that is bound to a wildcard address keeps listening, on the
- * other devices and on devices that are added.
+ * When its device is removed, a listener that is bound to an address of the device stops; the state
+ * is device-removed, and port_listen_again() tries each second whether a device has the address.  A
+ * listener that is bound to a wildcard address keeps listening, on all other devices.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -44,7 +43,7 @@ static void port_close_conns(struct rtgt_port *port)
 	wait_event(port->idle, rtgt_port_idle(port));
 }
 
-/* Return the largest recv_depth for which the device makes a queue, one marker included. */
+/* The largest recv_depth for which the device makes a queue, one marker included */
 static unsigned int port_recv_depth_max(const struct rtgt_port *port, const struct ib_device *ibdev)
 {
 	const struct ib_device_attr *attrs = &ibdev->attrs;
@@ -54,10 +53,7 @@ static unsigned int port_recv_depth_max(const struct rtgt_port *port, const stru
 	return attrs->max_qp_wr - 1;
 }
 
-/*
- * iWARP has neither UC nor UD, which no attribute of a device tells; and its REP has no
- * capabilities (registration/mr.c).
- */
+/* No attribute tells that iWARP has neither UC nor UD; its REP has no capabilities (mr.c). */
 static int port_check_device(struct rtgt_port *port, struct ib_device *ibdev)
 {
 	bool iwarp = rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev));
@@ -238,7 +234,6 @@ static void port_set_net(struct rtgt_port *port, struct net *net)
 		put_net(old);
 }
 
-/* Release the memory and the domains of a port without listener and without connections. */
 static void port_release(struct rtgt_port *port)
 {
 	rtgt_port_domains_drop(port);
@@ -253,9 +248,7 @@ static void port_release(struct rtgt_port *port)
  * rtgt_port_enable() - enable a port
  * @port: port; the caller holds rtgt_port.config
  * @net: network namespace to listen in; the port holds a reference until it is disabled
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0; -EINVAL without a region or if the transport does not support the service or
  * keepalive_ms, -ENOMEM, -E2BIG when a region needs too many registrations, -ENODEV when the
  * address belongs to no RDMA device or the device is being removed, -EOPNOTSUPP when the device
@@ -311,10 +304,9 @@ fail:
 }
 
 /**
- * rtgt_port_disable() - disable a port, and wait until its connections are released
+ * rtgt_port_disable() - disable a port, if enabled, and wait for the release of its connections
  * @port: port; the caller holds rtgt_port.config
- *
- * Does nothing if the port is disabled.  May sleep for as long as the slowest teardown takes.
+ * Context: may sleep, for as long as the slowest teardown takes.
  */
 void rtgt_port_disable(struct rtgt_port *port)
 {

@@ -4,11 +4,11 @@
  *
  * A request gets a receive context with the decoded request in recv->rq and its body after the
  * header in recv->buf.  It ends in a reply, or closes the connection.  A new request needs its
- * number and its body in include/uapi/rtgt.h, its decoding in proto.c, and a function and a
- * line of the table in this file.
+ * number and its body in include/uapi/rtgt.h, its decoding in proto.c, and a function and a line of
+ * the table in this file.
  *
- * A request that the target cannot serve gets a reply with a status that names the reason, and
- * is counted.  Nothing that a peer sends is logged.
+ * If the target cannot serve a request, the status of the reply names the reason, and the reply is
+ * counted.  Nothing that a peer sends is logged.
  */
 #include <rdma/ib_verbs.h>
 
@@ -36,7 +36,6 @@ static void *recv_body(struct rtgt_recv_ctx *recv)
 	return rtgt_recv_msg(recv) + sizeof(struct rtgt_msg);
 }
 
-/* Check the region and the range of a request, and return a status. */
 static u32 check_range(const struct rtgt_recv_ctx *recv)
 {
 	const struct rtgt_domain *dom = recv->conn->domain;
@@ -121,10 +120,10 @@ static void xfer_end(struct rtgt_recv_ctx *recv, u32 status)
 }
 
 /*
- * Post one transfer.  The core maps the memory for it, in addition to the mapping of the
- * region's MR.  If mappings have bounce buffers, these two have different ones.  So a PUSH
- * first syncs the MR's mapping for the CPU, to get what peers wrote through the MR, and a PULL
- * syncs it for the device after the READ (xfer_moved()).
+ * Post one transfer.  The core maps the memory for it, in addition to the mapping of the region's
+ * MR, and with bounce buffers these two have different ones.  So a PUSH first syncs the MR's
+ * mapping for the CPU, to get what peers wrote through the MR, and a PULL syncs it for the device
+ * after the READ.
  */
 static void xfer_work(struct rtgt_recv_ctx *recv)
 {
@@ -170,10 +169,7 @@ static void xfer_moved(struct rtgt_recv_ctx *recv)
 		xfer_end(recv, RTGT_OK);
 }
 
-/*
- * Of a UC connection: all that no peer reaches at once, since that posts nothing to its QP.
- * Returns whether it is registered; otherwise the request has its reply.
- */
+/* UC: all that no peer reaches, without posts to the QP.  False: the request has its reply. */
 static bool register_uc(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_conn *conn = recv->conn;
@@ -186,8 +182,8 @@ static bool register_uc(struct rtgt_recv_ctx *recv)
 
 /*
  * Register the extents from recv->extent to before @end through the connection: those that no peer
- * reaches, or all.  Returns whether all are; otherwise the request goes on in a worker when the
- * device has registered one, or has its reply.
+ * reaches, or all.  Returns true if all are registered; otherwise the request goes on in a worker
+ * when the device has registered one, or has its reply.
  */
 static bool register_extents(struct rtgt_recv_ctx *recv, u32 end, bool only_unreachable)
 {
@@ -223,7 +219,7 @@ static void revoke_start(struct rtgt_recv_ctx *recv)
 	rtgt_recv_defer(recv);
 }
 
-/* Of a shared port only the rkeys that are invalid are replaced: the others are in use. */
+/* On a shared port only the invalid rkeys are replaced: the others are in use. */
 static void revoke_work(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_domain *dom = recv->conn->domain;
@@ -310,10 +306,9 @@ static void op_disconnect(struct rtgt_recv_ctx *recv)
 }
 
 /*
- * The functions of a request: "start" runs when it has arrived, in completion context; "work"
- * runs in a worker each time the request was deferred; "moved" runs when its transfer, or
- * its registration, has completed, in completion context.  A datagram client gets
- * RTGT_ST_OP for a request that has "connected" set.
+ * The functions of a request: "start" and "moved" (its transfer or registration has completed) run
+ * in completion context, "work" in a worker each time it was deferred.  "connected": datagrams get
+ * RTGT_ST_OP.
  */
 static const struct {
 	void (*start)(struct rtgt_recv_ctx *recv);
@@ -335,13 +330,7 @@ static const struct {
 
 static_assert(ARRAY_SIZE(ops) == RTGT_MSG_NR);
 
-/**
- * rtgt_ops_message() - run the request of a SEND
- * @recv: owned by the caller
- *
- * A plain client gets no reply, since it does not know the protocol.  Completion context, or
- * process context on a UD port.
- */
+/* A plain client gets no reply.  Completion context, or process context on a UD port. */
 void rtgt_ops_message(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_conn *conn = recv->conn;
@@ -361,34 +350,19 @@ void rtgt_ops_message(struct rtgt_recv_ctx *recv)
 		ops[recv->rq.op].start(recv);
 }
 
-/**
- * rtgt_ops_work() - continue a deferred request
- * @recv: owned by the caller
- *
- * Process context.
- */
+/* Continue a deferred request; process context. */
 void rtgt_ops_work(struct rtgt_recv_ctx *recv)
 {
 	ops[recv->rq.op].work(recv);
 }
 
-/**
- * rtgt_ops_moved() - continue a request whose transfer has completed
- * @recv: owned by the caller
- *
- * Completion context.
- */
+/* Continue a request whose transfer or registration has completed; completion context. */
 void rtgt_ops_moved(struct rtgt_recv_ctx *recv)
 {
 	ops[recv->rq.op].moved(recv);
 }
 
-/**
- * rtgt_ops_imm() - handle the immediate of a WRITE
- * @recv: owned by the caller
- *
- * Completion context.
- */
+/* Handle the immediate of a WRITE; completion context. */
 void rtgt_ops_imm(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_imm_ack *body = recv_body(recv);

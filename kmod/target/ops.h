@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The requests of the service "rtgt".
- */
+/* The requests of the service "rtgt" */
 #ifndef _RTGT_OPS_H
 #define _RTGT_OPS_H
 

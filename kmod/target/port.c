@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A port: its attributes, its state and its references.
+ * A port: its attributes, its state and its references.  Files above this one do the work:
+ * admission.c, port_domains.c (the protection domains) and listener.c (enable and disable).
  *
- * Files above this one do the work: admission.c counts connections and memory against the
- * bounds, port_domains.c has the protection domains, listener.c enables and disables the port.
- *
- * The administrator's thread enables and disables a port under rtgt_port.config.  CM handlers
- * and teardowns use its lists under rtgt_port.lock, which is taken after config: a CM handler
- * never takes config, and rdma_destroy_id() of the listener, which waits for handlers, is
- * called without rtgt_port.lock.
+ * The administrator's thread enables and disables a port under rtgt_port.config, for as long as
+ * that takes.  CM handlers and teardowns use its lists under rtgt_port.lock, which is taken after
+ * config: a CM handler never takes config, and rdma_destroy_id() of the listener, which waits for
+ * handlers, is called without rtgt_port.lock.
  *
  * All listeners of the machine share the work queue of CM handlers, and a handler waits for
- * rtgt_port.lock.  So no holder of the lock waits for a device, for memory or for a peer:
- * shared domains are made under rtgt_port.making, and rkeys are revoked without a lock of
- * the port.
+ * rtgt_port.lock.  So no holder of the lock waits for a device, for memory or for a peer: shared
+ * domains are made under rtgt_port.making, and rkeys are revoked without a lock of the port.
  */
 #include <linux/debugfs.h>
 #include <linux/in.h>
@@ -29,24 +26,12 @@ static const char *const port_state_names[] = {
 	[RTGT_PORT_REMOVED]	= "device-removed",
 };
 
-/**
- * rtgt_port_state_name() - return the name of a state
- * @state: state
- *
- * Return: a constant string.
- */
 const char *rtgt_port_state_name(enum rtgt_port_state state)
 {
 	return port_state_names[state];
 }
 
-/**
- * rtgt_port_set_state() - change the state of a port
- * @port: port
- * @state: the new state
- *
- * May sleep.
- */
+/* Takes rtgt_port.lock; may sleep. */
 void rtgt_port_set_state(struct rtgt_port *port, enum rtgt_port_state state)
 {
 	mutex_lock(&port->lock);
@@ -54,14 +39,9 @@ void rtgt_port_set_state(struct rtgt_port *port, enum rtgt_port_state state)
 	mutex_unlock(&port->lock);
 }
 
-/**
- * rtgt_port_enabled() - check that a port is enabled
- * @port: port
- *
- * Whoever acts on it holds rtgt_port.config; whoever only shows it does not, or would wait for an
- * enable or a disable.
- *
- * Return: true from enable to disable, also when the device was removed.
+/*
+ * True from enable to disable, also when the device was removed.  To act on it, hold
+ * rtgt_port.config; to show it, do not, because an enable or a disable may hold that for long.
  */
 bool rtgt_port_enabled(const struct rtgt_port *port)
 {
@@ -81,9 +61,7 @@ static void port_free(struct kref *ref)
  * rtgt_port_create() - allocate a port with default attributes, disabled
  * @name: name of the port
  * @service: its service, until the administrator sets another one
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: the port, which the caller releases with rtgt_port_destroy(), or an ERR_PTR.
  */
 struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *service)
@@ -130,22 +108,14 @@ struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *
 	return port;
 }
 
-/**
- * rtgt_port_put() - put a reference; the last put frees the port
- * @port: port
- *
- * Any context.
- */
+/* The last put frees the port; any context. */
 void rtgt_port_put(struct rtgt_port *port)
 {
 	kref_put(&port->ref, port_free);
 }
 
-/**
- * rtgt_port_destroy() - remove the debugfs directory of a port and put the first reference
- * @port: disabled, without regions
- *
- * A teardown in its last step may still hold a reference.  May sleep.
+/*
+ * Put the first reference of a disabled port without regions; teardowns may hold more.  May sleep.
  */
 void rtgt_port_destroy(struct rtgt_port *port)
 {

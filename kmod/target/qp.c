@@ -8,22 +8,19 @@
  * id, is created in the same way.  An iWARP QP stays in INIT, with its receives posted, until
  * rdma_accept() gives it the TCP stream.
  *
- * Draining, in the state CLOSING.  The send and the receive queue share one CQ, whose
- * completions run one after the other.  A completion that begins in CLOSING posts nothing to
- * the QP and defers nothing.  qp_drain() and rtgt_qp_destroy() do this:
+ * Draining, in the state CLOSING.  The send and the receive queue share one CQ, whose completions
+ * run one after the other.  A completion that begins in CLOSING posts nothing to the QP and defers
+ * nothing.  qp_drain() and rtgt_qp_destroy() do this:
  *
- * 1. move the QP to error and send a marker through the CQ (ib_drain_rq() does both; with an
- *    SRQ, which keeps its receives, ib_drain_sq()).  When the marker has completed, no
- *    completion that began before CLOSING is still running
+ * 1. move the QP to error and send a marker through the CQ (ib_drain_rq(); ib_drain_sq() with an
+ *    SRQ, which keeps its receives): no completion that began before CLOSING still runs
  * 2. drop the requests that faults hold, wait for the workers, and drop the deferred requests
- *    that no worker has begun
- * 3. nothing posts a send any more: send a second marker through the send queue, which
- *    completes after the last send.  A datagram endpoint, whose replies are all signaled,
- *    waits for the last reply instead
- * 4. drop the requests that still wait for a send or rw context, delete the timer of withheld
- *    receives, destroy the QP
- * 5. poll the CQ until it is empty, since receives of an SRQ may have completed meanwhile and
- *    none must be lost, and free it
+ * 3. nothing posts a send any more: send a second marker through the send queue, which completes
+ *    after the last send.  A datagram endpoint, whose replies are all signaled, waits for those
+ * 4. drop the requests that wait for a send or rw context, delete the timer of withheld receives,
+ *    destroy the QP
+ * 5. poll the CQ until it is empty, since receives of an SRQ may have completed meanwhile and none
+ *    must be lost, and free it
  */
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
@@ -67,7 +64,7 @@ static void qp_event(struct ib_event *ev, void *context)
 	}
 }
 
-/* Return withhold_max; by default, half of the receives that clients share stay posted. */
+/* By default, half of the receives that clients share stay posted. */
 static unsigned int qp_withhold_max(const struct rtgt_conn *conn)
 {
 	const struct rtgt_port_cfg *cfg = &conn->port->cfg;
@@ -77,10 +74,10 @@ static unsigned int qp_withhold_max(const struct rtgt_conn *conn)
 }
 
 /*
- * Return the size of a connection's message buffers, and set @head to the bytes that the device
- * writes before a message.  The buffers of a datagram endpoint hold the largest packet, because a
- * device may move the QP to error when a datagram is longer than its receive (rxe before 6.12), and
- * all clients share the QP; recv.c drops a datagram longer than recv_size.
+ * Size of the message buffers; @head: bytes that the device writes before a message.  The buffers
+ * of a datagram endpoint hold the largest packet, because a device may move the QP to error when a
+ * datagram is longer than its receive (rxe before 6.12), and all clients share the QP; recv.c drops
+ * a datagram longer than recv_size.
  */
 static u32 qp_buf_size(const struct rtgt_conn *conn, u32 *head)
 {
@@ -90,10 +87,7 @@ static u32 qp_buf_size(const struct rtgt_conn *conn, u32 *head)
 	return ud ? max_t(u32, conn->recv_size, RTGT_MTU_MAX) : conn->recv_size;
 }
 
-/*
- * Create the receive contexts of a connection; with an SRQ, the first connection of a domain
- * creates them for all.
- */
+/* With an SRQ, the first connection of a domain creates the receive contexts for all. */
 static int qp_create_pool(struct rtgt_conn *conn)
 {
 	struct rtgt_domain *dom = conn->domain;
@@ -130,28 +124,21 @@ static int qp_create_pool(struct rtgt_conn *conn)
 }
 
 /*
- * Bytes that a connection takes besides its contexts and message buffers: of the device's
- * driver, the CM and the socket of a QP, then for each entry of a queue.
+ * Bytes that a connection takes besides its contexts and message buffers: of the device's driver,
+ * the CM and the socket of a QP, then for each entry of a queue.
  *
- * Measured on the target's machine (rxe in 6.12.117, 1,000 connections held, MemAvailable
- * before and after): 146.4 KiB each with the default attributes, of which the terms of
- * rtgt_qp_needs() other than RTGT_QP_BYTES are 109.9 KiB; 35.0 KiB with one receive of 128
- * bytes, of which they are 4.6 KiB.  So 36.5 and 30.4 KiB are left: 17.5 KiB of slab, the rest
- * pages of the queues, which are rounded up.
+ * Measured on the target's machine (rxe in 6.12.117, 1,000 connections held, MemAvailable before
+ * and after): 146.4 KiB each with the default attributes, of which the terms of rtgt_qp_needs()
+ * other than RTGT_QP_BYTES are 109.9 KiB; 35.0 KiB with one receive of 128 bytes, of which they are
+ * 4.6 KiB.  So 36.5 and 30.4 KiB are left: 17.5 KiB of slab, the rest pages of the queues, which
+ * are rounded up.
  */
 #define RTGT_QP_BYTES		(37 * SZ_1K)
 #define RTGT_SEND_WQE_BYTES	512
 #define RTGT_RECV_WQE_BYTES	64
 #define RTGT_CQE_BYTES		64
 
-/**
- * rtgt_qp_needs() - return the memory that a connection's queues and contexts will take
- * @conn: connection before its set-up
- *
- * Receives of an SRQ that connections share are not included: they belong to the domain.
- *
- * Return: bytes.
- */
+/* Bytes that queues and contexts will take, without the receives of an SRQ of a shared port. */
 u64 rtgt_qp_needs(const struct rtgt_conn *conn)
 {
 	const struct rtgt_port_cfg *cfg = &conn->port->cfg;
@@ -171,15 +158,7 @@ u64 rtgt_qp_needs(const struct rtgt_conn *conn)
 	return bytes + depth * RTGT_RECV_WQE_BYTES + rtgt_recv_pool_needs(depth, size, head);
 }
 
-/**
- * rtgt_qp_bytes() - return the memory that a connection's contexts take
- * @conn: connection with a QP
- * @messages: set to the bytes of its message buffers
- *
- * Receives of an SRQ are not included: they belong to the domain.
- *
- * Return: bytes of the contexts without the message buffers.
- */
+/* Bytes of the contexts, @messages: of the message buffers; without the receives of an SRQ. */
 size_t rtgt_qp_bytes(const struct rtgt_conn *conn, size_t *messages)
 {
 	size_t bytes = 0;
@@ -210,10 +189,7 @@ static int qp_create(struct rtgt_conn *conn)
 		.srq = conn->pool->srq,
 		.port_num = conn->port_num,
 		.cap = {
-			/*
-			 * one more of each for the markers, and a probe; the core adds those of rw
-			 * contexts
-			 */
+			/* for the markers and a probe; the core adds those of rw contexts */
 			.max_send_wr = conn->nr_sends + 2,
 			.max_recv_wr = conn->pool->srq ? 0 : depth + 1,
 			.max_send_sge = min(RTGT_RW_SGS, ibdev->attrs.max_send_sge),
@@ -264,7 +240,7 @@ static int qp_modify(struct rtgt_conn *conn, struct rdma_cm_id *id, enum ib_qp_s
 	return ib_modify_qp(conn->qp, &attr, mask);
 }
 
-/* Bring the QP to RTR with receives posted: from then on messages can arrive. */
+/* From RTR on messages can arrive, so receives are posted before. */
 static int qp_to_rtr(struct rtgt_conn *conn, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param)
 {
@@ -284,15 +260,12 @@ static int qp_to_rtr(struct rtgt_conn *conn, struct rdma_cm_id *id,
 }
 
 /**
- * rtgt_qp_create() - create the contexts, the CQ and the QP of a connection
+ * rtgt_qp_create() - create the contexts, the CQ and the QP, in RTS or, on iWARP, in INIT
  * @conn: connection with a domain
  * @id: id with the addresses of the QP; not kept
  * @param: parameters of the REP: numbers of outstanding READs and atomics
- *
- * The QP is in RTS then, on iWARP in INIT.  After a failure the caller's teardown calls
- * rtgt_qp_destroy().  May sleep.
- *
- * Return: 0 or a negative errno.
+ * Context: may sleep.
+ * Return: 0, or a negative errno; then the teardown calls rtgt_qp_destroy().
  */
 int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 		   const struct rdma_conn_param *param)
@@ -313,9 +286,9 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 	if (ret)
 		return ret;
 	/*
-	 * A QP that was never in RTR has completed nothing, so it needs no drain.  And a drain
-	 * may hang: before INIT, and when rxe has failed to allocate memory for RTR, because
-	 * it then flushes nothing any more (6.12.117, rxe_qp_from_attr).
+	 * A QP that was never in RTR needs no drain.  And a drain may hang: before INIT, and when
+	 * rxe has failed to allocate memory for RTR, because it then flushes nothing any more
+	 * (6.12.117, rxe_qp_from_attr).
 	 */
 	ret = qp_to_rtr(conn, id, param);
 	if (ret) {
@@ -348,10 +321,9 @@ static void qp_drain(struct rtgt_conn *conn)
 }
 
 /**
- * rtgt_qp_destroy() - drain a connection, destroy its QP and CQ, free send and rw contexts
+ * rtgt_qp_destroy() - drain a connection, free QP, CQ, send and rw contexts, not receive contexts
  * @conn: connection in CLOSING; rtgt_qp_create() may have failed, or not have run
- *
- * The receive contexts stay: conn_release_domain() frees them.  May sleep.
+ * Context: may sleep.
  */
 void rtgt_qp_destroy(struct rtgt_conn *conn)
 {

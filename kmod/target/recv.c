@@ -2,35 +2,26 @@
 /*
  * Receive contexts: from the completion of a receive until it is posted again.
  *
- * The completion passes the context to the port's service, which calls one of
+ * The completion passes the context to the port's service, which calls rtgt_recv_release() (no
+ * reply: post the receive again), rtgt_reply() (send a reply and post the receive again),
+ * rtgt_recv_defer() (continue in a worker, in rtgt_service.work) or, in a worker, rtgt_rw_post()
+ * (READ or WRITE the peer's memory; continue in rtgt_service.moved).
  *
- *   rtgt_recv_release()  no reply: post the receive again
- *   rtgt_reply()         send a reply and post the receive again (send.c)
- *   rtgt_recv_defer()    continue in a worker, in rtgt_service.work
- *   rtgt_rw_post()       READ or WRITE the peer's memory, called in a worker; continue in
- *			  rtgt_service.moved when the transfer has completed (rw.c)
+ * So a context has one owner: the device while it is posted, the completion or the worker that runs
+ * its request, an rw context during a transfer, or one of the lists rtgt_conn.deferred, unresolved,
+ * send_wait, rw_wait and own_free, rtgt_conn_faults.held and rtgt_recv_pool.withheld.  If a peer
+ * sends more requests than there are receives, the device returns RNR NAKs.
  *
- * So a context has one owner: the device while it is posted, the completion or the worker that
- * runs its request, an rw context during a transfer, or one of the lists rtgt_conn.deferred,
- * unresolved, send_wait, rw_wait and own_free, rtgt_conn_faults.held and rtgt_recv_pool.withheld.
- * A request uses its context until the reply is written; then a send context takes the buffer,
- * and the receive is posted before the reply.  If a peer sends more requests than there are
- * receives, the device returns RNR NAKs.
+ * Errors.  A flushed receive on an open connection means that the device moved the QP to error,
+ * mostly because it refused an access of the peer: it closes the connection.  A receive that
+ * completes with another error may do so before the device has sent its NAK: the next flush, or a
+ * timer, closes the connection.  This file prints nothing that a peer can cause.
  *
- * Errors.  A flushed receive on an open connection means that the device moved the QP to
- * error, mostly because it refused an access of the peer: the flush closes the connection.
- * On a closing connection, flushes are normal.  A receive that completes with another error
- * may do so before the device has sent its NAK: the next flush, or a timer, closes the
- * connection.  This file prints nothing that a peer can cause.
- *
- * Contexts of an SRQ outlive a connection: when it closes, the owner of a context posts it
- * again (rtgt_recv_drop()).
- *
- * A connection holds no shared receive after its completion.  A request that continues, in a
- * worker or because its reply waits, moves to a context of the connection's own, and the shared
- * receive is posted again (rtgt_recv_keep()).  The connection has as many of these as the REP
- * allows requests; a peer with more requests has broken the protocol, and the connection closes.
- * So no peer takes the receives of the SRQ from the others, except with WITHHOLD.
+ * Contexts of an SRQ outlive a connection: when it closes, their owners post them again.  A request
+ * that outlives the completion of a shared receive, in a worker or because its reply waits, moves
+ * to a context of the connection's own (rtgt_recv_keep()).  There are as many of these as the REP
+ * allows requests; a peer with more has broken the protocol, and the connection closes.  So no peer
+ * takes the receives of the SRQ from the others, except with WITHHOLD.
  *
  * Completions run in softirq (irq_poll of the CQ), one at a time for each connection.
  */
@@ -51,7 +42,7 @@
 
 /**
  * rtgt_recv_release() - post a receive context again, or withhold it, at the end of its request
- * @recv: owned by the caller; afterwards by the device, or by the pool if it is withheld
+ * @recv: owned by the caller; afterwards by the device, or by the pool
  * Context: any.
  */
 void rtgt_recv_release(struct rtgt_recv_ctx *recv)
@@ -75,12 +66,9 @@ void rtgt_recv_release(struct rtgt_recv_ctx *recv)
 
 /**
  * rtgt_recv_keep() - let a request outlive the completion of its receive
- * @recv: owned by the caller
- *
- * If the receive is a shared one, the request moves to a context of the connection's own, and the
- * receive is posted again, or withheld.  The caller holds rtgt_conn.lock.
- * Return: the context that has the request, owned by the caller; NULL if all contexts of the
- * connection have one: then the caller calls rtgt_recv_refuse() without the lock.
+ * @recv: owned by the caller, which holds rtgt_conn.lock; a shared receive is posted again
+ * Return: the context that has the request, owned by the caller; NULL if the connection has none
+ * left: then the caller calls rtgt_recv_refuse() without the lock.
  */
 struct rtgt_recv_ctx *rtgt_recv_keep(struct rtgt_recv_ctx *recv)
 {
@@ -105,11 +93,7 @@ struct rtgt_recv_ctx *rtgt_recv_keep(struct rtgt_recv_ctx *recv)
 	return own;
 }
 
-/**
- * rtgt_recv_refuse() - close a connection whose peer has more requests than the REP allows
- * @recv: context of the request, for which rtgt_recv_keep() returned NULL; posted again
- * Context: any.
- */
+/* The peer has more requests than the REP allows: close, and post @recv again.  Any context. */
 void rtgt_recv_refuse(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_conn *conn = recv->conn;
@@ -121,7 +105,7 @@ void rtgt_recv_refuse(struct rtgt_recv_ctx *recv)
 
 /**
  * rtgt_recv_drop() - drop the request of a connection that is closing
- * @recv: owned by the caller; posted to the SRQ again, or kept by the pool until that is freed
+ * @recv: owned by the caller; afterwards by the SRQ, or by the pool until that is freed
  * Context: any.
  */
 void rtgt_recv_drop(struct rtgt_recv_ctx *recv)
@@ -131,7 +115,7 @@ void rtgt_recv_drop(struct rtgt_recv_ctx *recv)
 		rtgt_recv_post(recv);
 }
 
-/* Drop all requests of a list that nothing else uses any more. */
+/* Nothing else uses the list any more. */
 void rtgt_recv_drop_all(struct list_head *recvs)
 {
 	struct rtgt_recv_ctx *recv, *next;
@@ -142,7 +126,6 @@ void rtgt_recv_drop_all(struct list_head *recvs)
 	}
 }
 
-/* Queue what runs the next of a connection's requests: its job, or one of its workers. */
 static void recv_queue(struct rtgt_conn *conn, bool resolve)
 {
 	unsigned int i;
@@ -156,12 +139,10 @@ static void recv_queue(struct rtgt_conn *conn, bool resolve)
 }
 
 /**
- * rtgt_recv_defer() - continue a request in a worker, which may sleep
- * @recv: owned by the caller; afterwards by the list of deferred requests
+ * rtgt_recv_defer() - continue a request in a worker, in rtgt_service.work, which may sleep
+ * @recv: owned by the caller; afterwards by the list of deferred requests, or dropped
  *
- * The worker calls rtgt_service.work, or drops the request if the connection is closing.  The
- * requests of all connections of a peer to the port run one at a time, and after each one another
- * connection has its turn.  So a long request does a part of its work and defers the rest.
+ * Requests of a peer to the port run one at a time, so a long one defers its rest.
  * Context: any.
  */
 void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
@@ -187,10 +168,7 @@ void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 		rtgt_recv_refuse(recv);
 }
 
-/*
- * Make the address handle for the reply to a datagram, which may sleep; then pass the
- * datagram to the service.
- */
+/* Makes the address handle for the reply, which may sleep; then the service gets the datagram. */
 static void recv_resolve(struct rtgt_recv_ctx *recv)
 {
 	struct ib_pd *pd = recv->pool->pd;
@@ -211,7 +189,6 @@ static void recv_resolve(struct rtgt_recv_ctx *recv)
 	recv->conn->port->cfg.service->message(recv);
 }
 
-/* Take the first request of a list of the connection, or return NULL. */
 static struct rtgt_recv_ctx *recv_take(struct rtgt_conn *conn, struct list_head *from)
 {
 	struct rtgt_recv_ctx *recv;
@@ -226,7 +203,6 @@ static struct rtgt_recv_ctx *recv_take(struct rtgt_conn *conn, struct list_head 
 	return recv;
 }
 
-/* Have the next request of a list run, if there is one and the connection is open. */
 static void recv_next(struct rtgt_conn *conn, struct list_head *from, bool resolve)
 {
 	spin_lock_irq(&conn->lock);
@@ -235,12 +211,7 @@ static void recv_next(struct rtgt_conn *conn, struct list_head *from, bool resol
 	spin_unlock_irq(&conn->lock);
 }
 
-/**
- * rtgt_recv_work() - run one of a connection's deferred requests
- * @job: rtgt_conn.requests
- *
- * The teardown waits for this function before it frees the connection.
- */
+/* Run a deferred request.  The teardown waits for this before it frees the connection. */
 void rtgt_recv_work(struct rtgt_job *job)
 {
 	struct rtgt_conn *conn = container_of(job, struct rtgt_conn, requests);
@@ -257,12 +228,7 @@ void rtgt_recv_work(struct rtgt_job *job)
 	recv_next(conn, &conn->deferred, false);
 }
 
-/**
- * rtgt_recv_resolve_work() - resolve the source of one of an endpoint's datagrams
- * @work: one of rtgt_conn.workers
- *
- * The teardown waits for this function before it frees the connection.
- */
+/* Resolve the source of a datagram.  The teardown waits for this before it frees the connection. */
 void rtgt_recv_resolve_work(struct work_struct *work)
 {
 	struct rtgt_conn *conn = container_of(work, struct rtgt_conn_worker, work)->conn;
@@ -277,11 +243,7 @@ void rtgt_recv_resolve_work(struct work_struct *work)
 	recv_next(conn, &conn->unresolved, true);
 }
 
-/**
- * rtgt_recv_cancel() - wait for what runs a connection's requests, and drop those not begun
- * @conn: connection in CLOSING, so no request is deferred any more
- * Context: may sleep.
- */
+/* In CLOSING: wait for what runs requests, and drop those not begun.  May sleep. */
 void rtgt_recv_cancel(struct rtgt_conn *conn)
 {
 	unsigned int i;
@@ -297,10 +259,7 @@ static void recv_failed(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, stru
 {
 	if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		rtgt_count(conn->port->stats, RTGT_RECV_FLUSHED, 1);
-		/*
-		 * An iWARP device flushes when the TCP stream ends, for whatever reason, and
-		 * may do so before the CM has raised ESTABLISHED: its DISCONNECTED follows
-		 */
+		/* iWARP flushes when the TCP stream ends, for any reason: DISCONNECTED follows */
 		if (!conn->iwarp || READ_ONCE(conn->failing))
 			rtgt_conn_fail(conn, "the device refused what the peer did");
 	} else {
@@ -326,12 +285,7 @@ static void recv_message(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, str
 	conn->port->cfg.service->message(recv);
 }
 
-/**
- * rtgt_recv_completed() - handle the completion of a receive: a message, an immediate, an error
- * @cq: CQ of the connection
- * @wc: completion of a struct rtgt_recv_ctx
- * Context: completion.
- */
+/* A message, an immediate or an error; completion context. */
 void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_recv_ctx *recv = container_of(wc->wr_cqe, struct rtgt_recv_ctx, cqe);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Receive contexts: recv.c runs their requests, recv_pool.c has their memory.
- */
+/* Receive contexts: recv.c runs their requests, recv_pool.c has their memory. */
 #ifndef _RTGT_RECV_H
 #define _RTGT_RECV_H
 
@@ -71,13 +69,13 @@ struct rtgt_recv_pool {
 	struct rtgt_recv_ctx recvs[];
 };
 
-/* Return the message of a receive context; on a UD QP it follows the GRH. */
+/* On a UD QP it follows the GRH. */
 static inline void *rtgt_recv_msg(struct rtgt_recv_ctx *recv)
 {
 	return recv->buf.at + recv->pool->head;
 }
 
-/* Return where a datagram's completion is kept until a worker has resolved its source. */
+/* Where a datagram's completion is kept until a worker has resolved its source. */
 static inline struct ib_wc *rtgt_recv_wc(struct rtgt_recv_ctx *recv)
 {
 	return &recv->pool->wcs[recv - recv->pool->recvs];

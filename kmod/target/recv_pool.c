@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A pool of receive contexts: the contexts of one connection or, with a shared receive queue
- * (SRQ), of all connections of a protection domain.
+ * Receive contexts of one connection or, with an SRQ, of all connections of a protection domain.
  *
- * The pool owns the contexts and, if there is one, the SRQ.  Each context owns a buffer.  A
- * reply exchanges the buffer of its request for the buffer of a send context (send.c), so all
- * buffers of a port's connections through one device have the same size.
- *
- * A client can have receives withheld for a time (WITHHOLD), at most withhold_max of a pool
- * for all its connections.  One timer posts them again.
- *
+ * The pool owns the contexts, their buffers and, if there is one, the SRQ.  A reply exchanges the
+ * buffer of its request for that of a send context (send.c), so all buffers of a port's connections
+ * through one device have the same size.  A client can have receives withheld for a time
+ * (WITHHOLD), at most withhold_max of a pool for all its connections; one timer posts them again.
  * The caller destroys all QPs that use a pool before it destroys the pool.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -27,16 +23,7 @@
 /* Without memory the client gets a REJ; the OOM killer must not run for it. */
 #define RTGT_RECV_GFP	(GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
 
-/**
- * rtgt_buf_alloc() - allocate a message buffer and map it for the device
- * @ibdev: device
- * @buf: filled in
- * @size: bytes
- *
- * May sleep.
- *
- * Return: 0 or -ENOMEM.
- */
+/* Allocate a message buffer and map it for the device: 0 or -ENOMEM; may sleep. */
 int rtgt_buf_alloc(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size)
 {
 	buf->at = kzalloc(size, RTGT_RECV_GFP);
@@ -50,12 +37,7 @@ int rtgt_buf_alloc(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size)
 	return -ENOMEM;
 }
 
-/**
- * rtgt_buf_free() - free a message buffer
- * @ibdev: device
- * @buf: from rtgt_buf_alloc(), or zeroed
- * @size: bytes
- */
+/* @buf is from rtgt_buf_alloc(), or zeroed. */
 void rtgt_buf_free(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size)
 {
 	if (!buf->at)
@@ -64,13 +46,7 @@ void rtgt_buf_free(struct ib_device *ibdev, struct rtgt_buf *buf, u32 size)
 	kfree(buf->at);
 }
 
-/**
- * rtgt_buf_needs() - return the memory that a message buffer takes
- * @size: bytes of the buffer
- *
- * Return: bytes that kmalloc() uses for it: an object of a cache, or pages beyond the largest
- * cache; both are powers of two.
- */
+/* Bytes that kmalloc() uses: an object of a cache or pages; both are powers of two. */
 u64 rtgt_buf_needs(u32 size)
 {
 	return roundup_pow_of_two(size);
@@ -79,9 +55,7 @@ u64 rtgt_buf_needs(u32 size)
 /**
  * rtgt_recv_post() - post a receive context
  * @recv: owned by the caller; on success, afterwards by the device
- *
- * Any context.
- *
+ * Context: any.
  * Return: 0, or the errno of the device's driver.
  */
 int rtgt_recv_post(struct rtgt_recv_ctx *recv)
@@ -111,12 +85,7 @@ int rtgt_recv_post(struct rtgt_recv_ctx *recv)
 	return ib_post_recv(pool->qp, &wr, NULL);
 }
 
-/**
- * rtgt_recv_pool_post() - post all contexts of a new pool
- * @pool: pool with an SRQ, or with a QP in INIT or later
- *
- * Return: 0, or the errno of the device's driver.
- */
+/* Post all contexts of a new pool with an SRQ, or a QP in INIT: 0, or the driver's errno. */
 int rtgt_recv_pool_post(struct rtgt_recv_pool *pool)
 {
 	unsigned int i;
@@ -131,9 +100,7 @@ int rtgt_recv_pool_post(struct rtgt_recv_pool *pool)
  * rtgt_recv_withhold() - have a receive context withheld at the end of its request
  * @recv: owned by the caller
  * @ms: milliseconds
- *
- * Any context.
- *
+ * Context: any.
  * Return: false if withhold_max contexts are withheld already.
  */
 bool rtgt_recv_withhold(struct rtgt_recv_ctx *recv, u32 ms)
@@ -152,12 +119,7 @@ bool rtgt_recv_withhold(struct rtgt_recv_ctx *recv, u32 ms)
 	return may;
 }
 
-/**
- * rtgt_recv_hold() - withhold a receive context at the end of its request
- * @recv: context for which rtgt_recv_withhold() returned true; afterwards owned by the pool
- *
- * Any context.
- */
+/* After rtgt_recv_withhold(), at the end of the request: the pool owns @recv now.  Any context. */
 void rtgt_recv_hold(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_recv_pool *pool = recv->pool;
@@ -172,12 +134,7 @@ void rtgt_recv_hold(struct rtgt_recv_ctx *recv)
 	spin_unlock_irqrestore(&pool->lock, flags);
 }
 
-/**
- * rtgt_recv_unhold() - cancel rtgt_recv_withhold()
- * @recv: owned by the caller
- *
- * Any context.
- */
+/* Cancel rtgt_recv_withhold(); any context. */
 void rtgt_recv_unhold(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_recv_pool *pool = recv->pool;
@@ -235,9 +192,7 @@ static void pool_timer(struct timer_list *timer)
  * @srq: create an SRQ
  * @withhold_max: maximum number of withheld contexts
  * @done: handler of the completions of receives
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: a pool for rtgt_recv_pool_destroy(), or an ERR_PTR; -ESHUTDOWN if @conn closes meanwhile.
  */
 struct rtgt_recv_pool *rtgt_recv_pool_create(const struct rtgt_conn *conn, unsigned int nr,
@@ -297,12 +252,7 @@ destroy:
 	return ERR_PTR(ret);
 }
 
-/**
- * rtgt_recvs_own() - return the number of a connection's own receive contexts with an SRQ
- * @conn: connection, at any stage of its set-up
- *
- * Return: 0 without an SRQ.
- */
+/* Number of a connection's own receive contexts with an SRQ, at any stage of its set-up, or 0. */
 unsigned int rtgt_recvs_own(const struct rtgt_conn *conn)
 {
 	if (!conn->port->cfg.srq || conn->transport == RTGT_UD)
@@ -310,14 +260,7 @@ unsigned int rtgt_recvs_own(const struct rtgt_conn *conn)
 	return min(conn->recv_depth, RTGT_REQUESTS_SRQ);
 }
 
-/**
- * rtgt_recvs_own_create() - create the receive contexts into which requests move from an SRQ
- * @conn: connection with a pool; conn_release_domain() destroys @conn->own
- *
- * May sleep.
- *
- * Return: 0 or -ENOMEM.
- */
+/* Make the contexts for requests that outlive a shared receive: 0 or -ENOMEM; may sleep. */
 int rtgt_recvs_own_create(struct rtgt_conn *conn)
 {
 	struct rtgt_recv_pool *own;
@@ -334,13 +277,7 @@ int rtgt_recvs_own_create(struct rtgt_conn *conn)
 	return 0;
 }
 
-/**
- * rtgt_recv_pool_bytes() - return the memory of a pool
- * @pool: pool
- * @messages: set to the bytes of its message buffers
- *
- * Return: bytes of the pool without the message buffers.
- */
+/* Bytes of a pool without its message buffers; @messages: bytes of these. */
 size_t rtgt_recv_pool_bytes(const struct rtgt_recv_pool *pool, size_t *messages)
 {
 	*messages = (size_t)pool->size * pool->nr;
@@ -348,14 +285,7 @@ size_t rtgt_recv_pool_bytes(const struct rtgt_recv_pool *pool, size_t *messages)
 	       (pool->wcs ? array_size(pool->nr, sizeof(*pool->wcs)) : 0);
 }
 
-/**
- * rtgt_recv_pool_needs() - return the memory that a connection's own pool will take
- * @nr: number of contexts
- * @size: maximum size of a message in bytes
- * @head: bytes that the device writes before a message
- *
- * Return: bytes.
- */
+/* Bytes that a pool of @nr contexts will take; @size, @head as in rtgt_recv_pool_create(). */
 u64 rtgt_recv_pool_needs(unsigned int nr, u32 size, u32 head)
 {
 	struct rtgt_recv_pool *pool;
@@ -364,23 +294,13 @@ u64 rtgt_recv_pool_needs(unsigned int nr, u32 size, u32 head)
 	       (head ? array_size(nr, sizeof(*pool->wcs)) : 0);
 }
 
-/**
- * rtgt_recv_pool_quiet() - delete the timer of a pool, and wait until it does not run
- * @pool: pool that gets no message any more, and has no request in work
- *
- * May sleep.
- */
+/* Delete the timer of a pool that gets no message and has no request in work.  May sleep. */
 void rtgt_recv_pool_quiet(struct rtgt_recv_pool *pool)
 {
 	timer_delete_sync(&pool->timer);
 }
 
-/**
- * rtgt_recv_pool_destroy() - free a pool
- * @pool: pool that no QP uses any more
- *
- * May sleep.
- */
+/* Free a pool that no QP uses any more; may sleep. */
 void rtgt_recv_pool_destroy(struct rtgt_recv_pool *pool)
 {
 	rtgt_recv_pool_quiet(pool);

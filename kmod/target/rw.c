@@ -2,24 +2,21 @@
 /*
  * RW contexts: READs and WRITEs of the peer's memory, and registrations that a client requests.
  *
- * The core does the work (rdma_rw_ctx_*): it maps the memory, splits the transfer into work
- * requests by max_send_sge and max_sge_rd of the device, and registers the memory where a
- * device needs that (iWARP for READs; any device with the parameter force_mr of ib_core).  The
- * QP is created with cap.max_rdma_ctxs, so the core sizes the send queue and allocates the MRs.
+ * The core (rdma_rw_ctx_*) maps the memory, splits the transfer into work requests by max_send_sge
+ * and max_sge_rd of the device, and registers the memory where a device needs that (iWARP for
+ * READs; any device with the parameter force_mr of ib_core).  The QP has cap.max_rdma_ctxs, so the
+ * core sizes the send queue and allocates the MRs.  A worker posts a transfer, because the core
+ * allocates with GFP_KERNEL.  The completion unmaps the memory and calls rtgt_service.moved.  If
+ * all rw contexts are posted, the request waits in rtgt_conn.rw_wait and is deferred when one is
+ * free.
  *
- * A worker takes an rw context, adds memory to it and posts it, because the core allocates with
- * GFP_KERNEL.  The completion unmaps the memory and calls rtgt_service.moved in completion
- * context; a further transfer of the request needs a worker again.  If all rw contexts are
- * posted, the request waits in rtgt_conn.rw_wait and is deferred when one is free.
+ * A registration posts the REG_MR of an MR and calls rtgt_service.moved, but the rw context stays
+ * with the request until a worker has given the MR to its extent.  Like a transfer it may wait in
+ * the send queue for as long as the peer likes; nobody else waits for it (registration/mr.c).
  *
- * An rw context also registers: it posts the REG_MR of an MR, and its completion calls
- * rtgt_service.moved likewise, but it stays with the request until a worker has given the MR to
- * its extent.  Like a transfer it may wait in the send queue for as long as the peer likes; nobody
- * else waits for it (registration/mr.c).
- *
- * Errors.  A READ or WRITE that the peer refuses moves the QP to error, so the connection
- * closes.  When posting fails, some of the work requests may have been posted; the rw context
- * keeps its mapping until the QP is drained.
+ * A READ or WRITE that the peer refuses moves the QP to error, so the connection closes.  When
+ * posting fails, some of the work requests may have been posted; the rw context keeps its mapping
+ * until the QP is drained.
  */
 #include <linux/slab.h>
 #include <rdma/rw.h>
@@ -66,7 +63,6 @@ static void rw_done(struct ib_cq *cq, struct ib_wc *wc)
 /**
  * rtgt_rw_get() - take an rw context
  * @recv: owned by the caller, a worker
- *
  * Return: an rw context for rtgt_rw_post(); NULL if there is none.  Then rtgt_conn.rw_wait owns
  * @recv, and a worker calls rtgt_service.work when one is free.
  */
@@ -95,7 +91,6 @@ struct rtgt_rw_ctx *rtgt_rw_get(struct rtgt_recv_ctx *recv)
  * @rw: from rtgt_rw_get()
  * @at: contiguous memory in the linear map
  * @len: bytes
- *
  * Return: number of bytes that were added, at most @len; 0 when the rw context is full.
  */
 u32 rtgt_rw_add(struct rtgt_rw_ctx *rw, void *at, u32 len)
@@ -112,9 +107,8 @@ u32 rtgt_rw_add(struct rtgt_rw_ctx *rw, void *at, u32 len)
 /**
  * rtgt_rw_bytes() - return the number of bytes that one transfer can move
  * @conn: connection
- * @offset: offset of the memory, of which the offset in a page counts
+ * @offset: of the memory; its offset in a page counts
  * @len: bytes that are left
- *
  * Return: @len or fewer; the rest needs another transfer.
  */
 u32 rtgt_rw_bytes(const struct rtgt_conn *conn, u64 offset, u64 len)
@@ -127,9 +121,8 @@ u32 rtgt_rw_bytes(const struct rtgt_conn *conn, u64 offset, u64 len)
 }
 
 /*
- * An iWARP READ request names the local memory, which the core registers for it, by the address
- * that the MR has: an address of the kernel.  Another one is chosen here, before the MR is
- * registered, with the same offset in the page.
+ * An iWARP READ request names the local memory by the address in the MR that the core registers for
+ * it: an address of the kernel.  So choose another one first, with the same offset in the page.
  */
 static void rw_hide_addresses(struct rtgt_rw_ctx *rw)
 {
@@ -145,14 +138,12 @@ static void rw_hide_addresses(struct rtgt_rw_ctx *rw)
 
 /**
  * rtgt_rw_post() - post a transfer
- * @rw: from rtgt_rw_get(), with memory added.  The caller does not own it any more, nor, if
- *	this returns 0, the receive context
+ * @rw: from rtgt_rw_get(), with memory that the CPU must not access until rtgt_service.moved is
+ *	called.  The caller loses it and, if this returns 0, the receive context
  * @dir: DMA_FROM_DEVICE to READ the peer's memory, DMA_TO_DEVICE to WRITE it
  * @addr: address of the peer's memory
  * @rkey: its rkey
- *
- * The CPU must not access the memory until rtgt_service.moved is called.  May sleep.
- *
+ * Context: may sleep.
  * Return: 0 or a negative errno.
  */
 int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, u32 rkey)
@@ -200,9 +191,9 @@ static void rw_register_done(struct ib_cq *cq, struct ib_wc *wc)
  * @recv: owned by the caller, a worker; not afterwards if this returns 0
  * @at: extent
  *
- * Continues in rtgt_service.moved, or in rtgt_service.work when it had to wait for an rw context,
- * in which case rtgt_recv_ctx.rw is NULL.  May sleep.
- *
+ * Continues in rtgt_service.moved or, after a wait for an rw context, in rtgt_service.work with
+ * rtgt_recv_ctx.rw NULL.
+ * Context: may sleep.
  * Return: 0 or a negative errno.
  */
 int rtgt_rw_register(struct rtgt_recv_ctx *recv, u32 at)
@@ -235,14 +226,7 @@ int rtgt_rw_register(struct rtgt_recv_ctx *recv, u32 at)
 	return ret;
 }
 
-/**
- * rtgt_rw_registered() - finish the registration that rtgt_rw_register() began
- * @recv: owned by the caller, a worker; its rw context is free afterwards
- *
- * May sleep.
- *
- * Return: what rtgt_mr_finish() returned.
- */
+/* In a worker: finish a registration, free its rw context, return what rtgt_mr_finish() did. */
 int rtgt_rw_registered(struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_rw_ctx *rw = recv->rw;
@@ -254,14 +238,7 @@ int rtgt_rw_registered(struct rtgt_recv_ctx *recv)
 	return ret;
 }
 
-/**
- * rtgt_rw_wrs() - return the maximum number of READs or WRITEs of one transfer
- * @ibdev: device
- *
- * The core adds the work requests of registrations itself.
- *
- * Return: at least 1.
- */
+/* Maximum of READs or WRITEs of a transfer, at least 1; the core adds those of registrations. */
 unsigned int rtgt_rw_wrs(const struct ib_device *ibdev)
 {
 	unsigned int sges = min3(RTGT_RW_SGS, ibdev->attrs.max_send_sge, ibdev->attrs.max_sge_rd);
@@ -269,14 +246,7 @@ unsigned int rtgt_rw_wrs(const struct ib_device *ibdev)
 	return DIV_ROUND_UP(RTGT_RW_SGS, max(sges, 1U));
 }
 
-/**
- * rtgt_rws_create() - allocate the rw contexts of a connection
- * @conn: connection
- *
- * May sleep.
- *
- * Return: 0 or -ENOMEM.
- */
+/* Allocate the rw contexts of a connection: 0 or -ENOMEM; may sleep. */
 int rtgt_rws_create(struct rtgt_conn *conn)
 {
 	unsigned int nr = conn->port->cfg.service->rws, i;
@@ -292,10 +262,7 @@ int rtgt_rws_create(struct rtgt_conn *conn)
 	return 0;
 }
 
-/**
- * rtgt_rws_release() - release what transfers and registrations have left that did not complete
- * @conn: connection whose QP is drained, but not destroyed
- */
+/* Release what has not completed; the QP is drained, but not destroyed. */
 void rtgt_rws_release(struct rtgt_conn *conn)
 {
 	unsigned int i;
@@ -312,10 +279,7 @@ void rtgt_rws_release(struct rtgt_conn *conn)
 	}
 }
 
-/**
- * rtgt_rws_destroy() - free the rw contexts of a connection
- * @conn: connection without a QP
- */
+/* Free the rw contexts of a connection without a QP. */
 void rtgt_rws_destroy(struct rtgt_conn *conn)
 {
 	kfree(conn->rws);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * RW contexts: READs and WRITEs of the peer's memory, and registrations that a client requests.
- */
+/* READs and WRITEs of the peer's memory, and registrations that a client requests */
 #ifndef _RTGT_RW_H
 #define _RTGT_RW_H
 
@@ -19,35 +17,21 @@
 /* Maximum number of contiguous memory ranges of one transfer */
 #define RTGT_RW_SGS		4
 
-/*
- * Maximum number of bytes and of pages of one transfer.  Where the core registers the memory,
- * one MR covers it: an MR of the core has at most 256 pages.
- */
+/* Maximum of one transfer.  Where the core registers it, one MR of at most 256 pages covers it. */
 #define RTGT_RW_BYTES		SZ_1M
 #define RTGT_RW_PAGES		256
 
-/**
- * struct rtgt_rw_ctx - a READ or WRITE of the peer's memory, or a registration
- * @cqe: completion of its last work request
- * @lost: not posted, or only in part: the teardown releases its mapping
- * @entry: in rtgt_conn.rw_free
- * @recv: request that the transfer belongs to
- * @mr: the MR of a registration, owned; otherwise NULL, and what follows describes a transfer
- * @ctx: the core's data: DMA mapping, registrations, work requests
- * @dir: DMA_FROM_DEVICE for a READ, DMA_TO_DEVICE for a WRITE
- * @nr: number of used elements of @sg
- * @sg: local memory
- */
+/* A READ or WRITE of the peer's memory, or a registration */
 struct rtgt_rw_ctx {
-	struct ib_cqe cqe;
-	bool lost;
-	struct list_head entry;
-	struct rtgt_recv_ctx *recv;
-	struct rtgt_mr *mr;
-	struct rdma_rw_ctx ctx;
-	enum dma_data_direction dir;
-	unsigned int nr;
-	struct scatterlist sg[RTGT_RW_SGS];
+	struct ib_cqe cqe;		/* of the last work request */
+	bool lost;		/* not posted, or only in part: the teardown releases its mapping */
+	struct list_head entry;		/* in rtgt_conn.rw_free */
+	struct rtgt_recv_ctx *recv;	/* request that it belongs to */
+	struct rtgt_mr *mr;	/* of a registration, owned; NULL for a transfer, which uses: */
+	struct rdma_rw_ctx ctx;		/* of the core: DMA mapping, registrations, work requests */
+	enum dma_data_direction dir;	/* DMA_FROM_DEVICE for a READ, DMA_TO_DEVICE for a WRITE */
+	unsigned int nr;		/* number of used elements of @sg */
+	struct scatterlist sg[RTGT_RW_SGS];	/* local memory */
 };
 
 int rtgt_rws_create(struct rtgt_conn *conn);

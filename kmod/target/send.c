@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send contexts: the replies of a connection.
+ * Send contexts, for replies: each with a buffer as large as that of a receive context.
  *
- * A connection has up to RTGT_SENDS_MAX of them, each with a buffer of the same size as that
- * of a receive context.  A reply is written over its request, in the buffer of the receive
- * context (an ECHO is not copied at all).  Then rtgt_send()
+ * A reply is written over its request, in the buffer of the receive context (an ECHO is not copied
+ * at all).  rtgt_send() takes a free send context, exchanges the buffers of the two, posts the
+ * receive again, and then the reply.  If none is free, the receive context (with an SRQ, one that
+ * takes its place) waits in rtgt_conn.send_wait.  So if a peer does not acknowledge its replies,
+ * only requests that wait for a send context keep their receives.
  *
- *   - takes a free send context; if there is none, the receive context (with an SRQ, one that
- *     takes its place) waits in rtgt_conn.send_wait until one is free
- *   - exchanges the buffers of the two contexts
- *   - releases the receive context, which posts its receive again
- *   - posts the send context
+ * Replies that a completion sends form a chain, rtgt_conn.send_chain: one in nr_sends / 2 is
+ * signaled, and its completion also frees the send contexts before it.  Completions of a connection
+ * run one at a time, so the chain needs no lock and is in the order of the send queue.  Replies
+ * that a worker sends, and datagrams, are all signaled.  At most half of the send contexts follow
+ * the last signaled one, so a receive context that waits gets one.
  *
- * So a receive is posted before the peer gets the reply.  If a peer does not acknowledge its
- * replies, only requests that wait for a send context keep their receives.
- *
- * Replies that a completion sends form a chain, rtgt_conn.send_chain: one reply in
- * nr_sends / 2 is signaled, and its completion also frees the send contexts before it.
- * Completions of a connection run one at a time, so the chain needs no lock and is in the
- * order of the send queue.  Replies that a worker sends, and datagrams, are all signaled.  At
- * most half of the send contexts follow the last signaled one, so a receive context that
- * waits gets one.
- *
- * Errors.  When a reply fails, the QP is in error and the connection closes; the teardown
- * drops the requests that wait.
+ * When a reply fails, the QP is in error and the connection closes; the teardown drops the requests
+ * that wait.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -38,10 +30,7 @@
 #include "target/send.h"
 #include "target/trace.h"
 
-/*
- * Take a free send context, or return NULL: then the reply waits for one, owned by send_wait, or
- * the connection closes.
- */
+/* NULL: the reply waits for a send context, owned by send_wait, or the connection closes. */
 static struct rtgt_send_ctx *send_get(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv)
 {
 	struct rtgt_recv_ctx *kept = NULL;
@@ -65,8 +54,8 @@ static struct rtgt_send_ctx *send_get(struct rtgt_conn *conn, struct rtgt_recv_c
 }
 
 /*
- * Give @send to a receive context that waits and return that, or free @send and return NULL.
- * A closing connection frees it, because the teardown drops the requests that wait.
+ * Give @send to a receive context that waits and return that, or free @send and return NULL; a
+ * closing connection frees it, because the teardown drops the requests that wait.
  */
 static struct rtgt_recv_ctx *send_put(struct rtgt_conn *conn, struct rtgt_send_ctx *send)
 {
@@ -88,7 +77,7 @@ static struct rtgt_recv_ctx *send_put(struct rtgt_conn *conn, struct rtgt_send_c
 	return recv;
 }
 
-/* Add the reply to the chain, unless it has a completion of its own; return whether to signal. */
+/* Chains the reply, unless it has a completion of its own; returns whether to signal. */
 static bool send_signaled(struct rtgt_conn *conn, struct rtgt_send_ctx *send,
 			  const struct rtgt_recv_ctx *recv)
 {
@@ -172,8 +161,7 @@ static void send_as(struct rtgt_recv_ctx *recv, u32 len, bool inv)
  * rtgt_send() - send the first bytes of a receive context's buffer, and post its receive again
  * @recv: owned by the caller, a completion or a worker
  * @len: bytes, at most rtgt_conn.recv_size
- *
- * Any context.
+ * Context: any.
  */
 void rtgt_send(struct rtgt_recv_ctx *recv, u32 len)
 {
@@ -181,12 +169,11 @@ void rtgt_send(struct rtgt_recv_ctx *recv, u32 len)
 }
 
 /**
- * rtgt_send_inv() - like rtgt_send(), but invalidate an rkey of the client
- * @recv: as for rtgt_send(); its request has the rkey; not on a UD port
+ * rtgt_send_inv() - like rtgt_send(), but invalidate the rkey of the client that its request has
+ * @recv: as for rtgt_send(), not on a UD port; if the client's device refuses the invalidation, the
+ *	SEND fails and the connection closes
  * @len: as for rtgt_send()
- *
- * If the client's device refuses that (the rkey is not valid, or of memory that cannot be
- * invalidated), the SEND fails and the connection closes.  Any context.
+ * Context: any.
  */
 void rtgt_send_inv(struct rtgt_recv_ctx *recv, u32 len)
 {
@@ -194,13 +181,11 @@ void rtgt_send_inv(struct rtgt_recv_ctx *recv, u32 len)
 }
 
 /**
- * rtgt_reply() - send the reply to the request of a receive context
- * @recv: owned by the caller, a completion or a worker; its buffer holds the body of the reply
- *	  after the header
+ * rtgt_reply() - send the reply to a request, with its immediate
+ * @recv: owned by the caller, a completion or a worker; its buffer holds the body after the header
  * @status: enum rtgt_status
  * @len: bytes of the body
- *
- * The reply contains the immediate of the request.  Any context.
+ * Context: any.
  */
 void rtgt_reply(struct rtgt_recv_ctx *recv, u32 status, u32 len)
 {
@@ -215,7 +200,6 @@ void rtgt_reply(struct rtgt_recv_ctx *recv, u32 status, u32 len)
 		rtgt_send(recv, len);
 }
 
-/* Free a send context, or send with it the reply that waits longest. */
 static void send_next(struct rtgt_conn *conn, struct rtgt_send_ctx *send)
 {
 	struct rtgt_recv_ctx *recv = send_put(conn, send);
@@ -249,12 +233,7 @@ static void send_done(struct ib_cq *cq, struct ib_wc *wc)
 		wake_up(&conn->quiet);
 }
 
-/**
- * rtgt_sends_idle() - check that no reply is outstanding
- * @conn: datagram endpoint: its replies are all signaled
- *
- * Return: true if all send contexts are free.
- */
+/* Is no reply of a datagram endpoint outstanding?  Its replies are all signaled. */
 bool rtgt_sends_idle(struct rtgt_conn *conn)
 {
 	unsigned int i, idle = 0;
@@ -266,26 +245,13 @@ bool rtgt_sends_idle(struct rtgt_conn *conn)
 	return idle == conn->nr_sends;
 }
 
-/**
- * rtgt_sends_of() - return the number of send contexts of a connection
- * @depth: number of its receive contexts
- * @srq: the receive contexts are shared: then fewer send contexts save memory, too
- *
- * Return: at least 1.
- */
+/* Number of send contexts, at least 1.  With an SRQ there are fewer, which saves memory, too. */
 unsigned int rtgt_sends_of(unsigned int depth, bool srq)
 {
 	return clamp(depth / 2, 1U, srq ? RTGT_SENDS_SRQ : RTGT_SENDS_MAX);
 }
 
-/**
- * rtgt_sends_create() - allocate the send contexts of a connection
- * @conn: connection with receive contexts
- *
- * May sleep.
- *
- * Return: 0 or -ENOMEM; rtgt_sends_destroy() frees what there is.
- */
+/* Allocate send contexts: 0 or -ENOMEM; rtgt_sends_destroy() frees what there is.  May sleep. */
 int rtgt_sends_create(struct rtgt_conn *conn)
 {
 	unsigned int nr = rtgt_sends_of(conn->recv_depth, conn->pool->srq);
@@ -307,12 +273,7 @@ int rtgt_sends_create(struct rtgt_conn *conn)
 	return 0;
 }
 
-/**
- * rtgt_sends_destroy() - free the send contexts of a connection
- * @conn: connection without a QP; its receive contexts and its domain still exist
- *
- * May sleep.
- */
+/* Free them, without a QP, before the receive contexts and the domain; may sleep. */
 void rtgt_sends_destroy(struct rtgt_conn *conn)
 {
 	while (conn->nr_sends) {

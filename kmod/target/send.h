@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Send contexts: replies.
- */
+/* Send contexts: replies */
 #ifndef _RTGT_SEND_H
 #define _RTGT_SEND_H
 
@@ -15,34 +13,20 @@
 #define RTGT_SENDS_MAX		8
 #define RTGT_SENDS_SRQ		2
 
-/**
- * enum rtgt_send_state - where a send context is, which determines its owner
- * @RTGT_SEND_FREE: in rtgt_conn.send_free
- * @RTGT_SEND_POSTED: owned by the device; its completion frees it
- * @RTGT_SEND_CHAINED: owned by the device, in rtgt_conn.send_chain; its completion, or that of
- *		       the next signaled reply, frees it
- */
+/* Where a send context is, which determines its owner */
 enum rtgt_send_state {
-	RTGT_SEND_FREE,
-	RTGT_SEND_POSTED,
-	RTGT_SEND_CHAINED,
+	RTGT_SEND_FREE,			/* in rtgt_conn.send_free */
+	RTGT_SEND_POSTED,		/* owned by the device; its completion frees it */
+	RTGT_SEND_CHAINED,	/* posted, in rtgt_conn.send_chain until a signaled reply ends */
 };
 
-/**
- * struct rtgt_send_ctx - a reply that is being sent
- * @cqe: completion of the SEND
- * @state: where it is
- * @entry: in the list that @state names
- * @buf: the reply
- * @ah: UD: address handle of the reply.  It is kept until the next reply, because only a
- *	worker can destroy it
- */
+/* A reply that is being sent */
 struct rtgt_send_ctx {
 	struct ib_cqe cqe;
 	enum rtgt_send_state state;
-	struct list_head entry;
+	struct list_head entry;		/* in the list that @state names */
 	struct rtgt_buf buf;
-	struct ib_ah *ah;
+	struct ib_ah *ah;	/* UD; kept until the next reply: only a worker can destroy it */
 };
 
 unsigned int rtgt_sends_of(unsigned int depth, bool srq);

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The set-up and the teardown of a connection.
+ * The set-up and the teardown of a connection, jobs of its peer (share.c).
  *
- *   REQ arrives   rtgt_conn_request(), in the CM handler, validates it, has the port
- *                 admit the connection and queues the set-up.  The handler allocates
- *                 nothing that grows with the request, and waits for no device and no peer
- *   set-up        conn_setup(), in a worker, becomes a user of the device, makes the
- *                 domain, the CQ, the QP and the receives, and calls rdma_accept()
- *   RTU arrives   CONNECTING -> LIVE.  After the REP, the peer has handshake_ms by the
- *                 clock of the target, whatever response timeout its REQ names
- *   closing       the peer disconnects, a completion fails, the port is disabled, the
- *                 device is removed, or the handshake fails.  The first of these moves
- *                 the connection to CLOSING, which queues the teardown; while the set-up
- *                 runs, rtgt_conn_built() queues it at the end of the set-up
+ * rtgt_conn_request(), in the CM handler of a REQ, validates it, has the port admit the connection
+ * and queues the set-up.  It allocates nothing that grows with the request, and waits for no device
+ * and no peer.  conn_setup() makes the resources and calls rdma_accept().  After the REP, the peer
+ * has handshake_ms by the clock of the target, whatever response timeout its REQ names.
  *
- * Set-ups and teardowns are jobs: of all connections of a peer to the port, one runs at a time
- * (share.c).
+ * The peer disconnects, a completion fails, the port is disabled, the device is removed, or the
+ * handshake fails: the first of these moves the connection to CLOSING, which queues the teardown,
+ * at the end of the set-up if that runs.
  *
- * conn_teardown() is the only teardown and has one order.  It also releases a connection whose
- * set-up failed, so the set-up has no error path of its own.  Once the port has admitted a
- * connection, the connection owns its cm_id: the CM handler returns 0, and the teardown
- * destroys the id.
- *
- * The teardown waits for every caller of rtgt_conn_close(): it deletes the timer, drains the
- * QP, frees the CQ, destroys the id (which waits for CM handlers), and detaches from the
- * device.
+ * conn_teardown() is the only teardown and has one order (Documentation/lifetime.rst).  It also
+ * releases a connection whose set-up failed, so the set-up has no error path of its own.  Once the
+ * port has admitted a connection, the connection owns its cm_id: the CM handler returns 0, and the
+ * teardown destroys the id.  The teardown waits for every caller of rtgt_conn_close(): it deletes
+ * the timer, drains the QP, frees the CQ, destroys the id (which waits for CM handlers), and
+ * detaches from the device.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -68,7 +60,6 @@ static void conn_release_domain(struct rtgt_conn *conn)
 	rtgt_domain_put(dom);
 }
 
-/* Stop new work, wait for what runs, release; Documentation/lifetime.rst has the order. */
 static void conn_teardown(struct rtgt_job *job)
 {
 	struct rtgt_conn *conn = container_of(job, struct rtgt_conn, close);
@@ -157,15 +148,15 @@ static int conn_create_domain(struct rtgt_conn *conn, struct ib_device *ibdev)
 	return 0;
 }
 
-/* Are there rkeys for the REP to register?  On iWARP it has none. */
+/* The REP of iWARP has no rkeys to register. */
 static bool conn_incomplete(const struct rtgt_conn *conn)
 {
 	return !conn->iwarp && rtgt_domain_incomplete(conn->domain);
 }
 
 /*
- * Write the private data of the REP.  Its rkeys are valid then, unless a revocation has followed
- * each of REPLY_TRIES registrations.  Returns its length or a negative errno.
+ * Returns the length of the REP's private data or an errno.  Its rkeys are valid then, unless a
+ * revocation has followed each of REPLY_TRIES registrations.
  */
 static int conn_reply(struct rtgt_conn *conn, void *priv, size_t size)
 {
@@ -229,15 +220,7 @@ static int conn_accept(struct rtgt_conn *conn)
 	return ret == -EINVAL ? -ECONNABORTED : ret;
 }
 
-/**
- * rtgt_conn_reject() - send a REJ with a reason
- * @port: port that received the request
- * @id: id of the request
- * @reason: enum rtgt_rej_reason
- * @arg: argument of the reason
- *
- * May sleep.
- */
+/* Send a REJ with an enum rtgt_rej_reason and its argument; may sleep. */
 void rtgt_conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason, u32 arg)
 {
 	u8 priv[RTGT_REJ_MAX];
@@ -254,9 +237,7 @@ void rtgt_conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason,
  * rtgt_conn_settle() - become a user of the device, and get a domain
  * @conn: connection that the port admitted
  * @ibdev: the device
- *
- * May sleep.
- *
+ * Context: may sleep.
  * Return: 0 or a negative errno; the teardown releases what was made before a failure.
  */
 int rtgt_conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev)
@@ -271,13 +252,7 @@ int rtgt_conn_settle(struct rtgt_conn *conn, struct ib_device *ibdev)
 	return !ret && rtgt_conn_closing(conn) ? -ESHUTDOWN : ret;
 }
 
-/**
- * rtgt_conn_reject_reason() - map the errno of a failed set-up to the reason in the REJ
- * @err: negative errno
- * @arg: set to the argument of the reason
- *
- * Return: enum rtgt_rej_reason.
- */
+/* Map the errno of a failed set-up to the enum rtgt_rej_reason of the REJ and its argument. */
 u32 rtgt_conn_reject_reason(int err, u32 *arg)
 {
 	*arg = -err;
@@ -292,7 +267,6 @@ u32 rtgt_conn_reject_reason(int err, u32 *arg)
 	}
 }
 
-/* Make the resources of a connection and send the REP, or a REJ. */
 static void conn_setup(struct rtgt_job *job)
 {
 	struct rtgt_conn *conn = container_of(job, struct rtgt_conn, setup);
@@ -315,16 +289,7 @@ static void conn_setup(struct rtgt_job *job)
 	rtgt_conn_built(conn);
 }
 
-/**
- * rtgt_conn_create() - allocate a connection, which has no resources yet
- * @port: the port that received the request
- * @ibdev: the device that received it
- *
- * May sleep.
- *
- * Return: the connection, which the caller frees with rtgt_conn_put() if the port does not
- * admit it; NULL without memory.
- */
+/* Allocate a connection without resources; see rtgt_conn_alloc(). */
 struct rtgt_conn *rtgt_conn_create(struct rtgt_port *port, struct ib_device *ibdev)
 {
 	struct rtgt_conn *conn = rtgt_conn_alloc(port, ibdev);
@@ -343,7 +308,6 @@ struct rtgt_conn *rtgt_conn_create(struct rtgt_port *port, struct ib_device *ibd
 	return conn;
 }
 
-/* Return the bytes that a connection takes until it is released. */
 static u64 conn_needs(const struct rtgt_conn *conn)
 {
 	const struct rtgt_port *port = conn->port;
@@ -360,10 +324,7 @@ static u64 conn_needs(const struct rtgt_conn *conn)
  * @conn: new connection
  * @why: set to the reason of the REJ if the port refuses
  * @arg: set to the argument of that reason
- *
- * Called in CM handlers: it waits for rtgt_port.lock, whose holders wait for no device, no
- * memory and no peer.
- *
+ * Context: CM handler; waits for rtgt_port.lock, whose holders wait for no device, memory or peer.
  * Return: 0 or a negative errno.
  */
 int rtgt_conn_admit(struct rtgt_conn *conn, u32 *why, u32 *arg)
@@ -380,8 +341,8 @@ int rtgt_conn_admit(struct rtgt_conn *conn, u32 *why, u32 *arg)
 }
 
 /*
- * Return the address to which the REP goes.  The one in rdma_cm's header, @id's, may be another:
- * the client writes it, and bounds for each peer must not depend on what a peer says.
+ * The address to which the REP goes.  The one in rdma_cm's header, @id's, may be another: the
+ * client writes it, and bounds for each peer must not depend on what a peer says.
  */
 static void conn_peer(const struct rdma_cm_id *id, struct sockaddr_storage *peer)
 {
@@ -402,11 +363,8 @@ static void conn_peer(const struct rdma_cm_id *id, struct sockaddr_storage *peer
  * @port: port that received the REQ
  * @id: id of the REQ
  * @param: parameters of the REQ
- *
- * Called in the CM handler, for which other listeners of the machine wait.
- *
- * Return: 0 when a connection owns @id; a negative errno when a REJ was sent and the core
- * must destroy @id.
+ * Context: CM handler, for which other listeners of the machine wait.
+ * Return: 0 when a connection owns @id; an errno after a REJ, and the core must destroy @id.
  */
 int rtgt_conn_request(struct rtgt_port *port, struct rdma_cm_id *id,
 		      const struct rdma_conn_param *param)

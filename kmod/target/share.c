@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A share of the processors: jobs that run one after the other, in the order in which they were
- * queued.
+ * A share of the processors: jobs that run one after the other, in the order of their queueing.
  *
- * All connections of one peer to one port have three shares: for their set-ups, their teardowns
- * and their requests (admission.c).  So, however many connections a peer has and whatever it sends
- * on them, it occupies at most three workers for each port, and another peer, or a client of
- * another port, competes with these and not with a thousand.  A set-up does not wait for the
- * teardowns of connections that came before.
+ * All connections of one peer to one port have three shares: for their set-ups, their teardowns and
+ * their requests (admission.c).  So, however many connections a peer has and whatever it sends on
+ * them, it occupies at most three workers for each port, and a client of another port competes with
+ * these and not with a thousand.  A set-up does not wait for the teardowns of earlier connections.
  *
- * A job that waits delays the other jobs of its share, and nothing else.  So a job may wait for
- * the device, for memory and for locks, but not for a peer, nor for another job of its share.
+ * A job that waits delays the other jobs of its share, and nothing else.  So a job may wait for the
+ * device, for memory and for locks, but not for a peer, nor for another job of its share.
  */
 #include <linux/sched.h>
 
@@ -33,16 +31,14 @@ static void share_take(struct rtgt_share *share, struct rtgt_job *job)
 }
 
 /**
- * rtgt_share_work() - run the first job of a share
+ * rtgt_share_work() - run one job of a share, so that other shares have their turn in between
  * @work: rtgt_share.work
- *
- * Runs one job for each execution, so that the work queue turns to other shares in between.
  *
  * Between requests the worker yields the processor, which it would otherwise keep until the next
  * timer tick.  A client of another port waits for several threads in turn, and a job may be due
  * before each of them.  Measured with make bench T=neighbour, jobs of 0.4 ms: one reply in a
- * hundred took 2.7 ms, and 0.6 ms with yield().  Not between set-ups: a hundred connections at
- * once took 0.60 ms each with yield(), and 0.42 ms without (sink.connect).
+ * hundred took 2.7 ms, and 0.6 ms with yield().  Not between set-ups: a hundred connections at once
+ * took 0.60 ms each with yield(), and 0.42 ms without (sink.connect).
  */
 void rtgt_share_work(struct work_struct *work)
 {
@@ -71,8 +67,8 @@ void rtgt_share_work(struct work_struct *work)
 
 /**
  * rtgt_share_init() - initialize a share, except @share->work
- * @share: share; the caller calls INIT_WORK(), which gives each kind of share its lockdep class:
- *	   a teardown waits for a request (rtgt_job_cancel())
+ * @share: share; the caller calls INIT_WORK(), which gives each kind of share its lockdep class: a
+ *	teardown waits for a request (rtgt_job_cancel())
  * @queue: work queue on which its jobs run
  * @owner: reference count of the object that contains @share
  * @release: frees that object; called in any context
@@ -87,23 +83,14 @@ void rtgt_share_init(struct rtgt_share *share, struct workqueue_struct *queue,
 	share->release = release;
 }
 
-/**
- * rtgt_job_init() - initialize a job
- * @job: job; the caller sets rtgt_job.share before it is queued
- * @run: its function
- */
+/* The caller sets rtgt_job.share before it queues the job. */
 void rtgt_job_init(struct rtgt_job *job, void (*run)(struct rtgt_job *job))
 {
 	INIT_LIST_HEAD(&job->entry);
 	job->run = run;
 }
 
-/**
- * rtgt_job_queue() - queue a job behind the other jobs of its share
- * @job: job; does nothing if it waits already.  A job that runs will run once more
- *
- * Any context.
- */
+/* Does nothing if the job waits already; one that runs will run once more.  Any context. */
 void rtgt_job_queue(struct rtgt_job *job)
 {
 	struct rtgt_share *share = job->share;
@@ -119,10 +106,9 @@ void rtgt_job_queue(struct rtgt_job *job)
 }
 
 /**
- * rtgt_job_cancel() - wait until a job does not run, and will not
+ * rtgt_job_cancel() - wait until a job does not run, and will not, for at most one other job
  * @job: job that nothing queues any more, not even its own function
- *
- * Waits for at most one other job of the share.  May sleep.
+ * Context: may sleep.
  */
 void rtgt_job_cancel(struct rtgt_job *job)
 {

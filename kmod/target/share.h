@@ -8,39 +8,23 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-/**
- * struct rtgt_share - jobs of which one runs at a time
- * @lock: protects @jobs, @nr and @running; also taken with rtgt_conn.lock held
- * @jobs: jobs that wait: struct rtgt_job
- * @nr: number of @jobs
- * @running: the job whose function runs, NULL if none; only compared, the job may be freed
- * @work: runs the first of @jobs, and queues itself again while there are others
- * @queue: work queue of @work
- * @owner: reference count of the object that contains the share.  @work, while it is queued or
- *	   runs, holds a reference
- * @release: frees the owner; any context
- */
+/* Jobs of which one runs at a time */
 struct rtgt_share {
-	spinlock_t lock;	/* @jobs, @nr, @running */
-	struct list_head jobs;
-	unsigned int nr;
-	struct rtgt_job *running;
-	struct work_struct work;
+	spinlock_t lock;	/* @jobs, @nr, @running; also taken with rtgt_conn.lock held */
+	struct list_head jobs;		/* that wait: struct rtgt_job */
+	unsigned int nr;		/* number of @jobs */
+	struct rtgt_job *running;	/* NULL if none; only compared, the job may be freed */
+	struct work_struct work;	/* runs the first of @jobs, then queues itself again */
 	struct workqueue_struct *queue;
-	struct kref *owner;
-	void (*release)(struct kref *owner);
+	struct kref *owner;	/* of the object with the share; @work holds one while busy */
+	void (*release)(struct kref *owner);	/* frees the owner; any context */
 };
 
-/**
- * struct rtgt_job - what a share runs
- * @share: the share; the owner of the job has a reference to the owner of the share
- * @entry: in rtgt_share.jobs while the job waits
- * @run: function; may free the job, or queue it again.  Process context
- */
+/* What a share runs */
 struct rtgt_job {
-	struct rtgt_share *share;
-	struct list_head entry;
-	void (*run)(struct rtgt_job *job);
+	struct rtgt_share *share;	/* the job's owner has a reference to the share's owner */
+	struct list_head entry;		/* in rtgt_share.jobs while the job waits */
+	void (*run)(struct rtgt_job *job);	/* may free the job or queue it; process context */
 };
 
 void rtgt_share_init(struct rtgt_share *share, struct workqueue_struct *queue,

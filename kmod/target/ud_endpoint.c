@@ -4,8 +4,8 @@
  * (conn.c) without a peer and without a cm_id.
  *
  * A client requests the QP number of the endpoint (SIDR) and gets a reply; the target does not
- * keep the id of the request.  If the endpoint exists and knows the client's address (ud_sources.c),
- * the CM handler replies.  Otherwise a worker makes the endpoint, an id of its own resolves the
+ * keep the id of the request.  If the endpoint exists and knows the client's address
+ * (ud_sources.c), the CM handler replies.  Otherwise a worker makes the endpoint, an id of its own resolves the
  * address, and another worker replies; such requests count as half-open connections of the port.
  * The client may have written an address that does not exist into its request.  No worker waits
  * for the resolution, which then takes a second; the client gets its reply all the same.
