@@ -5,10 +5,11 @@
  *
  * A client requests the QP number of the endpoint (SIDR) and gets a reply; the target does not
  * keep the id of the request.  If the endpoint exists and knows the client's address
- * (ud_sources.c), the CM handler replies.  Otherwise a worker makes the endpoint, an id of its own resolves the
- * address, and another worker replies; such requests count as half-open connections of the port.
- * The client may have written an address that does not exist into its request.  No worker waits
- * for the resolution, which then takes a second; the client gets its reply all the same.
+ * (ud_sources.c), the CM handler replies.  Otherwise a job of the port makes the endpoint, an id of
+ * its own resolves the address, and another job replies; such requests count as half-open
+ * connections of the port.  The client may have written an address that does not exist into its
+ * request.  No worker waits for the resolution, which then takes a second; the client gets its
+ * reply all the same.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
