@@ -355,8 +355,8 @@ static ssize_t rtgt_features_show(struct config_item *item, char *page)
 			len += sysfs_emit_at(page, len, "msg-%s\n", msg_names[i]);
 	for (i = 0; (service = rtgt_service_nth(i)); i++)
 		len += sysfs_emit_at(page, len, "service-%s\n", service->name);
-	/* last: with many devices the page ends here */
-	return rtgt_faults_features(page, rtgt_dev_features(page, len));
+	/* devices last: with many of them the page ends there */
+	return rtgt_dev_features(page, rtgt_faults_features(page, len));
 }
 
 CONFIGFS_ATTR_RO(rtgt_, features);
