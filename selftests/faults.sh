@@ -8,6 +8,8 @@
 # the case ends), and then all is as ever.  Needs a kernel that injects faults.
 
 . "${0%/*}/lib.sh"
+# shellcheck source=allocation_fixtures.sh
+. "${0%/*}/allocation_fixtures.sh"
 
 # ENOMEM, or of a device's socket ENFILE
 NO_MEMORY="Cannot allocate memory|Too many open files in system"

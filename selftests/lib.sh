@@ -84,7 +84,7 @@ FOREIGN=(rtgt rtgt-wire rtgt-example-\* chrt cmtime ibv_\* ib_\* jq perl ping py
 #	--serve-more	likewise, and only "make check-more" runs the second case
 #	--needs WORD,...
 #			what the devices must have: the case is skipped if they lack it.  NEEDS in
-#			fixtures.sh has the words
+#			device_fixtures.sh has the words
 tcase() { # NAME [OPTION...] DESCRIPTION FUNCTION [ARG...]
 	local name=$1 tiers=fast limit=30 mark='' serve='' need needs=''
 	shift
@@ -114,7 +114,7 @@ tcase() { # NAME [OPTION...] DESCRIPTION FUNCTION [ARG...]
 	done
 	for need in $needs; do
 		[[ ${NEEDS[$need]:-} ]] || {
-			echo "$PROGRAM: case $name: no need $need: NEEDS in fixtures.sh has them" >&2
+			echo "$PROGRAM: case $name: no need $need: NEEDS in device_fixtures.sh has them" >&2
 			exit 2
 		}
 	done

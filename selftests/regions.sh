@@ -9,6 +9,8 @@
 # weight 1.7
 
 . "${0%/*}/lib.sh"
+# shellcheck source=allocation_fixtures.sh
+. "${0%/*}/allocation_fixtures.sh"
 
 # The bytes a fill makes, by other means.
 expected() { # FILL SIZE
