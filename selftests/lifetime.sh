@@ -187,15 +187,16 @@ delete_device() {
 # While the first client's REQ makes the registrations of a shared port; the second region
 # is one too large for mr_max, so they fail in the end.
 device_deleted_registering() {
+	# as many as a region can have, where they do not take long
+	local nr=$((SLOW > 1 ? 4096 : 16384))
 	defer bring_back
-	target_port addr=0.0.0.0 mr_max=4K region one size=16M region two size=128M
+	target_port addr=0.0.0.0 mr_max=4K region one "size=$((nr * 4))K" region two size=128M
 	tolerate_log "rtgt: .*region two cannot be registered"
 	background client probe connect timeout=30
 	wait_until 10 more_mrs_than 50 || fail "nothing is registered"
 	kill -KILL "${BG_PID[client]}"
-	# region one has 4096
 	mrs
-	((MRS < 4096)) || fail "the registrations ended before the device was deleted"
+	((MRS < nr)) || fail "the registrations ended before the device was deleted"
 	delete_device
 	target port_del "$PORT"
 	bring_back
