@@ -6,7 +6,7 @@
 # Refusals are typed (enum rtgt_rej_reason in the REJ's private data) and counted.
 # However a connection ends, nothing of it stays at the target.
 #
-# weight 1.9
+# weight 1.6
 
 . "${0%/*}/lib.sh"
 
@@ -244,7 +244,7 @@ neighbour_forgotten() {
 
 tcase rtgt-client --tier wire,fast --serve "the REP has regions, sizes, access and number of receives" rtgt_client
 tcase plain --needs plain --tier wire,fast --serve "a client without private data is served" plain_client plain=1
-tcase disable-idle --tier wire,fast "disabling a port ends its connections" disabled_under_clients
+tcase disable-idle --more --tier wire,fast "disabling a port ends its connections" disabled_under_clients
 tcase disable-traffic --tier wire,fast "disabling a port ends a client in full traffic" disabled_under_traffic
 tcase version-2 --tier fast,wire "a REQ of version 2 is refused with the version served" refused version 1 version=2
 tcase size-15 --tier fast,wire "a REQ of size 15 is refused with the smallest size" refused size 16 size=15

@@ -7,7 +7,7 @@
 # port's file "faults" must have counted it, every opportunity and every commitment.  The bytes
 # of each kind of reply with each fault are faults_test's, without a wire.
 #
-# weight 1.5
+# weight 1.7
 
 . "${0%/*}/lib.sh"
 
@@ -626,7 +626,7 @@ tcase reply-drop "the two replies that are due do not come" wrong_order 13 10 "r
 tcase reply-twice --more "the two replies that are due come twice" wrong_order 13 14 "reply-twice every 3 after 2 for 2" 0 1 2 2 3 4 5 5 6 7 8 9 10 11
 tcase reply-swap --more "the two replies that are due come after the next ones" wrong_order 11 12 "reply-swap every 3 after 2 for 2" 0 1 3 2 4 5 7 6 8 9 10 11
 tcase reply-delay --more "the two replies that are due come after all others" wrong_order 13 12 "reply-delay every 3 after 2 for 2 ms 2000" 0 1 3 4 6 7 8 9 10 11 2 5
-tcase held-delay "replies that are delayed do not delay a connection's end" held_at_the_end "reply-delay ms 10000"
+tcase held-delay --more "replies that are delayed do not delay a connection's end" held_at_the_end "reply-delay ms 10000"
 tcase held-delay-srq --more "nor those of an SRQ, whose receives are back" held_at_the_end "reply-delay ms 10000" srq=1
 tcase region-bit "a bit of the region flips before the CRC, and no other" region_flips
 for op in pull push; do
@@ -666,7 +666,7 @@ tcase unsupported-sink "the service sink has no replies" unsupported service=sin
 tcase unsupported-rping --more "the REP of rping has no capability" unsupported service=rping reply-tag rep-rkey rep-ask rep-short
 tcase unsupported-ud --more "datagrams have no connection" unsupported transport=ud reply-twice move-never cap-len rep-len rep-delay rej-full rtu-ignore dreq-ignore recv-none disconnect qp-err qp-sqd
 tcase unsupported-srq --more "receives of an SRQ are posted for all" unsupported srq=1 recv-none
-tcase disable-amid --limit 60 "the port is disabled while everything goes wrong" disabled_amid
+tcase disable-amid --more --limit 60 "the port is disabled while everything goes wrong" disabled_amid
 tcase disable-amid-srq --limit 60 --more "the same with an SRQ and private regions" disabled_amid srq=1 scope=private
 tcase remove-amid --more --limit 60 "rdma link delete while everything goes wrong" removed_amid
 tcase unload-amid --more --limit 60 "port removal and unload while everything goes wrong" unloaded_amid

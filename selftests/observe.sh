@@ -3,7 +3,7 @@
 #
 # observe.sh: what can be seen of the target from outside it.
 #
-# weight 1.8
+# weight 1.2
 
 . "${0%/*}/lib.sh"
 

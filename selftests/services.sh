@@ -9,7 +9,7 @@
 # must, and the port's counters, exactly.  What such a client cannot do wrong,
 # probe does.
 #
-# weight 3.4
+# weight 2.7
 
 . "${0%/*}/lib.sh"
 # shellcheck source=rping_fixtures.sh
@@ -339,7 +339,7 @@ tcase rping-rkey "a READ with a wrong key ends its rping's connection only" unre
 tcase rping-addr --more "a READ from nowhere ends its rping's connection only" unreachable 1 2 addr=4096
 tcase rping-sink-rkey --more "a WRITE with a wrong key ends its rping's connection only" unreachable 1 3 sink=1 rkey_xor=0x1000
 
-tcase sink "service sink accepts every message and replies to none" sink_takes
+tcase sink --more "service sink accepts every message and replies to none" sink_takes
 tcase udaddy --needs ud --more "udaddy: three datagram clients" udaddy_ 3
 tcase plain-12 --needs plain --more "a client that reads 12 bytes of the REP WRITEs and READs" plain_bytes 12
 tcase plain-20 --needs plain "a client that reads 20 bytes of the REP WRITEs and READs" plain_bytes 20

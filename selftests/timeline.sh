@@ -6,7 +6,7 @@
 # No duration is asserted, only what comes before what: nothing can be on the wire
 # before it was posted.
 #
-# weight 4
+# weight 3.3
 
 # $ is jq's
 # shellcheck disable=SC2016

@@ -3,7 +3,7 @@
 #
 # tools.sh: the rtgt command and the examples, as a person uses them.
 #
-# weight 1.6
+# weight 2.3
 
 . "${0%/*}/lib.sh"
 
