@@ -331,7 +331,8 @@ run_case() { # NAME INDEX NEXT-MARKER
 	if ((turned > 1)); then
 		ktap_exit_fail_msg "nothing after $PROGRAM.$name can be believed"
 	fi
-	if [[ $result == fail && ${RTGT_STOP:-} ]]; then
+	# not "result": kselftest's function has changed it
+	if ((${#why[@]})) && [[ ${RTGT_STOP:-} ]]; then
 		: >"$RTGT_STOP"
 		ktap_exit_fail_msg "one failure was asked for (RTGT_STOP)"
 	fi
