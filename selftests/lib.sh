@@ -332,7 +332,7 @@ run_case() { # NAME INDEX NEXT-MARKER
 		ktap_exit_fail_msg "nothing after $PROGRAM.$name can be believed"
 	fi
 	# not "result": kselftest's function has changed it
-	if ((${#why[@]})) && [[ ${RTGT_STOP:-} ]]; then
+	if [[ ${RTGT_STOP:-} ]] && ((${#why[@]})) || [[ -e ${RTGT_STOP:-} ]]; then
 		: >"$RTGT_STOP"
 		ktap_exit_fail_msg "one failure was asked for (RTGT_STOP)"
 	fi
