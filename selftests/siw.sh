@@ -48,6 +48,21 @@ read_sges() {
 	[[ $text == *"crc=$(target look crc "$(data_of mem)" 0 1000)"* ]] || xfail siw-read-sges "siw reads into the first SGE only and reports success"
 }
 
+# What is sent with the header, 32 bytes at most, comes from two pages: Documentation/findings/siw-short-page.rst
+short_reads() {
+	local text len first wrong=''
+	target_port region mem size=8192 fill=counter
+	for len in 2 3 8 31 32 33; do
+		for first in 1 $((len / 2)) $((len - 1)); do
+			text=$(probe access op=read offset=$((4096 - first)) "len=$len")
+			has "$text" wc=success
+			[[ $text == *"crc=$(target look crc "$(data_of mem)" $((4096 - first)) "$len")"* ]] || wrong+=" $len/$first"
+		done
+	done
+	note "READs with wrong bytes, length and how many of them on the first page:${wrong:- none}"
+	[[ ! $wrong ]] || xfail siw-short-page "siw answers a short READ with bytes of the wrong place"
+}
+
 # Documentation/findings/siw-post-after-error.rst
 posted_late() { # send|recv WHAT
 	local text
@@ -157,6 +172,7 @@ listener() {
 
 tcase read-not-granted "a READ of a region that grants WRITEs only is refused" on_siw read_not_granted
 tcase terminate "a Terminate has layer and type of the error where RFC 5040 has them" on_siw terminate
+tcase short-reads --more "a short READ across pages brings the bytes of both" on_siw short_reads
 tcase read-sges --more "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
 tcase late-send --more "a SEND that is posted to a queue pair in error is flushed" on_siw posted_late send SEND
 tcase late-recv --more "a receive that is posted to a queue pair in error is flushed" on_siw posted_late recv receive
