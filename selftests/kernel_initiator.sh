@@ -75,6 +75,81 @@ segments() { # OP FILL
 	expect_no_connections
 }
 
+# The bytes of a request are in several SGEs, which are not all alike, and lie where one would put
+# them.  A READ over iWARP has one.
+in_sges() {
+	local op chunk=$((2 << 20)) less=1
+	# there, of the first extent; and no short segment (Documentation/findings/siw-short-page.rst)
+	! is_iwarp || { chunk=$((1 << 18)) && less=1000; }
+	target_port region mem size=8M fill=zero
+	initiator depth=3 iters=3 warmup=0 verify=all
+	for op in write read; do
+		run "op=$op" sges=4 size=10001 segment=0
+		has "$RESULT" state=done verified=30003
+		run sges=3 size=2
+		has "$RESULT" state=done verified=6
+		# two pieces of the kernel's memory, each cut
+		run sges=2 size=$((chunk + 9)) segment=$((chunk - less))
+		has "$RESULT" state=done verified=$((3 * chunk + 27))
+	done
+	expect_counters qp_errors=0
+	expect_no_connections
+}
+
+# Each request waits for the READs and atomics before it.  siw refuses a READ that would wait.
+fenced() {
+	local op
+	target_port recv_depth=8 recv_size=8K region mem size=64K access=read,write,atomic
+	initiator fence=1 size=1000 depth=5 iters=20 warmup=0
+	device_ops write,read,send,faa
+	for op in ${OPS//,/ }; do
+		run "op=$op"
+		if is_iwarp && [[ $op == read ]]; then
+			has "$RESULT" state=failed
+			[[ $RESULT == *"error=operation 0 cannot be posted: -22"* ]] || fail "$RESULT"
+			continue
+		fi
+		has "$RESULT" state=done "op=$op" ops=20
+		accounted
+	done
+}
+
+# Over UC there is nothing that acknowledges.
+over_uc() {
+	local op
+	target_port transport=uc recv_depth=8 recv_size=8K region mem size=64K
+	initiator transport=uc size=3000 depth=4 iters=4 warmup=0 verify=all
+	for op in write write-imm send; do
+		run "op=$op"
+		has "$RESULT" state=done "op=$op" ops=4 verified=12000
+	done
+	run op=read
+	has "$RESULT" state=failed
+	[[ $RESULT == *"transport uc: it has no READs"* ]] || fail "$RESULT"
+	expect_counters conns_established=4 conns_closed=4 imms=4 malformed=0
+}
+
+# What the REQ says is what the administrator chose: another version, nothing of ours, and rtgt's.
+private_data() {
+	local next=52544754000900100000000000000000
+	target_port
+	initiator "private_data=$next"
+	same "private_data" "$(<"$INI/private_data")" "$next"
+	run
+	[[ $RESULT == *"error=connecting: refused by the target: version"* ]] || fail "$RESULT"
+	run private_data=00 op=write
+	if is_iwarp; then
+		[[ $RESULT == *"refused by the target: ask"* ]] || fail "$RESULT"
+	else
+		has "$RESULT" state=done verified=0 not_compared_why=no-checksum
+		run op=send
+		[[ $RESULT == *"error=not with a target that does not speak rtgt"* ]] || fail "$RESULT"
+	fi
+	run private_data=rtgt op=send
+	has "$RESULT" state=done
+	expect_counters rejects_version=1 malformed=0
+}
+
 # The segments of one message take longer than timeout_ms: each of them counts as progress.  A
 # slow kernel needs fewer segments for that, a fast machine more.
 long_segments() {
@@ -219,6 +294,8 @@ random_runs() {
 		one_of 0 0 8 4096 && set+=("offset=$ONE")
 		one_of softirq workqueue direct && set+=("poll=$ONE")
 		one_of 0 0 0 20 && set+=("duration_ms=$ONE")
+		one_of 1 1 2 4 && set+=("sges=$ONE")
+		is_iwarp || { one_of 0 0 1 && set+=("fence=$ONE"); }
 		words=${set[*]}
 		run "${set[@]}"
 		[[ " $RESULT" == *" state=done "* ]] || fail "run $i: $words: $RESULT"
@@ -317,7 +394,7 @@ stopped_early() {
 busy() {
 	local attr
 	endless
-	for attr in addr=192.0.2.77 port=1 source=192.0.2.78 op=read poll=direct size=1 iters=1 warmup=0 \
+	for attr in transport=uc private_data=00 sges=2 fence=1 addr=192.0.2.77 port=1 source=192.0.2.78 op=read poll=direct size=1 iters=1 warmup=0 \
 		depth=2 segment=5 signal=2 duration_ms=5 region=1 offset=1 span=1 walk=1 verify=all timeout_ms=5 run=1; do
 		fails_with "busy" attr_set "$INI/${attr%%=*}" "${attr#*=}"
 	done
@@ -433,14 +510,14 @@ refused_values() {
 	local pair said
 	target_port
 	initiator
-	for pair in addr=nonsense addr=192.0.2.1:5 port=0 port=65536 source=x op=frob poll=never size=0 size=17M \
+	for pair in transport=ud private_data=0 private_data=0g "private_data=$(printf '00%.0s' {1..57})" sges=0 sges=9 fence=2 addr=nonsense addr=192.0.2.1:5 port=0 port=65536 source=x op=frob poll=never size=0 size=17M \
 		iters=0 iters=1048577 warmup=-1 depth=0 depth=129 segment=-1 segment=17M region=6 offset=-1 offset=17G span=17G walk=maybe walk=1x signal=0 signal=129 duration_ms=-1 duration_ms=3600001 verify=most timeout_ms=0 run=2 run=0x run=wait \
 		addr=::1%lo size=18446744073709551617 iters=4294967297; do
 		# the errno of the write, which a file that does not exist has not
 		said=$(attr_set "$INI/${pair%%=*}" "${pair#*=}" 2>&1) && fail "$pair is taken"
 		[[ $said == *"write error: "@("Invalid argument"|"Numerical result out of range")* ]] || fail "$pair: $said"
 	done
-	for pair in addr port source op poll size iters warmup depth segment signal duration_ms region offset span walk verify timeout_ms run; do
+	for pair in transport private_data sges fence addr port source op poll size iters warmup depth segment signal duration_ms region offset span walk verify timeout_ms run; do
 		! { printf '1\0' >"$INI/$pair"; } 2>/dev/null || fail "$pair takes a NUL"
 	done
 	run
@@ -497,6 +574,10 @@ tcase chains-read --more "the kernel READs in chains with one completion each" c
 tcase chains-faa --more --needs atomic "the kernel executes FETCH_AND_ADD in chains, every old value as expected" chains faa
 tcase segment-write "the kernel WRITEs in segments, each after the previous one has completed" segments write zero
 tcase segment-read "the kernel READs in segments, each after the previous one has completed" segments read counter
+tcase sges "the kernel WRITEs and READs with several SGEs" in_sges
+tcase fence --more "fenced requests" fenced
+tcase uc --needs uc "the kernel's operations over UC, verified" over_uc
+tcase private-data "private data of a REQ as the administrator chooses" private_data
 tcase segment-long --more "each of 32,768 or more segments of one message counts as progress: no timeout" long_segments
 tcase segment-send "only WRITE and READ can be split into segments" fails "segment 32: only a WRITE or a READ" -- op=send segment=32
 tcase duration "the kernel WRITEs for a given time, in chains" duration write 2

@@ -16,8 +16,8 @@
 
 #include "admin/attr.h"
 
-/* The longest is a list of accesses, or an IPv6 address with an interface */
-#define WORD_MAX	80
+/* The longest is private data, in hexadecimal */
+#define WORD_MAX	128
 
 /**
  * rtgt_parse_word() - copy the text without leading and trailing white space

@@ -2,8 +2,9 @@
 /*
  * /sys/kernel/config/rtgt/initiators: parse text into structures and print structures as text.
  *
- *   initiators/<name>/{addr,port,source,op,poll,size,iters,warmup,depth,segment,signal,
- *                      duration_ms,region,offset,span,walk,verify,timeout_ms}
+ *   initiators/<name>/{addr,port,source,transport,private_data,op,poll,size,sges,fence,iters,
+ *                      warmup,depth,segment,signal,duration_ms,region,offset,span,walk,verify,
+ *                      timeout_ms}
  *   initiators/<name>/run      1 starts a run, 0 stops it
  *   initiators/<name>/state    idle, connecting, running, done, failed or stopped
  *   initiators/<name>/result   what the last run measured, or why it failed
@@ -12,6 +13,7 @@
  * "run" fail with -EBUSY.  rmdir stops the run.
  */
 #include <linux/configfs.h>
+#include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -59,6 +61,32 @@ static ssize_t ini_show(struct config_item *item, char *page, const struct rtgt_
 	return len;
 }
 
+static int parse_private(const char *word, void *at)
+{
+	struct rtgt_ini_private private = {};
+	size_t len = strcmp(word, "rtgt") ? strlen(word) : 0;
+
+	if (len > 2 * RTGT_INI_PRIVATE_MAX)
+		return -ERANGE;
+	if (len % 2 || (len && word[strspn(word, "0123456789abcdefABCDEF")]))
+		return -EINVAL;
+	for (; private.len < len / 2; private.len++)
+		if (sscanf(&word[2 * private.len], "%2hhx", &private.data[private.len]) != 1)
+			return -EINVAL;
+	*(struct rtgt_ini_private *)at = private;
+	return 0;
+}
+
+static ssize_t show_private(char *page, const void *at)
+{
+	const struct rtgt_ini_private *private = at;
+
+	return private->len ? sysfs_emit(page, "%*phN\n", private->len, private->data) :
+			      sysfs_emit(page, "rtgt\n");
+}
+
+static const char *const transport_names[] = { "rc", "uc" };
+
 static const char *const op_names[] = {
 	[RTGT_INI_WRITE] = "write",
 	[RTGT_INI_READ] = "read",
@@ -82,9 +110,13 @@ static const char *const verify_names[] = { "end", "all" };
 INI_ATTR(addr, RTGT_TEXT, addr, rtgt_parse_addr, rtgt_show_addr);
 INI_ATTR(port, RTGT_TEXT, addr, rtgt_parse_port, rtgt_show_port);
 INI_ATTR(source, RTGT_TEXT, source, rtgt_parse_addr, rtgt_show_addr);
+INI_ATTR(transport, RTGT_WORDS, uc, transport_names);
+INI_ATTR(private_data, RTGT_TEXT, private, parse_private, show_private);
 INI_ATTR(op, RTGT_WORDS, op, op_names);
 INI_ATTR(poll, RTGT_WORDS, poll, poll_names);
 INI_ATTR(size, RTGT_BYTES, size, 1, RTGT_INI_SIZE_MAX);
+INI_ATTR(sges, RTGT_NUMBER, sges, 1, RTGT_INI_CUTS_MAX);
+INI_ATTR(fence, RTGT_NUMBER, fence, 0, 1);
 INI_ATTR(iters, RTGT_NUMBER, iters, 1, RTGT_INI_ITERS_MAX);
 INI_ATTR(warmup, RTGT_NUMBER, warmup, 0, RTGT_INI_ITERS_MAX);
 INI_ATTR(depth, RTGT_NUMBER, depth, 1, RTGT_INI_DEPTH_MAX);
@@ -190,8 +222,10 @@ CONFIGFS_ATTR_RO(ini_, state);
 CONFIGFS_ATTR_RO(ini_, result);
 
 static struct configfs_attribute *ini_attrs[] = {
-	&ini_attr_addr, &ini_attr_port, &ini_attr_source, &ini_attr_op, &ini_attr_poll,
-	&ini_attr_size, &ini_attr_iters, &ini_attr_warmup, &ini_attr_depth,
+	&ini_attr_addr, &ini_attr_port, &ini_attr_source, &ini_attr_transport,
+	&ini_attr_private_data, &ini_attr_op, &ini_attr_poll,
+	&ini_attr_size, &ini_attr_sges, &ini_attr_fence, &ini_attr_iters, &ini_attr_warmup,
+	&ini_attr_depth,
 	&ini_attr_segment, &ini_attr_signal, &ini_attr_duration_ms, &ini_attr_region,
 	&ini_attr_offset, &ini_attr_span, &ini_attr_walk, &ini_attr_verify,
 	&ini_attr_timeout_ms, &ini_attr_run, &ini_attr_state, &ini_attr_result,

@@ -95,7 +95,9 @@ static int run_resolve(struct rtgt_run *run)
 	u64 start = ktime_get_ns();
 	int ret;
 
-	run->id = rdma_create_id(run->ini->net, run_event, run, RDMA_PS_TCP, IB_QPT_RC);
+	run->id = rdma_create_id(run->ini->net, run_event, run,
+				 cfg->uc ? RDMA_PS_IB : RDMA_PS_TCP,
+				 cfg->uc ? IB_QPT_UC : IB_QPT_RC);
 	if (IS_ERR(run->id)) {
 		ret = PTR_ERR(run->id);
 		run->id = NULL;
@@ -136,7 +138,7 @@ static int run_create_qp(struct rtgt_run *run)
 	struct ib_device *ibdev = run->id->device;
 	u32 recvs = run->cfg.depth + RUN_MORE_WRS;
 	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_RC,
+		.qp_type = run->cfg.uc ? IB_QPT_UC : IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
 			.max_send_wr = recvs + (rtgt_op_is_answered(run->cfg.op) ?
@@ -149,6 +151,8 @@ static int run_create_qp(struct rtgt_run *run)
 	u64 start = ktime_get_ns();
 	int ret, cqes = init.cap.max_send_wr + recvs;
 
+	if (run->cfg.uc && rdma_protocol_iwarp(ibdev, run->id->port_num))
+		return rtgt_run_fail(run, -EOPNOTSUPP, "transport uc: iWARP has only rc");
 	run->user.gone = run_gone;
 	ret = rtgt_dev_attach(ibdev, &run->user);
 	if (ret)
@@ -188,6 +192,10 @@ static int run_connect(struct rtgt_run *run)
 	int ret;
 
 	rtgt_encode_req(&req);
+	if (run->cfg.private.len) {
+		param.private_data = run->cfg.private.data;
+		param.private_data_len = run->cfg.private.len;
+	}
 	ret = rdma_connect(run->id, &param);
 	/* on iWARP this connects TCP, and waits for that */
 	if (ret == -ECONNREFUSED)
@@ -206,6 +214,8 @@ static int check_cfg(struct rtgt_run *run)
 {
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
 
+	if (cfg->uc && (cfg->op == RTGT_INI_READ || rtgt_op_is_atomic(cfg->op)))
+		return rtgt_run_fail(run, -EINVAL, "transport uc: it has no READs and no atomics");
 	if (cfg->signal > cfg->depth)
 		return rtgt_run_fail(run, -EINVAL,
 				     "signal %u: no operation of depth %u would complete",
@@ -302,6 +312,18 @@ static int check_device(struct rtgt_run *run)
 	return 0;
 }
 
+/* Is the target told that it talks to a plain client, to which it does not reply? */
+static bool run_is_plain(const struct rtgt_run *run)
+{
+	const struct rtgt_ini_private *private = &run->cfg.private;
+	struct rtgt_req_info info = {};
+	u32 arg;
+
+	if (private->len)
+		rtgt_decode_req(private->data, private->len, &info, &arg);
+	return info.plain;
+}
+
 /* Do the attributes fit what the target offers? */
 static int run_check(struct rtgt_run *run)
 {
@@ -310,6 +332,8 @@ static int run_check(struct rtgt_run *run)
 				     run->peer.version, RTGT_VERSION);
 	if (run->misfit == RTGT_MISFIT_SIZE)
 		return rtgt_run_fail(run, -EPROTO, "the target's REP is malformed");
+	if (run_is_plain(run))
+		run->peer.rtgt = false;
 	return check_device(run) ?: check_cfg(run) ?: check_answered(run) ?:
 	       rtgt_run_check_region(run);
 }

@@ -278,6 +278,7 @@ struct rtgt_initiator *rtgt_initiator_create(const char *name)
 		.op = RTGT_INI_SEND,
 		.poll = RTGT_POLL_SOFTIRQ,
 		.size = 64,
+		.sges = 1,
 		.iters = 1000,
 		.warmup = 100,
 		.depth = 1,

@@ -21,8 +21,11 @@ struct dentry;
 struct net;
 
 #define RTGT_INI_SIZE_MAX	SZ_16M	/* bytes of an operation */
-/* Segments of an operation's local bytes: of up to 2 MiB each, and the first may begin anywhere */
-#define RTGT_INI_SGES		(RTGT_INI_SIZE_MAX / SZ_2M + 1)
+#define RTGT_INI_CUTS_MAX	8	/* pieces that the administrator may cut the bytes into */
+/* SGEs of an operation: memory of up to 2 MiB each, the first may begin anywhere; and cuts */
+#define RTGT_INI_SGES		(RTGT_INI_SIZE_MAX / SZ_2M + RTGT_INI_CUTS_MAX)
+/* Private data of a REQ: what rdma_cm leaves of ib_cm's 92 bytes (cma_hdr) */
+#define RTGT_INI_PRIVATE_MAX	56
 #define RTGT_INI_ITERS_MAX	1048576
 #define RTGT_INI_DEPTH_MAX	128
 #define RTGT_INI_TIMEOUT_MAX_MS	(3600 * 1000)
@@ -44,6 +47,12 @@ enum rtgt_ini_poll {
 	RTGT_POLL_DIRECT,	/* the run itself polls */
 };
 
+/* What the target gets in the REQ instead of struct rtgt_req */
+struct rtgt_ini_private {
+	u8 data[RTGT_INI_PRIVATE_MAX];
+	u8 len;				/* 0 for struct rtgt_req */
+};
+
 /* Of the last run */
 enum rtgt_ini_state {
 	RTGT_INI_IDLE,		/* there was none */
@@ -57,8 +66,12 @@ enum rtgt_ini_state {
 struct rtgt_ini_cfg {
 	struct sockaddr_storage addr;	/* of the target; family 0 until it is set */
 	struct sockaddr_storage source;	/* with family 0 the routing table chooses it */
+	struct rtgt_ini_private private;
+	bool uc;			/* the queue pair is UC instead of RC */
 	enum rtgt_ini_op op;
 	enum rtgt_ini_poll poll;	/* what polls completions */
+	u32 sges;			/* the bytes of a request are in so many SGEs, or more */
+	bool fence;	/* each waits for the READs and atomics before it (IB_SEND_FENCE) */
 	u32 size;			/* bytes of an operation */
 	u32 iters;			/* operations that are timed */
 	u32 warmup;			/* operations before them */

@@ -152,10 +152,11 @@ static int chain_post(struct rtgt_ini_req *first, struct rtgt_ini_req *last)
 	for (req = first; req <= last; req++) {
 		req_aim(req);
 		req->wr.send.next = req < last ? &req[1].wr.send : NULL;
-		req->wr.send.send_flags = req < last ? 0 : IB_SEND_SIGNALED;
+		req->wr.send.send_flags = (req < last ? 0 : IB_SEND_SIGNALED) |
+					   (run->cfg.fence ? IB_SEND_FENCE : 0);
 	}
 	if (rtgt_op_is_answered(run->cfg.op) && first->index % RTGT_INI_SIGNAL_EVERY)
-		first->wr.send.send_flags = 0;
+		first->wr.send.send_flags &= ~IB_SEND_SIGNALED;
 	return ib_post_send(run->id->qp, &first->wr.send, NULL);
 }
 

@@ -129,7 +129,7 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 		.size = rtgt_op_is_atomic(cfg->op) ? cfg->depth * sizeof(u64) :
 			cfg->size + (op_writes(cfg->op) ? SHIFT_BYTES : 0),
 	};
-	u32 most, i;
+	u32 most, pieces, i;
 	int ret;
 
 	bytes->mem = rtgt_mem_alloc(&spec);
@@ -141,10 +141,11 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 	if (bytes_exposed(run) && bytes_pages(bytes) > can->max_fast_reg_page_list_len)
 		return rtgt_run_fail(run, -E2BIG, "size %u: above %u pages: lower size", cfg->size,
 				     can->max_fast_reg_page_list_len);
-	if (!bytes_exposed(run) && bytes->mem->nr > most)
+	pieces = bytes->mem->nr + cfg->sges - 1;
+	if (!bytes_exposed(run) && pieces > most)
 		return rtgt_run_fail(run, -E2BIG,
-				     "size %u is %u pieces of memory, a request of the device has %u: lower size",
-				     cfg->size, bytes->mem->nr, most);
+				     "size %u, sges %u: %u pieces of memory, a request of the device has %u: lower them",
+				     cfg->size, cfg->sges, pieces, most);
 	for (i = 0; i < bytes->mem->nr; i++)
 		get_random_bytes(page_address(bytes->mem->chunk[i]), rtgt_mem_chunk(bytes->mem));
 	ret = rtgt_mem_map(bytes->mem, 0, spec.size, run->id->device, &bytes->sgt);
@@ -222,10 +223,13 @@ void rtgt_ini_req_sync(struct rtgt_ini_req *req, bool cpu)
  * @at: offset of the segment in the local memory
  * @len: its length, not 0
  *
+ * Over iWARP, the bytes of a READ are one piece: the device takes one SGE.
+ *
  * The caller sets the address at the target.  Any context.
  */
 void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len)
 {
+	u32 piece = DIV_ROUND_UP(len, req->run->cfg.sges);
 	struct ib_sge *sge = req->sge;
 	struct scatterlist *sg;
 	int i;
@@ -241,12 +245,12 @@ void rtgt_ini_req_cut(struct rtgt_ini_req *req, u32 at, u32 len)
 		u32 skip = min(at, sg_dma_len(sg));
 
 		at -= skip;
-		if (skip == sg_dma_len(sg))
-			continue;
-		sge->addr = sg_dma_address(sg) + skip;
-		sge->length = min(len, sg_dma_len(sg) - skip);
-		sge->lkey = req->run->pd->local_dma_lkey;
-		len -= sge++->length;
+		for (; len && skip < sg_dma_len(sg); skip += sge++->length) {
+			sge->addr = sg_dma_address(sg) + skip;
+			sge->length = min3(len, piece, sg_dma_len(sg) - skip);
+			sge->lkey = req->run->pd->local_dma_lkey;
+			len -= sge->length;
+		}
 		if (!len)
 			break;
 	}
