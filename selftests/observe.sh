@@ -103,6 +103,23 @@ traced() { # EVENT-REGEX...
 	done
 }
 
+# A QP gives up the receives of its SRQ before it is destroyed, also if clients go at once.
+last_wqe() {
+	local i
+	target_port srq=1
+	trace_off
+	defer trace_off
+	target attr_set "$TRACING/events/rtgt/rtgt_qp_event/enable" 1
+	for ((i = 0; i < 10; i++)); do
+		has "$(probe send)" status=ok
+	done
+	has "$(probe connect)" result=established
+	expect_no_connections
+	target cat "$TRACING/trace" >"$WORK/trace"
+	same "QPs that gave them up" "$(sed -n 's/.*rtgt_qp_event: conn=\([0-9]*\) .*LAST_WQE_REACHED.*/\1/p' "$WORK/trace" | sort -u | wc -l)" \
+		"$(counter conns_closed)"
+}
+
 # A connection's life in the trace, each line with its number.
 tracepoints() {
 	target test -d "$TRACING/events/rtgt" || fail "there is no trace system rtgt"
@@ -151,6 +168,7 @@ log_lines() {
 	((most <= 40)) || fail "a peer can flood the log, $most lines in 5 s: $(<"$WORK/kernel")"
 }
 
+tcase last-wqe --needs rnr "with an SRQ, each QP gives up its receives before it is destroyed" last_wqe
 tcase tracepoints --tier fast,wire "states, completions, requests and rejects are traced" tracepoints
 tcase resources --tier fast,wire "rdma resource shows PD, CM_ID and QP under the module's name" resources_named
 tcase connection-line --tier fast,wire "the file connections has peer, device, queue pair and messages" connection_line

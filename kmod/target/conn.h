@@ -96,7 +96,8 @@ struct rtgt_conn {
 	struct list_head rw_free;	/* under @lock */
 	struct list_head rw_wait;	/* receive contexts that wait for a free one, under @lock */
 	struct rtgt_sources *sources;	/* of a datagram endpoint, otherwise NULL */
-	wait_queue_head_t quiet;	/* UD: woken when a reply has completed */
+	wait_queue_head_t quiet;	/* woken by @last_wqe; UD: and when a reply has completed */
+	bool last_wqe;		/* @qp uses no receive of its SRQ any more; set by its event */
 	unsigned long active;		/* jiffies of the last receive */
 	/*
 	 * Closes the connection: in CONNECTING after handshake_ms, in LIVE after idle_ms without a

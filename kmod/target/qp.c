@@ -13,7 +13,8 @@
  * nothing.  qp_drain() and rtgt_qp_destroy() do this:
  *
  * 1. move the QP to error and send a marker through the CQ (ib_drain_rq(); ib_drain_sq() with an
- *    SRQ, which keeps its receives): no completion that began before CLOSING still runs
+ *    SRQ, which keeps its receives): no completion that began before CLOSING still runs.  With an
+ *    SRQ, wait for IB_EVENT_QP_LAST_WQE_REACHED: then the QP uses none of its receives any more
  * 2. drop the requests that faults hold, wait for the workers, and drop the deferred requests
  * 3. nothing posts a send any more: send a second marker through the send queue, which completes
  *    after the last send.  A datagram endpoint, whose replies are all signaled, waits for those
@@ -39,6 +40,9 @@
 /* Bytes of the largest packet, IB_MTU_4096 */
 #define RTGT_MTU_MAX	4096
 
+/* A device that never raises IB_EVENT_QP_LAST_WQE_REACHED (IBA 10.3.1) must not keep the QP */
+#define RTGT_LAST_WQE_MS	1000
+
 static void qp_event(struct ib_event *ev, void *context)
 {
 	struct rtgt_conn *conn = context;
@@ -54,8 +58,11 @@ static void qp_event(struct ib_event *ev, void *context)
 		/* rxe in 7.3 raises it before it sends the NAK */
 		rtgt_conn_failing(conn, "the device refused what the peer did");
 		break;
-	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_LAST_WQE_REACHED:
+		WRITE_ONCE(conn->last_wqe, true);
+		wake_up(&conn->quiet);
+		fallthrough;
+	case IB_EVENT_QP_FATAL:
 		/* the only notice with an SRQ: none of its receives is flushed */
 		rtgt_conn_fail(conn, "the device refused what the peer did");
 		break;
@@ -302,10 +309,15 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 
 static void qp_drain(struct rtgt_conn *conn)
 {
-	if (conn->qp->srq)
-		ib_drain_sq(conn->qp);
-	else
+	if (!conn->qp->srq) {
 		ib_drain_rq(conn->qp);
+	} else {
+		ib_drain_sq(conn->qp);
+		/* siw never raises it */
+		if (!conn->iwarp)
+			wait_event_timeout(conn->quiet, READ_ONCE(conn->last_wqe),
+					   msecs_to_jiffies(RTGT_LAST_WQE_MS));
+	}
 	rtgt_fault_cancel(conn);
 	rtgt_recv_cancel(conn);
 	/* ib_drain_sq() posts a WRITE, which a UD QP does not support */
