@@ -189,7 +189,7 @@ kernel_registration() { # BYTES
 # Connections that stay until they are ended
 hold() { # NUMBER
 	local line
-	coproc MANY { exec "$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" hold "count=$1"; }
+	coproc MANY { ulimit -n 8192; exec "$HERE/probe" "$TARGET" "$PORT" "source=$CLIENT" hold "count=$1"; }
 	HELD_PID=$MANY_PID
 	until read -r line && [[ $line == *ready=* ]]; do :; done <&"${MANY[0]}"
 	[[ $line == "ready=$1" ]] || complain "$line: not $1 connections"
@@ -258,11 +258,13 @@ enables() {
 }
 
 # A port is disabled while it has connections
-disables() {
-	for _ in {1..10}; do
+disables() { # CONNECTIONS TIMES
+	local i
+
+	for ((i = 0; i < $2; i++)); do
 		set_enable 1
-		hold $ENDED
-		timed port.disable.$ENDED set_enable 0
+		hold "$1"
+		timed "port.disable.$1" set_enable 0
 		end_held
 	done
 }
@@ -435,12 +437,15 @@ part_lifecycle() {
 	port_add bench "addr=$TARGET" "port=$PORT" enable=0 region mem
 	{
 		enables
-		disables
+		disables $ENDED 10
 		removals 0
 		removals $ENDED
 		set_enable 1
 		teardowns
 	} | percentiles
+	port_del bench
+	port_add bench "addr=$TARGET" "port=$PORT" recv_size=256 recv_depth=4 "max_conns=$CROWD" enable=0 region mem
+	disables "$CROWD" 3 | percentiles
 	port_del bench
 }
 
