@@ -25,7 +25,8 @@ FIXTURE(flow)
 	struct flow_seen seen;
 	struct pkt p;
 	uint64_t number, ns;
-	unsigned int messages, ok, naks, unanswered, incomplete, sent, connections, broken;
+	unsigned int messages, ok, naks, unanswered, incomplete, sent, connections;
+	unsigned int broken, doubtful;
 	char rules[256];
 	struct flow_msg last;
 	struct flow_conn conn;
@@ -65,11 +66,23 @@ static void on_broken(void *arg, const char *rule, uint64_t packet, const char *
 		abort();
 }
 
-static const struct flow_ops ops = { on_message, on_connection, on_broken };
+static void on_doubtful(void *arg, const char *rule, uint64_t packet, const char *words)
+{
+	FIXTURE_DATA(flow) * self = arg;
+
+	(void)rule;
+	(void)packet;
+	self->doubtful++;
+	if (!words[0])
+		abort();
+}
+
+static const struct flow_ops ops = { on_message, on_connection, on_broken, on_doubtful };
 
 FIXTURE_SETUP(flow)
 {
 	self->f = flow_new(&ops, self, 8, 16);
+	flow_complete(self->f);
 	self->ns = 1000;
 }
 
@@ -380,6 +393,140 @@ TEST_F(flow, read_again)
 	read_data(self, PKT_READ_LAST, PSN_C + 2, 452, 1);
 	EXPECT_EQ(1, self->ok);
 	EXPECT_STREQ("", self->rules);
+}
+
+/* A capture may lack packets: then what is missing breaks no rule, and what is there still may */
+TEST_F(flow, doubtful)
+{
+	self->f->complete = false;
+	up(self);
+	write_packet(self, PSN_C, 3000, 0);
+	write_packet(self, PSN_C + 2, 3000, 2);
+	ack(self, PSN_C + 2, ACK_OK, 1);
+	EXPECT_EQ(1, self->doubtful);
+	/* the MSN counts what is missing */
+	write_packet(self, PSN_C + 3, 8, 0);
+	ack(self, PSN_C + 3, ACK_OK, 7);
+	write_packet(self, PSN_C + 4, 8, 0);
+	ack(self, PSN_C + 4, ACK_OK, 9);
+	EXPECT_STREQ("", self->rules);
+	self->p.pad = 2;
+	write_packet(self, PSN_C + 5, 5000, 0);
+	begin(self, 0)->opcode = PKT_WRITE_MIDDLE;
+	self->p.qpn = 18;
+	self->p.psn = (PSN_C + 6) & FLOW_PSN_MASK;
+	self->p.at[PKT_PAYLOAD].len = 100;
+	give(self);
+	EXPECT_STREQ("length@12 ", self->rules);
+}
+
+/* A REJ of the client, for want of a REP, crosses the REP; one of the server ends it */
+TEST_F(flow, rej_crosses)
+{
+	cm(self, 0, PKT_CM_REQ, 5, 0, 17, PSN_S);
+	cm(self, 0, PKT_CM_REJ, 5, 6, 0, 0);
+	cm(self, 1, PKT_CM_REP, 6, 5, 18, PSN_C);
+	EXPECT_STREQ("", self->rules);
+	cm(self, 0, PKT_CM_REQ, 7, 0, 19, PSN_S);
+	cm(self, 1, PKT_CM_REJ, 8, 7, 0, 0);
+	cm(self, 1, PKT_CM_REP, 8, 7, 20, PSN_C);
+	EXPECT_STREQ("cm-sequence@6 ", self->rules);
+}
+
+/* Without a REQ the path MTU is that of the first data, and a READ takes what it takes */
+TEST_F(flow, unknown_mtu)
+{
+	self->f->complete = false;
+	/* the next request tells how many PSNs the READ takes, and data the MTU */
+	read_request(self, 100, 2500);
+	write_packet(self, 103, 8, 0);
+	read_data(self, PKT_READ_FIRST, 100, MTU, 1);
+	read_data(self, PKT_READ_MIDDLE, 101, MTU, 1);
+	read_data(self, PKT_READ_LAST, 102, 452, 1);
+	ack(self, 103, ACK_OK, 2);
+	EXPECT_EQ(2, self->ok);
+	EXPECT_EQ(MTU, self->seen.conn->mtu);
+	read_request(self, 104, 3000);
+	read_data(self, PKT_READ_FIRST, 104, MTU, 3);
+	read_data(self, PKT_READ_MIDDLE, 105, MTU, 3);
+	read_data(self, PKT_READ_LAST, 106, 952, 3);
+	EXPECT_EQ(3, self->ok);
+	EXPECT_STREQ("", self->rules);
+	EXPECT_EQ(0, self->doubtful);
+	EXPECT_EQ(1, flow_totals(self->f)->connections);
+}
+
+/* The same, by the last packet of the data alone; and a READ that is not all that is missing */
+TEST_F(flow, unknown_length)
+{
+	self->f->complete = false;
+	read_request(self, 100, 2500);
+	read_data(self, PKT_READ_LAST, 102, 452, 1);
+	write_packet(self, 103, 8, 0);
+	EXPECT_EQ(FLOW_NEW, self->seen.class);
+	read_request(self, 104, 600);
+	/* at most 3 packets */
+	write_packet(self, 120, 8, 0);
+	EXPECT_EQ(FLOW_NEW, self->seen.class);
+	ack(self, 120, ACK_OK, 9);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* Two that may have sent a request are none: an answer is nobody's */
+TEST_F(flow, candidates)
+{
+	self->f->complete = false;
+	write_packet(self, 100, 8, 0);
+	bth(self, 0, PKT_WRITE_ONLY, 100, 8)->qpn = 33;
+	give(self);
+	ack(self, 100, ACK_OK, 5);
+	EXPECT_EQ(NULL, self->seen.conn);
+	EXPECT_EQ(1, flow_totals(self->f)->unjudged[FLOW_NO_REQUEST]);
+	EXPECT_EQ(2, flow_totals(self->f)->judged);
+	/* the next one is only one's */
+	write_packet(self, 101, 8, 0);
+	ack(self, 101, ACK_OK, 6);
+	ASSERT_NE(NULL, self->seen.conn);
+	EXPECT_EQ(18, self->seen.conn->end[1].qpn);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* What no rule looks at is counted, by why */
+TEST_F(flow, unjudged)
+{
+	const struct flow_totals *t = flow_totals(self->f);
+
+	up(self);
+	bth(self, 0, PKT_XRC | PKT_SEND_ONLY, 5, 8);
+	give(self);
+	begin(self, 0)->kind = PKT_OTHER;
+	give(self);
+	begin(self, 0)->kind = PKT_TCP_SEGMENT;
+	give(self);
+	bth(self, 0, PKT_SEND_ONLY, 5, 8)->fault = PKT_OPCODE;
+	give(self);
+	bth(self, 0, PKT_WRITE_ONLY, 5, 8)->fault = PKT_CUT;
+	give(self);
+	EXPECT_EQ(3, t->judged);
+	EXPECT_EQ(1, t->unjudged[FLOW_TRANSPORT]);
+	EXPECT_EQ(1, t->unjudged[FLOW_FOREIGN]);
+	EXPECT_EQ(1, t->unjudged[FLOW_NO_BEGINNING]);
+	EXPECT_EQ(1, t->unjudged[FLOW_MALFORMED]);
+	EXPECT_EQ(1, t->unjudged[FLOW_CUT]);
+}
+
+/* A datagram queue pair that sends to two has two conversations */
+TEST_F(flow, datagrams)
+{
+	for (unsigned int i = 0; i < 10; i++) {
+		struct pkt *p = bth(self, 0, PKT_UD | PKT_SEND_ONLY, i, 8);
+
+		p->src_qpn = 17;
+		p->dst[3] = 1 + 2 * (i & 1);
+		give(self);
+	}
+	EXPECT_EQ(2, flow_totals(self->f)->connections);
+	EXPECT_EQ(10, self->sent);
 }
 
 /* READ: data missing and not asked for again, and too much of it */

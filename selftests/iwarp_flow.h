@@ -175,6 +175,7 @@ FIXTURE_SETUP(flow)
 {
 	self->w = iwarp_new();
 	self->f = flow_new(&ops, self, 0, 0);
+	flow_complete(self->f);
 	ASSERT_NE(NULL, self->w);
 	ASSERT_NE(NULL, self->f);
 	stream_begin(&self->dir[CLIENT], "MPA ID Req Frame", 0x40, false);

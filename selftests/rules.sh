@@ -14,7 +14,7 @@
 # The rules find this, or nothing at all.
 check() { # RULE-AND-PACKET|"" [FILE]
 	local text rc=0
-	text=$(rtgt explain --check "${2:-$WORK/wire.pcap}") || rc=$?
+	text=$(rtgt explain --check --complete "${2:-$WORK/wire.pcap}") || rc=$?
 	if [[ ! $1 ]]; then
 		((rc == 0)) || fail "rtgt explain --check exits $rc: $text"
 	else

@@ -102,8 +102,8 @@ the_rules() {
 	chapter "Was all of it as it should be?" <<-EOT
 	The rules for MPA, DDP and RDMAP, held against every packet of this demo.
 	EOT
-	printf 'host$ build/bin/rtgt explain --check %s/wire.pcap\n' "$kept_in"
-	"$RTGT_OUT/bin/rtgt" explain --check "$LAB_OUT/wire.pcap" || fail $? rtgt explain --check
+	printf 'host$ build/bin/rtgt explain --check --complete %s/wire.pcap\n' "$kept_in"
+	"$RTGT_OUT/bin/rtgt" explain --check --complete "$LAB_OUT/wire.pcap" || fail $? rtgt explain --check
 	on server rtgt show
 }
 

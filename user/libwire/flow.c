@@ -236,21 +236,28 @@ static bool is_answer(uint8_t opcode)
 	return op >= PKT_READ_FIRST && op <= PKT_ATOMIC_ACK;
 }
 
-/* Who of a capture that begins in the middle answers whom: by the PSN */
+/* Who of a capture that begins in the middle answers whom: by the PSN, if it is only one's */
 static struct flow_conn *guess_answered(struct flow *f, const struct pkt *p)
 {
+	struct flow_conn *found = NULL;
+
 	for (struct flow_conn *c = f->newest; c; c = c->older) {
 		struct flow_half *h = &c->half[0];
 
-		if (c->guessed && !c->has_qps && flow_same_addr(c->end[1].addr, p->src) &&
-		    flow_same_addr(c->end[0].addr, p->dst) && h->known &&
-		    (flow_msg_of(h, p->psn) || flow_psn_diff(h->next, p->psn) == 1)) {
-			flow_bind(f, c, 0, p->qpn);
-			c->has_qps = true;
-			return c;
-		}
+		if (!c->guessed || c->has_qps || c->transport != PKT_RC || !h->known ||
+		    !flow_same_addr(c->end[1].addr, p->src) ||
+		    !flow_same_addr(c->end[0].addr, p->dst) ||
+		    !(flow_msg_of(h, p->psn) || flow_psn_diff(h->next, p->psn) == 1))
+			continue;
+		if (found)
+			return NULL;
+		found = c;
 	}
-	return NULL;
+	if (!found)
+		return NULL;
+	flow_bind(f, found, 0, p->qpn);
+	found->has_qps = true;
+	return found;
 }
 
 static struct flow_conn *guess(struct flow *f, const struct pkt *p, uint8_t *to)
@@ -264,34 +271,49 @@ static struct flow_conn *guess(struct flow *f, const struct pkt *p, uint8_t *to)
 	if (!c)
 		return NULL;
 	c->guessed = true;
+	c->lacking = true;
+	c->transport = p->opcode & 0xe0;
 	flow_bind(f, c, 1, p->qpn);
 	*to = 1;
 	return c;
 }
 
-/* UD: a conversation of two QPs, found by whom it is for and judged by nothing but its packets */
+/* Is this end of a conversation at this address and QP? */
+static bool is_end(const struct flow_conn *c, uint8_t end, const uint8_t *addr, uint32_t qpn)
+{
+	return c->end[end].qpn == qpn && flow_same_addr(c->end[end].addr, addr);
+}
+
+/* UD: a conversation of two QPs, of which each may have others */
+static struct flow_conn *find_datagrams(struct flow *f, const struct pkt *p)
+{
+	struct flow_key *k = *bucket(f->by_qp, p->dst, p->qpn);
+
+	for (; k; k = k->next)
+		if (k->conn->transport == PKT_UD && is_end(k->conn, k->end, p->dst, p->qpn) &&
+		    is_end(k->conn, !k->end, p->src, p->src_qpn))
+			return k->conn;
+	return NULL;
+}
+
+/* It is judged by nothing but its packets */
 static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
-	uint8_t to, from;
-	struct flow_conn *c = flow_find_qp(f, p->dst, p->qpn, &to);
+	struct flow_conn *c = find_datagrams(f, p);
 
-	if (c && (c->end[!to].qpn != p->src_qpn || !flow_same_addr(c->end[!to].addr, p->src)))
-		c = flow_find_qp(f, p->src, p->src_qpn, &from);
-	if (c && c->transport != PKT_UD)
-		c = NULL;
 	if (!c) {
 		c = flow_conn_new(f, p);
 		if (!c)
 			return;
 		c->transport = PKT_UD;
 		c->has_qps = true;
-		flow_bind(f, c, 0, p->src_qpn);
-		if (!flow_find_qp(f, p->dst, p->qpn, &to))
-			flow_bind(f, c, 1, p->qpn);
+		c->end[0].qpn = p->src_qpn;
 		c->end[1].qpn = p->qpn;
+		for (uint8_t i = 0; i < 2; i++)
+			key_add(bucket(f->by_qp, c->end[i].addr, c->end[i].qpn), &c->qp[i], c, i);
 	}
 	seen->conn = c;
-	seen->from = !flow_same_addr(p->src, c->end[0].addr) || p->src_qpn != c->end[0].qpn;
+	seen->from = !is_end(c, 0, p->src, p->src_qpn);
 	flow_touch(f, c, p);
 	flow_request(f, p, seen);
 }
@@ -301,8 +323,8 @@ static void connected(struct flow *f, const struct pkt *p, struct flow_seen *see
 	uint8_t to;
 	struct flow_conn *c = flow_find_qp(f, p->dst, p->qpn, &to);
 
-	/* Another host that sends to this QP is not its peer */
-	if (c && !flow_same_addr(c->end[!to].addr, p->src))
+	/* Another host that sends to this QP is not its peer, nor has a datagram QP one */
+	if (c && (c->transport == PKT_UD || !flow_same_addr(c->end[!to].addr, p->src)))
 		return;
 	if (!c)
 		c = guess(f, p, &to);
@@ -337,31 +359,44 @@ static void corrupt(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		flow_touch(f, seen->conn, p);
 }
 
-/**
- * flow_packet() - the next packet
- * @f: flow
- * @p: packet
- * @seen: filled in: what it is to its connection
- */
-void flow_packet(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+/* The type of what the frame carries, behind its VLAN tags */
+static bool is_roce_v1(const struct pkt *p)
+{
+	const uint8_t *eth = pkt_bytes(p, PKT_ETH), *vlan = pkt_bytes(p, PKT_VLAN);
+	const uint8_t *type = vlan ? vlan + p->at[PKT_VLAN].len - 2 : eth ? eth + 12 : NULL;
+
+	return type && (!vlan || p->at[PKT_VLAN].len >= 2) && type[0] == 0x89 && type[1] == 0x15;
+}
+
+/* Why no rule of a connection looked at a packet; FLOW_UNJUDGED: some did */
+static enum flow_unjudged unjudged(const struct pkt *p, const struct flow_seen *seen)
+{
+	const bool tcp = p->kind == PKT_TCP_SEGMENT;
+
+	if (seen->conn || (p->kind == PKT_ROCE && p->icrc == PKT_ICRC_BAD) || p->kind == PKT_CNP)
+		return FLOW_UNJUDGED;
+	if (p->kind == PKT_OTHER)
+		return is_roce_v1(p) ? FLOW_ROCE_V1 : FLOW_FOREIGN;
+	if (tcp)
+		return FLOW_NO_BEGINNING;
+	if (p->fault == PKT_CUT && !pkt_has_headers(p))
+		return FLOW_CUT;
+	if (p->fault != PKT_WHOLE && p->fault != PKT_CUT)
+		return FLOW_MALFORMED;
+	if (p->kind == PKT_ROCE && (p->opcode & 0xe0) != PKT_RC && (p->opcode & 0xe0) != PKT_UC)
+		return FLOW_TRANSPORT;
+	return FLOW_NO_REQUEST;
+}
+
+static void roce(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	struct rule_case any = { .p = p, .seen = seen, .want = -1 };
 
-	memset(seen, 0, sizeof(*seen));
-	if (!f->first_ns)
-		f->first_ns = p->ns;
-	if (p->kind == PKT_TCP_SEGMENT || p->kind == PKT_IWARP) {
-		let_go(f, p->ns);
-		flow_iwarp(f, p, seen);
-		return;
-	}
-	if (p->kind != PKT_ROCE && p->kind != PKT_ROCE_CM)
-		return;
 	let_go(f, p->ns);
 	seen->payload = payload_of(p);
 	if (p->icrc == PKT_ICRC_BAD)
 		corrupt(f, p, seen);
-	else if (p->fault != PKT_WHOLE && p->fault != PKT_CUT)
+	else if (p->fault == PKT_CUT ? !pkt_has_headers(p) : p->fault != PKT_WHOLE)
 		seen->class = FLOW_ALIEN;
 	else if (p->kind == PKT_ROCE_CM)
 		flow_cm(f, p, seen);
@@ -372,6 +407,51 @@ void flow_packet(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	any.conn = seen->conn;
 	any.msg = seen->msg;
 	rules_judge(f, AT_PACKET, &any);
+}
+
+/**
+ * flow_packet() - the next packet
+ * @f: flow
+ * @p: packet
+ * @seen: filled in: what it is to its connection
+ */
+void flow_packet(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+{
+	enum flow_unjudged why;
+
+	memset(seen, 0, sizeof(*seen));
+	if (!f->first_ns)
+		f->first_ns = p->ns;
+	if (p->kind == PKT_TCP_SEGMENT || p->kind == PKT_IWARP) {
+		let_go(f, p->ns);
+		flow_iwarp(f, p, seen);
+	} else if (p->kind == PKT_ROCE || p->kind == PKT_ROCE_CM) {
+		roce(f, p, seen);
+	} else if (p->kind == PKT_CNP && p->fault == PKT_WHOLE) {
+		/* it belongs to no message */
+		rules_judge(f, AT_PACKET, &(struct rule_case){ .p = p, .seen = seen, .want = -1 });
+	}
+	/* what a segment completed is no packet, but may show that the segment was iWARP's */
+	if (p->kind == PKT_IWARP) {
+		if (seen->conn && f->why == FLOW_NO_BEGINNING) {
+			f->totals.unjudged[f->why]--;
+			f->totals.judged++;
+			f->why = FLOW_UNJUDGED;
+		}
+		return;
+	}
+	why = unjudged(p, seen);
+	f->why = why;
+	*(why == FLOW_UNJUDGED ? &f->totals.judged : &f->totals.unjudged[why]) += 1;
+}
+
+/**
+ * flow_complete() - the capture lacks no packet of its connections: rules may rely on that
+ * @f: flow, before its first packet
+ */
+void flow_complete(struct flow *f)
+{
+	f->complete = true;
 }
 
 /**

@@ -16,7 +16,7 @@
 #include "packet.h"
 
 #define FLOW_STEPS	12	/* of a connection that are kept */
-#define FLOW_CAPS	64	/* capabilities of an end's memory */
+#define FLOW_CAPS	1024	/* capabilities of an end's memory */
 #define FLOW_RECENT	64	/* packets a copy of which is told from another sending */
 #define FLOW_PENDING	16	/* requests whose reply changes capabilities */
 
@@ -151,6 +151,8 @@ struct flow_mark {
  * @answered: highest PSN that was answered, valid with @has_answered
  * @repeated: something was seen twice since all was answered
  * @restarts: how often the other end began to count from 0 again
+ * @unsure: the last message is a READ, and how many PSNs it takes is not known: @next is the lowest
+ * @midway: messages were given up: the next packet may go on with one
  * @stale: requests that came when one with this PSN had been taken, whoever made them
  * @failed: message that was refused for good: its QP has failed with it
  * @served_after: messages behind that one which were served all the same
@@ -161,7 +163,7 @@ struct flow_mark {
  * @caps_lost: some are no longer kept
  */
 struct flow_half {
-	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending, cut;
+	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending, cut, unsure, midway;
 	uint8_t cut_op;
 	uint32_t next, beyond, answered, begun, base, restarts, failed;
 	uint64_t failed_packet, served_after;
@@ -170,7 +172,7 @@ struct flow_half {
 	uint32_t head, nr, room;
 	struct flow_mark mark[FLOW_RECENT];
 	struct flow_cap *cap;
-	uint16_t caps;
+	uint16_t caps, caps_room;
 	uint64_t packets, bytes, retransmitted, duplicates, stale, gaps, rnr, naks;
 	uint64_t ops[FLOW_OPS], op_bytes[FLOW_OPS];
 	/* the list of an EXTENTS reply, which may reach over several packets */
@@ -198,6 +200,7 @@ struct flow_key {
  * @transport: enum pkt_transport
  * @mtu: path MTU in bytes, 0 while unknown
  * @guessed: its beginning is not in the capture
+ * @lacking: nor are other packets of it
  * @rtgt: both ends speak rtgt (REQ), what the REP said is below
  * @ended: DREP or REJ was seen, at @last_ns
  * @forgotten: it was let go for another
@@ -209,8 +212,9 @@ struct flow_conn {
 	uint64_t id;
 	uint8_t transport;
 	uint32_t mtu;
-	bool guessed, has_qps, rtgt, hello, is_private, ended, forgotten, replaced;
+	bool guessed, lacking, has_qps, rtgt, hello, is_private, ended, forgotten, replaced;
 	bool req, rep, rtu, rej, dreq, drep, data;
+	uint8_t rej_from;
 	uint16_t responder_resources[2], reject;
 	uint64_t service_id;
 	struct flow_end end[2];
@@ -251,15 +255,30 @@ struct flow;
  * @message: a message has ended
  * @connection: a connection has, or the capture
  * @broken: a rule is broken: its name, the packet, what is wrong
+ * @doubtful: the same, but it may be that the capture lacks a packet
  */
 struct flow_ops {
 	void (*message)(void *arg, const struct flow_conn *conn, const struct flow_msg *msg);
 	void (*connection)(void *arg, const struct flow_conn *conn);
 	void (*broken)(void *arg, const char *rule, uint64_t packet, const char *words);
+	void (*doubtful)(void *arg, const char *rule, uint64_t packet, const char *words);
+};
+
+/* Why a packet was not judged */
+enum flow_unjudged {
+	FLOW_FOREIGN,		/* it is neither RoCE nor iWARP */
+	FLOW_ROCE_V1,
+	FLOW_CUT,		/* the capture has not all of its headers */
+	FLOW_MALFORMED,
+	FLOW_TRANSPORT,		/* XRC, RD, a management datagram that is not the CM's */
+	FLOW_NO_REQUEST,	/* it answers what the capture lacks, or nobody knows what */
+	FLOW_NO_BEGINNING,	/* iWARP: what the capture has of its connection has no beginning */
+	FLOW_UNJUDGED
 };
 
 struct flow_totals {
-	uint64_t connections, guessed, messages, broken, deviations;
+	uint64_t connections, guessed, messages, broken, doubtful, deviations;
+	uint64_t judged, unjudged[FLOW_UNJUDGED];	/* packets */
 	uint64_t forgotten_connections, forgotten_messages;
 	uint64_t retransmitted, duplicates, gaps, rnr, naks, corrupt;
 };
@@ -271,6 +290,8 @@ void flow_end(struct flow *f);
 void flow_free(struct flow *f);
 const struct flow_totals *flow_totals(const struct flow *f);
 bool flow_ignore(struct flow *f, const char *rule);
+void flow_complete(struct flow *f);
+const char *flow_unjudged_name(enum flow_unjudged why);
 
 const char *flow_op_name(const struct flow_msg *m);
 const char *flow_status_name(const struct flow_msg *m, char *buf, size_t size);

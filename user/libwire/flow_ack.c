@@ -146,6 +146,18 @@ static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 	flow_msg_done(f, seen->conn, m, FLOW_NAK, p);
 }
 
+/* Data of a READ while the path MTU is not known */
+static void read_answered(struct flow_conn *c, struct flow_half *h, const struct pkt *p,
+			  uint32_t payload)
+{
+	const uint8_t op = p->opcode & 0x1f;
+
+	if (op == PKT_READ_FIRST || op == PKT_READ_MIDDLE)
+		flow_mtu(c, payload);
+	else if (h->unsure && flow_psn_diff(p->psn, flow_msg_at(h, h->nr - 1)->first_psn) >= 0)
+		flow_read_spans(h, (p->psn + 1) & FLOW_PSN_MASK);
+}
+
 /* An answer to what was not in the capture */
 static void missing(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 		    struct flow_half *h)
@@ -153,6 +165,7 @@ static void missing(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 	struct rule_case rule = { .p = p, .conn = seen->conn, .half = h, .seen = seen, .want = -1,
 				  .missing = h->next };
 
+	seen->conn->lacking = true;
 	rules_judge(f, AT_MISSING, &rule);
 	answered_before(f, seen->conn, h, p->psn, p);
 	flow_lost_track(f, seen->conn, h, p->psn + 1);
@@ -178,6 +191,8 @@ void flow_answer(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	}
 	if (!h->known)
 		return;
+	if (!c->mtu && is_data(p))
+		read_answered(c, h, p, seen->payload);
 	/* "I want this PSN" may be of the very next one */
 	if (flow_psn_diff(p->psn, h->next) >= (sequence ? 1 : 0)) {
 		missing(f, p, seen, h);

@@ -29,16 +29,20 @@ static struct flow_cap *slot_of(struct flow_half *h, uint64_t addr, uint32_t rke
 {
 	struct flow_cap *cap;
 
-	if (!h->cap) {
-		h->cap = calloc(FLOW_CAPS, sizeof(*h->cap));
-		if (!h->cap)
-			return NULL;
-	}
 	for (cap = h->cap; cap < h->cap + h->caps; cap++)
 		if (cap->rkey == rkey && cap->addr == addr)
 			return cap;
-	if (h->caps < FLOW_CAPS)
-		return &h->cap[h->caps++];
+	if (h->caps == h->caps_room && h->caps < FLOW_CAPS) {
+		uint16_t room = h->caps_room ? 2 * h->caps_room : 8;
+
+		cap = realloc(h->cap, room * sizeof(*cap));
+		if (!cap)
+			return NULL;
+		h->cap = cap;
+		h->caps_room = room;
+	}
+	if (h->caps < h->caps_room)
+		return memset(&h->cap[h->caps++], 0, sizeof(*h->cap));
 	h->caps_lost = true;
 	memmove(h->cap, h->cap + 1, (FLOW_CAPS - 1) * sizeof(*h->cap));
 	return &h->cap[FLOW_CAPS - 1];
@@ -134,7 +138,8 @@ static void request(struct flow *f, struct flow_conn *c, const struct rtgt_reque
 		break;
 	case RTGT_MSG_REVOKE:
 		pend(c, rq);
-		dying(&c->half[1], rq->region, true);
+		if (rq->region < ANY_REGION)
+			dying(&c->half[1], rq->region, true);
 		break;
 	case RTGT_MSG_EXTENTS:
 		pend(c, rq);

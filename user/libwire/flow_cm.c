@@ -104,7 +104,14 @@ static struct flow_conn *find(struct flow *f, const struct pkt *p, uint8_t *from
 	return c && flow_same_addr(c->end[!*from].addr, p->dst) ? c : NULL;
 }
 
-static void count(struct flow_conn *c, const struct pkt *p)
+/* What must have been there before this message was not */
+static bool lacks(const struct flow_conn *c, uint16_t attr)
+{
+	return attr == PKT_CM_DREP ? !c->dreq :
+	       (attr == PKT_CM_RTU || attr == PKT_CM_DREQ) && !c->rep;
+}
+
+static void count(struct flow_conn *c, const struct pkt *p, uint8_t from)
 {
 	switch (p->attr) {
 	case PKT_CM_RTU:
@@ -119,6 +126,7 @@ static void count(struct flow_conn *c, const struct pkt *p)
 		break;
 	case PKT_CM_REJ:
 		c->rej = true;
+		c->rej_from = from;
 		c->ended = true;
 		c->reject = p->reason;
 		break;
@@ -144,6 +152,8 @@ void flow_cm(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	} else if (p->attr != PKT_CM_SIDR_REQ && p->attr != PKT_CM_SIDR_REP) {
 		c = find(f, p, &seen->from);
 		rule.conn = c;
+		if (c && lacks(c, p->attr))
+			c->lacking = true;
 		rules_judge(f, AT_CM, &rule);
 	}
 	if (!c)
@@ -155,5 +165,5 @@ void flow_cm(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	flow_cm_note(c, seen, p, step_of(p->attr));
 	if (p->attr == PKT_CM_REP)
 		rep(f, c, p);
-	count(c, p);
+	count(c, p, seen->from);
 }

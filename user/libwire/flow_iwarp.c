@@ -21,6 +21,7 @@
 
 #define TCP_FIN		0x01
 #define TCP_RST		0x04
+#define TCP_ACK		0x10
 #define READ_QUEUE	1
 #define READ_HEADERS	46	/* DDP's and RDMAP's of a READ request */
 
@@ -82,6 +83,8 @@ static struct flow_conn *mpa_request(struct flow *f, const struct pkt *p)
 	c->service_id = p->dport;
 	c->hello = p->at[PKT_RTGT_REQ].len > 0;
 	c->end[1].qpn = FLOW_PORT(p->dport);
+	c->iwarp->dir[0].tcp_next = f->tcp_end;
+	c->iwarp->dir[1].tcp_next = f->tcp_ack;
 	flow_bind(f, c, 0, FLOW_PORT(p->sport));
 	mpa(f, c, p, 0);
 	return c;
@@ -446,6 +449,21 @@ static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	flow_msgs_shrink(&c->half[1]);
 }
 
+/*
+ * Is there what a segment follows, and what it acknowledges?  A FIN has a sequence number, too.
+ */
+static void segment(const struct flow *f, struct flow_conn *c, const struct pkt *p, uint8_t from)
+{
+	struct flow_dir *dir = &c->iwarp->dir[from], *other = &c->iwarp->dir[!from];
+	const uint8_t *tcp = pkt_bytes(p, PKT_TCP);
+
+	if (p->fault == PKT_CUT || (int32_t)(be32(tcp + 4) - dir->tcp_next) > 0 ||
+	    (tcp[13] & TCP_ACK && (int32_t)(f->tcp_ack - other->tcp_next) > 1))
+		c->lacking = true;
+	if ((int32_t)(f->tcp_end - dir->tcp_next) > 0)
+		dir->tcp_next = f->tcp_end;
+}
+
 /**
  * flow_iwarp() - a TCP segment, or a unit of iWARP that became whole with one
  * @f: flow
@@ -455,7 +473,13 @@ static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 void flow_iwarp(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	const bool unit = p->kind == PKT_IWARP;
+	const uint8_t *tcp = unit ? NULL : pkt_bytes(p, PKT_TCP);
 	struct flow_conn *c;
+
+	if (tcp) {
+		f->tcp_end = be32(tcp + 4) + p->at[PKT_PAYLOAD].len;
+		f->tcp_ack = be32(tcp + 8);
+	}
 
 	if (unit && p->at[PKT_MPA].variant == PKT_MPA_REQUEST)
 		c = mpa_request(f, p);
@@ -466,11 +490,11 @@ void flow_iwarp(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	seen->conn = c;
 	seen->class = FLOW_NEW;
 	if (!unit) {
-		const uint8_t *tcp = pkt_bytes(p, PKT_TCP);
-
 		flow_touch(f, c, p);
 		if (tcp && tcp[13] & (TCP_FIN | TCP_RST))
 			c->ended = true;
+		if (tcp)
+			segment(f, c, p, seen->from);
 		/* The units that it completes tell */
 		if (p->at[PKT_PAYLOAD].len)
 			c->iwarp->dir[seen->from].partial = true;

@@ -9,6 +9,8 @@
 /* Codes of a NAK */
 enum { PKT_NAK_SEQUENCE, PKT_NAK_INVALID, PKT_NAK_ACCESS, PKT_NAK_OPERATION };
 
+#define FLOW_RULES	64
+#define FLOW_MTU_MIN	256	/* bytes: the smallest path MTU */
 #define FLOW_BUCKETS	4096
 #define FLOW_SHARED	256	/* capabilities that a port's connections share */
 #define FLOW_SENT_KEPT	32	/* messages of an end that a Terminate may quote */
@@ -50,7 +52,11 @@ struct flow {
 	struct flow_refused refused[FLOW_KILLED];
 	unsigned int shareds, killeds, refuseds;
 	uint64_t first_ns, next_conn, next_msg;
+	enum flow_unjudged why;		/* of the latest packet */
+	uint32_t tcp_end, tcp_ack;	/* of the latest TCP segment: behind it, and what it has */
+	bool complete;		/* the capture lacks no packet */
 	uint64_t ignored;	/* rules, a bit each */
+	uint64_t applied[FLOW_RULES];	/* by rule: how often it was asked */
 	struct flow_totals totals;
 };
 
@@ -89,6 +95,7 @@ struct flow_sent {
  * What one end has sent of FPDUs.
  * @partial: the capture has the beginning of a next FPDU, or may have it
  * @msn: of the last message that was begun, by queue
+ * @tcp_next: TCP sequence number behind all that was seen
  * @open: the last message lacks its last segment; @current is its latest one
  * @next: what the next segment's place is, in @open
  * @first_packet: of its first FPDU
@@ -100,7 +107,7 @@ struct flow_sent {
  */
 struct flow_dir {
 	bool began, partial, open, bad_told;
-	uint32_t msn[3], bad_sends;
+	uint32_t msn[3], bad_sends, tcp_next;
 	struct flow_fpdu current;
 	uint64_t next, packet, first_packet, terminated, bad;
 	struct flow_sent sent[FLOW_SENT_KEPT];
@@ -151,6 +158,8 @@ struct flow_msg *flow_msg_at(struct flow_half *h, uint32_t i);
 void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum flow_status status,
 		   const struct pkt *p);
 void flow_msgs_shrink(struct flow_half *h);
+void flow_mtu(struct flow_conn *c, uint32_t mtu);
+bool flow_read_spans(struct flow_half *h, uint32_t psn);
 bool flow_is_copy(struct flow_half *h, const struct pkt *p);
 void flow_lost_track(struct flow *f, struct flow_conn *c, struct flow_half *h, uint32_t next);
 

@@ -59,6 +59,8 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
 		c->half[m->from].op_bytes[m->op] += m->bytes;
 	}
 	f->totals.messages++;
+	if (m->op == FLOW_READ && m->answer_gap && !m->asked_again)
+		c->lacking = true;
 	if (status == FLOW_OK ||
 	    (status == FLOW_NAK && PKT_SYNDROME_VALUE(m->syndrome) == PKT_NAK_ACCESS))
 		flow_cap_refused(f, c, m);
@@ -173,6 +175,51 @@ static void ended(struct flow_conn *c, struct flow_msg *m, const struct pkt *p)
 	}
 }
 
+/* The READ that was sent last takes so many PSNs */
+static void spans(struct flow_half *h, uint32_t n)
+{
+	struct flow_msg *m = flow_msg_at(h, h->nr - 1);
+
+	h->unsure = false;
+	m->last_psn = (m->first_psn + n - 1) & FLOW_PSN_MASK;
+	m->needed = 1 + n;
+	h->next = (m->last_psn + 1) & FLOW_PSN_MASK;
+	if (flow_psn_diff(h->next, h->beyond) > 0)
+		h->beyond = h->next;
+}
+
+/**
+ * flow_mtu() - the path MTU of a connection whose REQ is not in the capture is known now
+ * @c: connection
+ * @mtu: bytes that a packet carries which is not the last one of its message
+ */
+void flow_mtu(struct flow_conn *c, uint32_t mtu)
+{
+	if (c->mtu || mtu < FLOW_MTU_MIN || mtu > 4096 || mtu & (mtu - 1))
+		return;
+	c->mtu = mtu;
+	for (int i = 0; i < 2; i++)
+		if (c->half[i].unsure)
+			spans(&c->half[i],
+			      flow_packets(flow_msg_at(&c->half[i], c->half[i].nr - 1)->bytes,
+					   mtu));
+}
+
+/*
+ * How many PSNs the READ that was sent last takes: behind it comes, or it is answered by, @psn.
+ * The path MTU is not known, so all that is asked is whether there can be so many.
+ */
+bool flow_read_spans(struct flow_half *h, uint32_t psn)
+{
+	const struct flow_msg *m = flow_msg_at(h, h->nr - 1);
+	int32_t n = flow_psn_diff(psn, m->first_psn);
+
+	if (n < 1 || (uint32_t)n > flow_packets(m->bytes, FLOW_MTU_MIN))
+		return false;
+	spans(h, (uint32_t)n);
+	return true;
+}
+
 static struct flow_msg *begin(struct flow *f, struct flow_conn *c, struct flow_half *h,
 			      const struct pkt *p,
 			      uint8_t from)
@@ -245,8 +292,8 @@ static void take(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	uint32_t n = 1;
 
 	/* Path MTU of a capture that begins in the middle */
-	if (!c->mtu && ops[op].first && !ops[op].last)
-		c->mtu = seen->payload;
+	if (ops[op].op != FLOW_READ && !ops[op].last)
+		flow_mtu(c, seen->payload);
 	if (m && (m->whole || m->status != FLOW_OPEN || (!ops[op].first && m->op != ops[op].op)))
 		m = NULL;
 	rule.first_op = ops[op].first;
@@ -274,6 +321,7 @@ static void take(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		m->last_packet = p->number;
 		if (ops[op].last) {
 			ended(c, m, p);
+			h->unsure = m->op == FLOW_READ && !c->mtu && m->bytes > FLOW_MTU_MIN;
 			n = (uint32_t)(flow_psn_diff(m->last_psn, p->psn) + 1);
 			if (m->has_inv)
 				flow_cap_inv(f, c, m, false);
@@ -285,9 +333,11 @@ static void take(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	/* The refusal of its beginning may overtake the rest of a message */
 	if (!m && h->cut && ops[op].op == h->cut_op)
 		return;
-	/* A capture that begins in the middle may begin in the middle of a message */
-	if (m || !c->guessed || h->begun)
+	/* A capture that begins, or goes on, in the middle may do so in the middle of a message */
+	if (m || !(c->guessed ? h->midway || !h->begun : h->midway))
 		rules_judge(f, AT_REQUEST, &rule);
+	if (m)
+		h->midway = false;
 }
 
 /* It was there before: copied by the network, or sent again */
@@ -365,6 +415,9 @@ static void reliable(struct flow *f, const struct pkt *p, struct flow_seen *seen
 		h->next = p->psn;
 		h->beyond = p->psn;
 	}
+	/* Behind a READ whose length in packets is not known, and farther than that can be */
+	if (h->unsure && flow_psn_diff(p->psn, h->next) >= 0 && !flow_read_spans(h, p->psn))
+		flow_lost_track(f, seen->conn, h, p->psn);
 	diff = flow_psn_diff(p->psn, h->next);
 	if (diff < 0) {
 		again(f, p, seen, copy);
@@ -437,6 +490,9 @@ void flow_lost_track(struct flow *f, struct flow_conn *c, struct flow_half *h, u
 			flow_msg_done(f, c, m, FLOW_INCOMPLETE, NULL);
 	}
 	flow_msgs_shrink(h);
+	c->lacking = true;
+	h->unsure = false;
+	h->midway = true;
 	h->gap = false;
 	h->msn_known = false;
 	h->next = next & FLOW_PSN_MASK;

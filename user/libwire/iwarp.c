@@ -7,7 +7,8 @@
  * kept, and segments that came too early, up to a bound; when that does not suffice the
  * capture lacks a part, and the rest of the stream cannot be told from data.
  *
- * Connections are in a table of fixed size; the one that was silent longest makes room.
+ * Connections are in a table of fixed size; the one that was silent longest makes room, but none of
+ * iWARP's while there is another.
  * What iwarp_feed() returns points into the streams' buffers until the next call.
  */
 #include <stdlib.h>
@@ -63,6 +64,7 @@ struct conn {
 
 struct iwarp {
 	struct conn conn[CONNS];
+	uint64_t forgotten;		/* connections of iWARP's that were let go */
 	struct pkt *unit;		/* what the last call returned */
 	unsigned int nr, room;
 	struct bytes plain;		/* FPDUs without their markers */
@@ -113,10 +115,31 @@ static void conn_clear(struct conn *c)
 	memset(c, 0, sizeof(*c));
 }
 
+static bool has_mpa(const struct stream *s)
+{
+	return s->state == STREAM_FPDU || (s->state == STREAM_BEGINS && s->bytes.len);
+}
+
+/* Has MPA begun?  Until then, and where it never does, a connection loses nothing when it goes */
+static bool is_ours(const struct conn *c)
+{
+	return c->there && (has_mpa(c->stream[0]) || has_mpa(c->stream[1]));
+}
+
+/* Does @a go before @b, where one has to? */
+static bool goes_first(const struct conn *a, const struct conn *b)
+{
+	if (a->there != b->there || !a->there)
+		return !a->there;
+	if (is_ours(a) != is_ours(b))
+		return !is_ours(a);
+	return a->last < b->last;
+}
+
 /* The connection of a segment, and which direction it has; NULL: no memory */
 static struct conn *find(struct iwarp *w, const struct pkt *p, unsigned int *dir)
 {
-	struct conn *oldest = &w->conn[0], *c;
+	struct conn *first = &w->conn[0], *c;
 
 	for (unsigned int i = 0; i < CONNS; i++) {
 		c = &w->conn[i];
@@ -127,10 +150,11 @@ static struct conn *find(struct iwarp *w, const struct pkt *p, unsigned int *dir
 					!memcmp(c->addr[!*dir], p->dst, 16))
 					return c;
 		}
-		if (!c->there || (oldest->there && c->last < oldest->last))
-			oldest = c;
+		if (goes_first(c, first))
+			first = c;
 	}
-	c = oldest;
+	c = first;
+	w->forgotten += is_ours(c);
 	conn_clear(c);
 	for (unsigned int i = 0; i < 2; i++) {
 		c->stream[i] = calloc(1, sizeof(*c->stream[i]));
@@ -444,6 +468,12 @@ const struct pkt *iwarp_feed(struct iwarp *w, const struct pkt *segment, unsigne
 struct iwarp *iwarp_new(void)
 {
 	return calloc(1, sizeof(struct iwarp));
+}
+
+/* How many connections of iWARP's were let go for others, for want of room */
+uint64_t iwarp_forgotten(const struct iwarp *w)
+{
+	return w->forgotten;
 }
 
 /**

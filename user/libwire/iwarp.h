@@ -23,6 +23,7 @@
 struct iwarp;
 
 struct iwarp *iwarp_new(void);
+uint64_t iwarp_forgotten(const struct iwarp *w);
 void iwarp_free(struct iwarp *w);
 const struct pkt *iwarp_feed(struct iwarp *w, const struct pkt *segment, unsigned int *nr);
 

@@ -177,6 +177,9 @@ struct pkt {
  */
 void pkt_parse(struct pkt *p, int linktype);
 
+/* Does the capture have all headers that its opcode announces?  Of a RoCE packet */
+bool pkt_has_headers(const struct pkt *p);
+
 /* Bytes of a header, NULL if there is none */
 static inline const uint8_t *pkt_bytes(const struct pkt *p, enum pkt_header h)
 {

@@ -73,6 +73,18 @@ static uint64_t extensions(uint8_t opcode)
 	return NOT;
 }
 
+bool pkt_has_headers(const struct pkt *p)
+{
+	const uint64_t headers = extensions(p->opcode);
+
+	if (p->kind == PKT_ROCE_CM || headers & NOT)
+		return p->at[PKT_CM].len;
+	for (enum pkt_header h = PKT_RDETH; h <= PKT_IETH; h++)
+		if (headers & 1ull << h && !p->at[h].len)
+			return false;
+	return true;
+}
+
 static void take_reth(struct pkt *p, const uint8_t *h)
 {
 	p->va = be64(h);

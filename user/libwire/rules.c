@@ -7,6 +7,9 @@
  * So a rule asks whether the answer is right, for instance not whether an rkey is one
  * that was advertised but whether one that was not is served.
  *
+ * What a rule finds may also be a packet that the capture lacks.  Then it is doubtful, and no
+ * violation, unless the capture is known to lack none (flow_complete()).
+ *
  * IBA is the InfiniBand Architecture Specification, volume 1, release 1.4 or later.
  */
 #include <inttypes.h>
@@ -15,6 +18,7 @@
 #include <string.h>
 
 #include "flow_priv.h"
+#include "parse.h"
 
 /* What is wrong, in words; returns @packet */
 uint64_t rule_say(uint64_t packet, char *words, size_t size, const char *fmt, ...)
@@ -30,12 +34,17 @@ uint64_t rule_say(uint64_t packet, char *words, size_t size, const char *fmt, ..
 static uint64_t icrc(const struct rule_case *c, char *words, size_t size)
 {
 	const uint8_t *has = pkt_bytes(c->p, PKT_ICRC);
+	const uint32_t want = c->p->icrc_want;
 
 	if (c->p->icrc != PKT_ICRC_BAD || !has)
 		return 0;
+	/* the least significant byte is sent first */
 	return rule_say(c->p->number, words, size,
-		   "the ICRC is 0x%02x%02x%02x%02x, of these bytes it is 0x%08x: the packet was changed on its way",
-		   has[0], has[1], has[2], has[3], c->p->icrc_want);
+		   "the ICRC is %02x %02x %02x %02x, of these bytes it is %02x %02x %02x %02x: %s",
+		   has[0], has[1], has[2], has[3], want & 0xff, want >> 8 & 0xff, want >> 16 & 0xff,
+		   want >> 24, be32(has) == want ?
+		   "its bytes are in reverse order, as rxe sends them on a big-endian machine" :
+		   "the packet was changed on its way");
 }
 
 static uint64_t continuity(const struct rule_case *c, char *words, size_t size)
@@ -237,7 +246,8 @@ static uint64_t cm(const struct rule_case *c, char *words, size_t size)
 		missing = "REP";
 	else if (c->p->attr == PKT_CM_DREP && !conn->dreq)
 		missing = "DREQ";
-	else if (c->p->attr == PKT_CM_REP && c->seen->from == 1 && conn->rej)
+	/* the client's REJ, for want of a REP, may cross it */
+	else if (c->p->attr == PKT_CM_REP && c->seen->from == 1 && conn->rej && conn->rej_from)
 		missing = "new REQ";
 	if (!missing)
 		return 0;
@@ -261,103 +271,107 @@ static uint64_t no_rtu(const struct rule_case *c, char *words, size_t size)
 
 static const struct rule rules[] = {
 	{ "icrc", "the ICRC matches the bytes of the packet", "IBA 7.8, annex A17 (RoCE v2)",
-	  AT_PACKET, icrc },
+	  AT_PACKET, icrc, NEEDS_PACKET },
 	{ "psn-continuity",
 	  "a response is only for packets that were sent: a missing PSN is sent again before a later one gets a response",
-	  "IBA 9.7", AT_MISSING, continuity },
+	  "IBA 9.7", AT_MISSING, continuity, NEEDS_ALL },
 	{ "read-continuity", "the requester requests missing data of a READ again", "IBA 9.7",
-	  AT_DONE, read_gap },
+	  AT_DONE, read_gap, NEEDS_ALL },
 	{ "opcode-sequence", "First, Middle and Last follow one another; Only is a whole message",
 	  "IBA 9.7", AT_REQUEST,
-	  sequence },
+	  sequence, NEEDS_BEFORE },
 	{ "ackreq", "the last packet of a SEND or WRITE requests an acknowledgment",
 	  "IBA 9.7 leaves this to the requester. rxe always requests one, and sends none without a request. For devices that coalesce acknowledgments: --ignore ackreq",
-	  AT_REQUEST, ackreq },
+	  AT_REQUEST, ackreq, NEEDS_PACKET },
 	{ "length", "First and Middle carry the path MTU, Last and Only the rest", "IBA 9.7",
-	  AT_REQUEST, length },
+	  AT_REQUEST, length, NEEDS_PACKET },
 	{ "segments",
 	  "a WRITE has the number of packets that its length requires", "IBA 9.7", AT_REQUEST,
-	  count },
-	{ "pad", "zero to three pad bytes fill the last word", "IBA 9.2", AT_REQUEST, pad },
+	  count, NEEDS_PACKET },
+	{ "pad", "zero to three pad bytes fill the last word", "IBA 9.2", AT_REQUEST, pad,
+	  NEEDS_PACKET },
 	{ "read-sequence",
 	  "the response to a READ is First, Middle, Last or Only, according to its length", "IBA 9.7",
-	  AT_DATA, answer_sequence },
+	  AT_DATA, answer_sequence, NEEDS_BEFORE },
 	{ "read-length", "the response to a READ has the requested length", "IBA 9.7", AT_DATA,
-	  answer_length },
-	{ "read-pad", "zero to three pad bytes fill the last word", "IBA 9.2", AT_DATA, pad },
+	  answer_length, NEEDS_PACKET },
+	{ "read-pad", "zero to three pad bytes fill the last word", "IBA 9.2", AT_DATA, pad,
+	  NEEDS_PACKET },
 	{ "msn",
-	  "the MSN of a response is the number of completed messages", "IBA 9.7", AT_ANSWER, msn },
+	  "the MSN of a response is the number of completed messages", "IBA 9.7", AT_ANSWER, msn,
+	  NEEDS_BEFORE },
 	{ "capability", "an access outside of all advertised capabilities is refused",
 	  "IBA 9.7, 10.6",
-	  AT_DONE, capability },
+	  AT_DONE, capability, NEEDS_BEFORE },
 	{ "alignment",
 	  "an atomic operation at a misaligned address is refused", "IBA 9.4.5", AT_DONE,
-	  alignment },
+	  alignment, NEEDS_PACKET },
 	{ "nak-reason", "an access that was refused is not executed later with the same rkey",
 	  "IBA 9.7. A target may invalidate an rkey without a packet, so the refusal alone breaks no rule",
-	  AT_DONE, nak_reason },
+	  AT_DONE, nak_reason, NEEDS_BEFORE },
 	{ "nak-invalid",
 	  "a request that is complete, aligned and inside an advertised capability gets no NAK invalid request",
-	  "IBA 9.7", AT_DONE, nak_invalid },
+	  "IBA 9.7", AT_DONE, nak_invalid, NEEDS_BEFORE },
 	{ "after-nak", "after a refused request no other is executed: the queue pair has failed",
-	  "IBA 9.9.3", AT_DONE, after_nak },
+	  "IBA 9.9.3", AT_DONE, after_nak, NEEDS_BEFORE },
 	{ "cm-sequence", "REP follows REQ, RTU follows REP, DREP follows DREQ", "IBA 12.9",
-	  AT_CM, cm },
+	  AT_CM, cm, NEEDS_ALL },
 	{ "rtu", "a client that sends requests has sent an RTU, or the target repeated the REP",
 	  "IBA 12.9. Requests may arrive before the RTU, because the QP is ready when the RTU is sent",
-	  AT_END, no_rtu },
+	  AT_END, no_rtu, NEEDS_ALL },
 	{ "mpa-frame",
 	  "Request and Reply have no reserved flag, at most 512 bytes of private data, and IRD and ORD if the flag S announces them; a Request has no reject flag",
-	  "RFC 5044, 7.1.1; RFC 6581, 6", AT_MPA, rule_mpa_frame },
+	  "RFC 5044, 7.1.1; RFC 6581, 6", AT_MPA, rule_mpa_frame, NEEDS_PACKET },
 	{ "mpa-revision",
 	  "the revision of the Reply is not above the one of the Request, and a Reply of revision 2 has IRD and ORD if the Request has them",
-	  "RFC 5044, 7.1.1; RFC 6581, 6 and 10", AT_MPA, rule_mpa_revision },
+	  "RFC 5044, 7.1.1; RFC 6581, 6 and 10", AT_MPA, rule_mpa_revision, NEEDS_PACKET },
 	{ "mpa-depths", "the ORD of the Reply is not above the IRD of the Request",
 	  "RFC 6581, 9.1. Some devices raise their IRD then: --ignore mpa-depths", AT_MPA,
-	  rule_mpa_depths },
+	  rule_mpa_depths, NEEDS_PACKET },
 	{ "mpa-ready",
 	  "flags B, C and D name messages by which the client may say that it is ready, if flag A says that it does; the Reply has the flag A of the Request",
-	  "RFC 6581, 9.2", AT_MPA, rule_mpa_ready },
+	  "RFC 6581, 9.2", AT_MPA, rule_mpa_ready, NEEDS_PACKET },
 	{ "mpa-ready-first",
 	  "with flag A, the client's first FPDU is an empty SEND, WRITE or READ that the Reply names",
-	  "RFC 6581, 5 and 9.2", AT_FPDU, rule_mpa_ready_first },
+	  "RFC 6581, 5 and 9.2", AT_FPDU, rule_mpa_ready_first, NEEDS_PACKET },
 	{ "mpa-order", "the client sends no FPDU before the Reply", "RFC 5044, 7.1.2", AT_MPA,
-	  rule_mpa_order },
+	  rule_mpa_order, NEEDS_ALL },
 	{ "mpa-reject", "no FPDU follows a Reply that rejects the connection",
-	  "RFC 5044, 7.1.2", AT_FPDU, rule_mpa_reject },
+	  "RFC 5044, 7.1.2", AT_FPDU, rule_mpa_reject, NEEDS_PACKET },
 	{ "mpa-marker",
 	  "if one end requested markers, the FPDUs of the other have them every 512 bytes, and they point to the beginning of their FPDU",
-	  "RFC 5044, 4.3 and 7.1.1", AT_FPDU, rule_mpa_marker },
+	  "RFC 5044, 4.3 and 7.1.1", AT_FPDU, rule_mpa_marker, NEEDS_PACKET },
 	{ "mpa-crc", "the CRC of an FPDU matches its bytes, if one end requested CRCs",
-	  "RFC 5044, 4.4 and 7.1.1", AT_FPDU, rule_mpa_crc },
+	  "RFC 5044, 4.4 and 7.1.1", AT_FPDU, rule_mpa_crc, NEEDS_PACKET },
 	{ "mpa-first", "the client sends the first FPDU", "RFC 5044, 7.1.2", AT_FPDU,
-	  rule_mpa_first },
+	  rule_mpa_first, NEEDS_BEFORE },
 	{ "iwarp-header",
 	  "DDP has version 1, RDMAP 1 or the RDMA Consortium's 0, and RDMAP defines the operation",
-	  "RFC 5041, 4.1; RFC 5040, 4.1", AT_FPDU, rule_iwarp_header },
+	  "RFC 5041, 4.1; RFC 5040, 4.1", AT_FPDU, rule_iwarp_header, NEEDS_PACKET },
 	{ "ddp-queue",
 	  "WRITE and READ response are tagged; SEND uses queue 0, READ request queue 1, Terminate queue 2",
-	  "RFC 5040, 4.1", AT_FPDU, rule_ddp_queue },
+	  "RFC 5040, 4.1", AT_FPDU, rule_ddp_queue, NEEDS_PACKET },
 	{ "ddp-msn", "the messages of each queue are numbered from 1 without gaps",
-	  "RFC 5041, 4.3", AT_FPDU, rule_ddp_msn },
+	  "RFC 5041, 4.3", AT_FPDU, rule_ddp_msn, NEEDS_PACKET },
 	{ "ddp-offset", "the first segment of a message has offset 0, and each next one continues it",
-	  "RFC 5041, 4.3 and 5.2", AT_FPDU, rule_ddp_offset },
+	  "RFC 5041, 4.3 and 5.2", AT_FPDU, rule_ddp_offset, NEEDS_PACKET },
 	{ "ddp-last", "the last segment of a message has the last flag, and no other message begins before it",
 	  "RFC 5041, 4.1 and 5.2; RFC 5040, A.2 and A.6: READ request and Terminate are one segment",
-	  AT_FPDU, rule_ddp_last },
+	  AT_FPDU, rule_ddp_last, NEEDS_PACKET },
 	{ "read-response",
 	  "the response to a READ goes to the memory that the request named, and has its length",
 	  "RFC 5040, 5.2.2. Responses have the order of the requests", AT_FPDU,
-	  rule_read_response },
+	  rule_read_response, NEEDS_BEFORE },
 	{ "terminate", "after a Terminate, its sender sends nothing", "RFC 5040, 5.4", AT_FPDU,
-	  rule_terminate },
+	  rule_terminate, NEEDS_PACKET },
 	{ "terminate-reason",
 	  "a Terminate names an error that the refused FPDU has",
 	  "RFC 5040, 4.8 and 7.2; RFC 5041, 7. For an STag that is called invalid: nak-reason",
-	  AT_TERMINATE, rule_terminate_reason },
+	  AT_TERMINATE, rule_terminate_reason, NEEDS_BEFORE },
 	{ "stag",
 	  "an access outside of all advertised capabilities is refused: no later READ or request of rtgt gets a response",
-	  "RFC 5040, 7.2; RFC 5041, 7.1. A WRITE has no response", AT_DONE, rule_stag },
+	  "RFC 5040, 7.2; RFC 5041, 7.1. A WRITE has no response", AT_DONE, rule_stag,
+	  NEEDS_BEFORE },
 	{ }
 };
 
@@ -419,6 +433,15 @@ static bool is_deviation(const struct rule *r, const struct rule_case *c)
 	return false;
 }
 
+/* May it be that the capture lacks a packet? */
+static bool is_doubtful(const struct flow *f, const struct rule *r, const struct rule_case *c)
+{
+	if (f->complete)
+		return false;
+	return r->needs == NEEDS_ALL ||
+	       (r->needs == NEEDS_BEFORE && (!c->conn || c->conn->lacking));
+}
+
 /**
  * rules_judge() - ask the rules of an occasion
  * @f: flow, whose broken() is told
@@ -434,6 +457,7 @@ void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c)
 
 		if (r->at != at || f->ignored >> (r - rules) & 1)
 			continue;
+		f->applied[r - rules]++;
 		packet = r->judge(c, words, sizeof(words));
 		if (!packet)
 			continue;
@@ -441,10 +465,26 @@ void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c)
 			f->totals.deviations++;
 			continue;
 		}
+		if (is_doubtful(f, r, c)) {
+			f->totals.doubtful++;
+			if (f->ops->doubtful)
+				f->ops->doubtful(f->arg, r->name, packet, words);
+			continue;
+		}
 		f->totals.broken++;
 		if (f->ops->broken)
 			f->ops->broken(f->arg, r->name, packet, words);
 	}
+}
+
+/**
+ * flow_applied() - how often a rule was asked
+ * @f: flow
+ * @rule: of rules_list()
+ */
+uint64_t flow_applied(const struct flow *f, const struct rule *rule)
+{
+	return f->applied[rule - rules];
 }
 
 /**

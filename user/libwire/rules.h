@@ -60,6 +60,13 @@ struct flow;
 
 void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c);
 
+/* What must be in the capture, so that a broken rule is not a packet that the capture lacks */
+enum rule_needs {
+	NEEDS_PACKET,	/* the packet, and what it belongs to */
+	NEEDS_BEFORE,	/* what its connection sent before it */
+	NEEDS_ALL,	/* everything: the rule is about a packet that is not there */
+};
+
 /**
  * struct rule - one of the rules
  * @name: one word
@@ -71,6 +78,7 @@ struct rule {
 	enum rule_at at;
 	/* Returns the packet to name, 0 if all is well; writes what is wrong */
 	uint64_t (*judge)(const struct rule_case *c, char *words, size_t size);
+	enum rule_needs needs;
 };
 
 /* What a device does that the rules call wrong, and is let pass */
@@ -102,6 +110,7 @@ uint64_t rule_terminate(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_terminate_reason(const struct rule_case *c, char *words, size_t size);
 uint64_t rule_stag(const struct rule_case *c, char *words, size_t size);
 
+uint64_t flow_applied(const struct flow *f, const struct rule *rule);
 const struct rule *rules_list(void);		/* ends with an entry without a name */
 const struct deviation *rules_deviations(void);
 

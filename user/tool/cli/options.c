@@ -42,6 +42,7 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_BULK] = { "bulk" },
 	[OPT_CAPTURE] = { "capture", .value = "FILE" },
 	[OPT_CHECK] = { "check" },
+	[OPT_COMPLETE] = { "complete" },
 	[OPT_COMPLETION] = { "completion", .value = "HOW",
 			     .help = "kernel: softirq (default), workqueue or direct, which "
 				     "polls" },

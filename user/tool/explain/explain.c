@@ -32,6 +32,8 @@ static const struct usage_option options[] = {
 	{ OPT_LADDER, "an arrow a packet, the client left and the server right" },
 	{ OPT_CHECK, "check the capture against the rules of the protocol; print the violations, and "
 		     "how much was checked" },
+	{ OPT_COMPLETE, "with --check: the capture lacks no packet, so a missing one is a "
+			"violation" },
 	{ OPT_IGNORE, "with --check: skip this rule; may be given many times" },
 	{ OPT_LIST_RULES, "list the rules: name, requirement, reference" },
 	NO_MORE_OPTIONS
@@ -46,7 +48,8 @@ static const struct usage usage = {
 	.options = options,
 	.notes =
 "Exit status: 0 done, 1 the capture is damaged or cannot be read, 2 the command line is\n"
-"wrong.  With --check: 0 no rule is broken, 1 one is, 2 the capture cannot be read.\n"
+"wrong.  With --check: 0 no rule is broken, 1 one is, 2 the capture cannot be read, 3 it has\n"
+"nothing that could be judged.\n"
 "See rtgt-explain(1).\n",
 };
 
@@ -136,6 +139,9 @@ static int set_option(void *arg, enum opt opt, char *text)
 	case OPT_CHECK:
 		x->check = true;
 		return EXIT_OK;
+	case OPT_COMPLETE:
+		x->complete = true;
+		return EXIT_OK;
 	default:
 		return set_source(to->s, opt, text);
 	}
@@ -158,8 +164,9 @@ static int judge(const struct explain *x, const struct source *s)
 		return misused("explain: --check, --ladder, --verbose and -T fields are one or the other");
 	if (x->json && (x->ladder || x->verbose))
 		return misused("explain: --json tells all that --ladder and --verbose tell");
-	if (s->nr_ignored && !x->check)
-		return misused("explain: --ignore is for --check");
+	if ((s->nr_ignored || x->complete) && !x->check)
+		return misused("explain: %s is for --check",
+			       x->complete ? "--complete" : "--ignore");
 	return EXIT_OK;
 }
 
@@ -181,7 +188,7 @@ static int parse(struct explain *x, struct source *s, struct tool *tool, int arg
 static void print_line(const struct unit *u)
 {
 	const struct pkt *p = u->p;
-	const uint64_t ns = p->ns < p->first_ns ? p->first_ns - p->ns : p->ns - p->first_ns;
+	const uint64_t ns = explain_since(p);
 	char src[64], dst[64], line[512];
 
 	pkt_line(p, line, sizeof(line));

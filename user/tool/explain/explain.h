@@ -35,6 +35,7 @@ struct column {
  * @json: objects instead of lines
  * @headers: with every field of every header
  * @check: judge by the rules; nothing else is printed
+ * @complete: the capture lacks no packet
  * @verbose: explain causes, in plain words
  * @ladder: draw connections
  * @headlines: connections up to this one have a headline
@@ -53,7 +54,7 @@ struct column {
 struct explain {
 	void (*out)(void *arg, struct json_object *o);
 	void *arg;
-	bool json, headers, live, check, verbose, ladder;
+	bool json, headers, live, check, complete, verbose, ladder;
 	struct flow *flow;
 	uint64_t limit;
 	struct column column[EXPLAIN_FIELDS_MAX];
@@ -100,8 +101,15 @@ int explain_list_rules(void);
 struct json_object *explain_json_message(const struct explain *x, const struct flow_conn *c,
 					 const struct flow_msg *m);
 struct json_object *explain_json_connection(const struct explain *x, const struct flow_conn *c);
-struct json_object *explain_json_broken(const char *rule, uint64_t packet, const char *words);
-void explain_json_totals(struct json_object *to, const struct flow_totals *t);
+/* Nanoseconds between the capture's first packet and this one, whichever has the earlier time */
+static inline uint64_t explain_since(const struct pkt *p)
+{
+	return p->ns < p->first_ns ? p->first_ns - p->ns : p->ns - p->first_ns;
+}
+
+struct json_object *explain_json_broken(const char *type, const char *rule, uint64_t packet,
+					const char *words);
+void explain_json_totals(struct json_object *to, const struct flow *f);
 static inline const char *who(unsigned int end)
 {
 	return end ? "the server" : "the client";

@@ -37,12 +37,23 @@ static void broken(void *arg, const char *rule, uint64_t packet, const char *wor
 	const struct explain *x = arg;
 
 	if (x->json)
-		put(x, explain_json_broken(rule, packet, words));
+		put(x, explain_json_broken("broken", rule, packet, words));
 	else
 		printf("packet %" PRIu64 ": %s: %s\n", packet, rule, words);
 }
 
-static const struct flow_ops ops = { message, connection, broken };
+static void doubtful(void *arg, const char *rule, uint64_t packet, const char *words)
+{
+	const struct explain *x = arg;
+
+	if (x->json)
+		put(x, explain_json_broken("doubtful", rule, packet, words));
+	else if (x->check)
+		printf("packet %" PRIu64 ": %s, unless the capture lacks a packet: %s\n", packet,
+		       rule, words);
+}
+
+static const struct flow_ops ops = { message, connection, broken, doubtful };
 
 /**
  * explain_flow_open() - begin, if anything of this is asked for
@@ -59,6 +70,8 @@ int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_i
 	x->flow = flow_new(&ops, x, 0, 0);
 	if (!x->flow)
 		return failed("no memory");
+	if (x->complete)
+		flow_complete(x->flow);
 	for (unsigned int i = 0; i < nr_ignored; i++)
 		if (!flow_ignore(x->flow, ignored[i]))
 			return misused("explain: no rule \"%s\" (rtgt explain --list-rules)",
@@ -68,12 +81,12 @@ int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_i
 
 static void print_words(const struct pkt *p, const struct flow_seen *seen)
 {
-	const uint64_t ns = p->ns - p->first_ns;
+	const uint64_t ns = explain_since(p);
 	char src[64], dst[64], line[512], words[1024];
 
 	pkt_line(p, line, sizeof(line));
-	printf("%" PRIu64 "  %" PRIu64 ".%06" PRIu64 " s  %s > %s  %s\n", p->number,
-	       ns / 1000000000,
+	printf("%" PRIu64 "  %s%" PRIu64 ".%06" PRIu64 " s  %s > %s  %s\n", p->number,
+	       p->ns < p->first_ns ? "-" : "", ns / 1000000000,
 	       ns % 1000000000 / 1000, pkt_src(p, src, sizeof(src)),
 		       pkt_dst(p, dst, sizeof(dst)), line);
 	explain_words(p, seen, words, sizeof(words));
@@ -127,12 +140,14 @@ void explain_flow_one(struct explain *x, const struct unit *u)
 		put(x, o);
 }
 
-static void print_limits(const struct flow_totals *t)
+static void print_limits(const struct explain *x, const struct flow_totals *t)
 {
-	if (t->forgotten_connections || t->forgotten_messages)
+	const uint64_t conns = t->forgotten_connections + iwarp_forgotten(x->iwarp);
+
+	if (conns || t->forgotten_messages)
 		printf("too much at a time: %" PRIu64 " connections and %" PRIu64
 		       " messages were let go before they had ended, and are not judged to the end\n",
-		       t->forgotten_connections, t->forgotten_messages);
+		       conns, t->forgotten_messages);
 	if (t->guessed)
 		printf("%"
 		       PRIu64 " connections began before the capture: what they advertised is not known\n",
@@ -141,8 +156,17 @@ static void print_limits(const struct flow_totals *t)
 
 static void print_verdict(const struct explain *x, const struct flow_totals *t)
 {
-	print_limits(t);
-	printf("%" PRIu64 " packets, %" PRIu64 " connections, %" PRIu64 " messages; ", x->packets,
+	const char *before = "; not: ";
+
+	print_limits(x, t);
+	printf("%" PRIu64 " of %" PRIu64 " packets judged", t->judged, x->packets);
+	for (enum flow_unjudged why = 0; why < FLOW_UNJUDGED; why++) {
+		if (!t->unjudged[why])
+			continue;
+		printf("%s%" PRIu64 " (%s)", before, t->unjudged[why], flow_unjudged_name(why));
+		before = ", ";
+	}
+	printf("\n%" PRIu64 " packets, %" PRIu64 " connections, %" PRIu64 " messages; ", x->packets,
 	       t->connections, t->messages);
 	printf("%" PRIu64 " packets sent again, %" PRIu64 " duplicates, %" PRIu64 " gaps, %" PRIu64
 	       " RNR, %" PRIu64 " NAK\n", t->retransmitted, t->duplicates, t->gaps, t->rnr,
@@ -151,10 +175,14 @@ static void print_verdict(const struct explain *x, const struct flow_totals *t)
 		printf("%"
 		       PRIu64 " times a device did what is known and let pass (rtgt explain --list-rules)\n",
 		       t->deviations);
+	if (t->doubtful)
+		printf("%" PRIu64
+		       " times either the capture lacks a packet or a rule is broken: --complete says that it lacks none\n",
+		       t->doubtful);
 	if (t->broken)
 		printf("rules broken: %" PRIu64 "\n", t->broken);
 	else
-		puts("no rule is broken");
+		puts(t->judged ? "no rule is broken" : "nothing was judged");
 }
 
 /**
@@ -171,20 +199,27 @@ int explain_flow_close(struct explain *x)
 	flow_end(x->flow);
 	if (x->json) {
 		summary = explain_json_summary(x);
-		explain_json_totals(summary, t);
+		explain_json_totals(summary, x->flow);
 		put(x, summary);
 	} else if (x->check) {
 		print_verdict(x, t);
 	} else {
-		print_limits(t);
+		print_limits(x, t);
 	}
-	return x->check && t->broken ? EXIT_FAILED : EXIT_OK;
+	if (!x->check)
+		return EXIT_OK;
+	return t->broken ? EXIT_FAILED : t->judged ? EXIT_OK : EXIT_NOTHING;
 }
 
 int explain_list_rules(void)
 {
+	static const char *const needs[] = {
+		[NEEDS_PACKET] = "the packet", [NEEDS_BEFORE] = "what came before it",
+		[NEEDS_ALL] = "all packets",
+	};
+
 	for (const struct rule *r = rules_list(); r->name; r++)
-		printf("%s\t%s\t%s\n", r->name, r->says, r->why);
+		printf("%s\t%s\t%s\t%s\n", r->name, r->says, r->why, needs[r->needs]);
 	for (const struct deviation *d = rules_deviations(); d->name; d++)
 		printf("but %s\t%s\t%s\n", d->name, d->says, d->why);
 	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "libwire/rules.h"
 #include "tool/out/json.h"
 #include "explain.h"
 
@@ -67,7 +68,7 @@ struct json_object *explain_json_message(const struct explain *x, const struct f
 	rtgt_json_int(o, "rnr", m->rnr);
 	add_time(o, "time", m->first_ns, x->first_ns);
 	if (m->status == FLOW_OK || m->status == FLOW_NAK || m->status == FLOW_TERMINATED)
-		add_us(o, "rtt_us", m->end_ns - m->sent_ns);
+		add_us(o, "rtt_us", m->end_ns > m->sent_ns ? m->end_ns - m->sent_ns : 0);
 	return o;
 }
 
@@ -149,7 +150,7 @@ struct json_object *explain_json_connection(const struct explain *x, const struc
 	rtgt_json_int(o, "packets", (int64_t)c->packets);
 	rtgt_json_int(o, "bytes", (int64_t)c->bytes);
 	add_time(o, "time", c->first_ns, x->first_ns);
-	add_us(o, "duration_us", c->last_ns - c->first_ns);
+	add_us(o, "duration_us", c->last_ns > c->first_ns ? c->last_ns - c->first_ns : 0);
 	add_sum(o, "retransmitted", c->half[0].retransmitted, c->half[1].retransmitted);
 	add_sum(o, "duplicates", c->half[0].duplicates, c->half[1].duplicates);
 	add_sum(o, "gaps", c->half[0].gaps, c->half[1].gaps);
@@ -158,9 +159,10 @@ struct json_object *explain_json_connection(const struct explain *x, const struc
 	return o;
 }
 
-struct json_object *explain_json_broken(const char *rule, uint64_t packet, const char *words)
+struct json_object *explain_json_broken(const char *type, const char *rule, uint64_t packet,
+					const char *words)
 {
-	struct json_object *o = explain_object("broken");
+	struct json_object *o = explain_object(type);
 
 	rtgt_json_str(o, "rule", rule);
 	rtgt_json_int(o, "packet", (int64_t)packet);
@@ -171,14 +173,17 @@ struct json_object *explain_json_broken(const char *rule, uint64_t packet, const
 /**
  * explain_json_totals() - adds to the summary what the connections came to
  * @to: summary
- * @t: totals
+ * @f: flow, of which nothing is left
  */
-void explain_json_totals(struct json_object *to, const struct flow_totals *t)
+void explain_json_totals(struct json_object *to, const struct flow *f)
 {
+	struct json_object *unjudged = json_object_new_object(), *rules = json_object_new_object();
+	const struct flow_totals *t = flow_totals(f);
 	const struct { const char *name; uint64_t n; } all[] = {
 		{ "connections", t->connections }, { "guessed", t->guessed },
 		{ "messages", t->messages },
-		{ "broken", t->broken }, { "deviations", t->deviations },
+		{ "judged", t->judged }, { "broken", t->broken }, { "doubtful", t->doubtful },
+		{ "deviations", t->deviations },
 		{ "retransmitted", t->retransmitted }, { "duplicates", t->duplicates },
 		{ "gaps", t->gaps },
 		{ "rnr", t->rnr }, { "naks", t->naks },
@@ -188,4 +193,10 @@ void explain_json_totals(struct json_object *to, const struct flow_totals *t)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		rtgt_json_int(to, all[i].name, (int64_t)all[i].n);
+	for (enum flow_unjudged why = 0; why < FLOW_UNJUDGED; why++)
+		rtgt_json_int(unjudged, flow_unjudged_name(why), (int64_t)t->unjudged[why]);
+	for (const struct rule *r = rules_list(); r->name; r++)
+		rtgt_json_int(rules, r->name, (int64_t)flow_applied(f, r));
+	json_object_object_add(to, "unjudged", unjudged);
+	json_object_object_add(to, "rules", rules);
 }

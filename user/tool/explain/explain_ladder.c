@@ -81,8 +81,8 @@ static void label(const struct pkt *p, const struct flow_seen *seen, char *on, s
  */
 void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_seen *seen)
 {
-	char on[96], note[160], dashes[WIDTH + 1];
-	const uint64_t ns = p->ns - p->first_ns;
+	char on[96], note[160], dashes[WIDTH + 1], since[40];
+	const uint64_t ns = explain_since(p);
 	int len, left;
 
 	if (!seen->conn)
@@ -96,9 +96,10 @@ void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_se
 	left = len + 4 < WIDTH ? (WIDTH - len - 4) / 2 : 0;
 	memset(dashes, '-', WIDTH);
 	dashes[WIDTH] = '\0';
-	printf("%7" PRIu64 " %5" PRIu64 ".%06" PRIu64 "  %" PRIu64 "|%s%.*s %s %.*s%s|%s%s\n",
-	       p->number,
-	       ns / 1000000000, ns % 1000000000 / 1000, seen->conn->id, seen->from ? "<" : "-",
+	snprintf(since, sizeof(since), "%s%" PRIu64 ".%06" PRIu64, p->ns < p->first_ns ? "-" : "",
+		 ns / 1000000000, ns % 1000000000 / 1000);
+	printf("%7" PRIu64 " %12s  %" PRIu64 "|%s%.*s %s %.*s%s|%s%s\n", p->number, since,
+	       seen->conn->id, seen->from ? "<" : "-",
 	       left, dashes, on,
 	       WIDTH - 4 - len - left > 0 ? WIDTH - 4 - len - left : 0, dashes, seen->from ?
 		       "-" : ">", note[0] ? "  " : "", note);

@@ -204,7 +204,7 @@ static void answer(struct text *t, const struct pkt *p, const struct flow_seen *
 		    flow_op_name(m), m->bytes);
 		if (m->end_packet == p->number)
 			add(t, ", %" PRIu64 " us after it was sent",
-			    (m->end_ns - m->sent_ns) / 1000);
+			    m->end_ns > m->sent_ns ? (m->end_ns - m->sent_ns) / 1000 : 0);
 	} else {
 		add(t, " has all packets up to PSN %u", p->psn);
 	}
