@@ -420,6 +420,29 @@ TEST_F(flow, doubtful)
 	EXPECT_STREQ("length@12 ", self->rules);
 }
 
+/* Atomics carry no bytes, and their response answers them */
+TEST_F(flow, atomics)
+{
+	up(self);
+	for (unsigned int i = 0; i < 2; i++) {
+		bth(self, 0, i ? PKT_FETCH_ADD : PKT_COMPARE_SWAP, PSN_C + i, 0)->va = 0x1000;
+		give(self);
+		bth(self, 1, PKT_ATOMIC_ACK, PSN_C + i, 0)->at[PKT_AETH].len = 4;
+		self->p.msn = i + 1;
+		give(self);
+	}
+	EXPECT_EQ(2, self->ok);
+	EXPECT_EQ(8, self->last.bytes);
+	/* a misaligned one has to be refused, and a payload is none of theirs */
+	bth(self, 0, PKT_FETCH_ADD, PSN_C + 2, 8)->va = 0x1004;
+	give(self);
+	EXPECT_STREQ("length@8 ", self->rules);
+	bth(self, 1, PKT_ATOMIC_ACK, PSN_C + 2, 0)->at[PKT_AETH].len = 4;
+	self->p.msn = 3;
+	give(self);
+	EXPECT_STREQ("length@8 alignment@8 ", self->rules);
+}
+
 /* A REJ of the client, for want of a REP, crosses the REP; one of the server ends it */
 TEST_F(flow, rej_crosses)
 {

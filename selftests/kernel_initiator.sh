@@ -12,14 +12,28 @@
 # How many runs the cases do that repeat a run; by hand, do more
 RUNS=${RTGT_RUNS:-40}
 
+# Times of the run, in RESULT: none is missing, and all of them are within what passed since BEGAN
+plausible_times() {
+	local passed=$(((${EPOCHREALTIME/./} - BEGAN) * 1000)) sum=0 name
+	for name in addr_ns route_ns qp_ns connect_ns elapsed_ns; do
+		(($(value $name) > 0)) || fail "$name: $RESULT"
+		sum=$((sum + $(value $name)))
+	done
+	((sum <= passed)) || fail "$sum ns of a run that took $passed ns: $RESULT"
+	(($(value min_ns) <= $(value p50_ns) && $(value p50_ns) <= $(value max_ns) && $(value max_ns) <= $(value elapsed_ns))) ||
+		fail "$RESULT"
+}
+
 # One operation, each way to take its completions, one and several at a time.
 operation() { # OP SIZE VERIFIED-PER-DEPTH... of depth 1 and 4
-	local op=$1 size=$2 poll
+	local op=$1 size=$2 poll BEGAN
 	target_port recv_depth=8 recv_size=8192 region mem size=64K access=read,write,atomic fill=counter
 	initiator "op=$op" "size=$size" iters=50 warmup=5
 	for poll in softirq workqueue direct; do
+		BEGAN=${EPOCHREALTIME/./}
 		run "poll=$poll" depth=1
 		has "$RESULT" state=done "op=$op" "poll=$poll" ops=50 "verified=$3"
+		plausible_times
 	done
 	run poll=softirq depth=4
 	has "$RESULT" state=done depth=4 ops=50 "verified=$4"
@@ -544,6 +558,7 @@ lat() {
 		.us.min > .us.p50 or .us.p50 > .us.p99 or .us.p99 > .us.max or
 		([.histogram[].count] | add) != 20 or .trip != "full"
 		else .skipped | startswith("the device has no ") | not end)]' <<<"$json")" "[]"
+	same "transport" "$(jq -r .facts.transport <<<"$json")" "$(is_iwarp && echo iWARP || echo RoCE)"
 	same "facts" "$(jq -r '.facts | has("kernel", "device", "topology", "path_mtu", "cpus")' <<<"$json" | sort -u)" true
 	same "left in configfs" "$(cd "$CONFIGFS/initiators" && echo *)" "$CASE"
 }

@@ -84,6 +84,26 @@ static int req_of(struct timeline *t, struct tl_line *line, char *rest, size_t s
 	return -1;
 }
 
+/* Values of an event by their names, which are whole words */
+TEST(values)
+{
+	const char *rest = "conn=3 why=\"no answer\" qp_conn=4 state=live";
+	char text[10];
+	int64_t n = 7;
+
+	EXPECT_TRUE(tl_text(rest, "why", text, sizeof(text)));
+	EXPECT_STREQ("no answer", text);
+	EXPECT_FALSE(tl_text(rest, "why", text, sizeof(text) - 1));
+	EXPECT_TRUE(tl_text(rest, "state", text, sizeof(text)));
+	EXPECT_STREQ("live", text);
+	EXPECT_FALSE(tl_text(rest, "tate", text, sizeof(text)));
+	EXPECT_FALSE(tl_text(rest, "nothing", text, sizeof(text)));
+	EXPECT_TRUE(tl_number(rest, "conn", &n));
+	EXPECT_EQ(3, n);
+	EXPECT_FALSE(tl_number(rest, "nothing", &n));
+	EXPECT_EQ(3, n);
+}
+
 #define REQ_OF(src)	req_of(&self->t, &self->line, self->rest, sizeof(self->rest), src)
 
 TEST_F(conns, one_address_in_another)

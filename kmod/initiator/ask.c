@@ -40,7 +40,7 @@ static int once_wait(struct rtgt_run *run, struct rtgt_once *once)
 	int ret = rtgt_run_wait(run, &once->done);
 
 	if (!ret && once->wc.status != IB_WC_SUCCESS)
-		ret = rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"",
+		ret = rtgt_run_fail(run, "an operation ended with \"%s\"",
 				    ib_wc_status_msg(once->wc.status));
 	return ret;
 }
@@ -102,8 +102,8 @@ static int wake_peer(struct rtgt_run *run)
  * @len: bytes of the body at rtgt_run_ask_body()
  * @reply: filled in; valid until the next request
  * Context: may sleep.
- * Return: 0; -EPROTO for a reply that is none to this request, or has another status than
- * RTGT_OK, with the reason recorded; or another negative errno.  Then the run must end.
+ * Return: 0; -EIO, with the reason recorded, for a reply that is none to this request, or has another
+ * status than RTGT_OK; or another negative errno.  Then the run must end.
  */
 int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply)
 {
@@ -133,15 +133,13 @@ int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply
 	ib_dma_sync_single_for_cpu(run->id->device, req->rx_dma, req->recv_sge.length,
 				   DMA_FROM_DEVICE);
 	if (rtgt_decode_reply(req->rx, run->got.wc.byte_len, reply))
-		return rtgt_run_fail(run, -EPROTO, "a reply of %u bytes is malformed",
+		return rtgt_run_fail(run, "a reply of %u bytes is malformed",
 				     run->got.wc.byte_len);
 	if (reply->tag != (ASK_TAG | run->asked++))
-		return rtgt_run_fail(run, -EPROTO,
-				     "the target replied to a request that is not outstanding: tag %u",
+		return rtgt_run_fail(run, "the target replied to a request that is not outstanding: tag %u",
 				     reply->tag);
 	if (reply->status != RTGT_OK || reply->op != op)
-		return rtgt_run_fail(run, -EPROTO,
-				     "the reply to request %u is to a request %u and has the status %s",
+		return rtgt_run_fail(run, "the reply to request %u is to a request %u and has the status %s",
 				     op, reply->op, rtgt_status_name(reply->status));
 	return 0;
 }
@@ -166,7 +164,7 @@ int rtgt_run_capability(struct rtgt_run *run)
 	if (!ret && reply.nr != 1)
 		ret = -EPROTO;
 	if (ret)
-		return rtgt_run_fail(run, ret, "no capability of region %u: %d", run->cfg.region,
+		return rtgt_run_fail(run, "no capability of region %u: %d", run->cfg.region,
 				     ret);
 	*region = rtgt_decode_extent(&reply, 0, region->access);
 	return 0;

@@ -71,20 +71,20 @@ static int run_step(struct rtgt_run *run, enum rtgt_ini_step step, enum rdma_cm_
 	if (READ_ONCE(ini->stop))
 		return -EINTR;
 	if (READ_ONCE(run->removed))
-		return rtgt_run_fail(run, -ENODEV, "%s: the device is being removed", what);
+		return rtgt_run_fail(run, "%s: the device is being removed", what);
 	if (!come)
-		return rtgt_run_fail(run, -ETIMEDOUT, "%s: nothing within %u ms", what,
+		return rtgt_run_fail(run, "%s: nothing within %u ms", what,
 				     run->cfg.timeout_ms);
 	run->come = false;
 	if (run->event == want)
 		return 0;
 	if (run->event == RDMA_CM_EVENT_REJECTED && run->reject)
-		return rtgt_run_fail(run, -ECONNREFUSED, "%s: refused by the target: %s", what,
+		return rtgt_run_fail(run, "%s: refused by the target: %s", what,
 				     rtgt_rej_name(run->reject));
 	if (run->event == RDMA_CM_EVENT_REJECTED)
-		return rtgt_run_fail(run, -ECONNREFUSED, "%s: refused: %s", what,
+		return rtgt_run_fail(run, "%s: refused: %s", what,
 				     rdma_reject_msg(run->id, run->status));
-	return rtgt_run_fail(run, -EIO, "%s: %s (%d)", what, rdma_event_msg(run->event),
+	return rtgt_run_fail(run, "%s: %s (%d)", what, rdma_event_msg(run->event),
 			     run->status);
 }
 
@@ -101,12 +101,11 @@ static int run_resolve(struct rtgt_run *run)
 	if (IS_ERR(run->id)) {
 		ret = PTR_ERR(run->id);
 		run->id = NULL;
-		return rtgt_run_fail(run, ret, "no connection id: %d", ret);
+		return rtgt_run_fail(run, "no connection id: %d", ret);
 	}
 	ret = rdma_resolve_addr(run->id, source, (struct sockaddr *)&cfg->addr, cfg->timeout_ms);
 	if (ret)
-		return rtgt_run_fail(run, ret,
-				     "resolving the address: %d: no route over an RDMA device",
+		return rtgt_run_fail(run, "resolving the address: %d: no route over an RDMA device",
 				     ret);
 	ret = run_step(run, RTGT_STEP_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, "resolving the address",
 		       start);
@@ -115,7 +114,7 @@ static int run_resolve(struct rtgt_run *run)
 	start = ktime_get_ns();
 	ret = rdma_resolve_route(run->id, cfg->timeout_ms);
 	if (ret)
-		return rtgt_run_fail(run, ret, "resolving the route: %d", ret);
+		return rtgt_run_fail(run, "resolving the route: %d", ret);
 	return run_step(run, RTGT_STEP_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, "resolving the route",
 			start);
 }
@@ -152,26 +151,26 @@ static int run_create_qp(struct rtgt_run *run)
 	int ret, cqes = init.cap.max_send_wr + recvs;
 
 	if (run->cfg.uc && rdma_protocol_iwarp(ibdev, run->id->port_num))
-		return rtgt_run_fail(run, -EOPNOTSUPP, "transport uc: iWARP has only rc");
+		return rtgt_run_fail(run, "transport uc: iWARP has only rc");
 	run->user.gone = run_gone;
 	ret = rtgt_dev_attach(ibdev, &run->user);
 	if (ret)
-		return rtgt_run_fail(run, ret, "the device is being removed");
+		return rtgt_run_fail(run, "the device is being removed");
 	run->attached = true;
 	run->pd = ib_alloc_pd(ibdev, 0);
 	if (IS_ERR(run->pd)) {
 		ret = PTR_ERR(run->pd);
 		run->pd = NULL;
-		return rtgt_run_fail(run, ret, "no protection domain: %d", ret);
+		return rtgt_run_fail(run, "no protection domain: %d", ret);
 	}
 	ret = rtgt_cq_create(&run->cq, ibdev, cqes, polls[run->cfg.poll]);
 	if (ret)
-		return rtgt_run_fail(run, ret, "no completion queue of %d entries: %d", cqes, ret);
+		return rtgt_run_fail(run, "no completion queue of %d entries: %d", cqes, ret);
 	init.send_cq = run->cq.ib;
 	init.recv_cq = run->cq.ib;
 	ret = rdma_create_qp(run->id, run->pd, &init);
 	if (ret)
-		return rtgt_run_fail(run, ret, "no queue pair: %d", ret);
+		return rtgt_run_fail(run, "no queue pair: %d", ret);
 	strscpy(run->result.dev, dev_name(&ibdev->dev), sizeof(run->result.dev));
 	run->result.step_ns[RTGT_STEP_QP] = ktime_get_ns() - start;
 	return 0;
@@ -199,13 +198,15 @@ static int run_connect(struct rtgt_run *run)
 	ret = rdma_connect(run->id, &param);
 	/* on iWARP this connects TCP, and waits for that */
 	if (ret == -ECONNREFUSED)
-		return rtgt_run_fail(run, ret, "connecting: refused: no listener");
+		return rtgt_run_fail(run, "connecting: refused: no listener");
 	/* iWARP: rdma_cm chose a port that TCP still uses, perhaps in TIME_WAIT */
-	if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL)
-		return rtgt_run_fail(run, -EADDRINUSE, "connecting: %pISpc is in use: run again",
-				     &run->id->route.addr.src_addr);
+	if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) {
+		rtgt_run_fail(run, "connecting: %pISpc is in use: run again",
+			      &run->id->route.addr.src_addr);
+		return -EADDRINUSE;
+	}
 	if (ret)
-		return rtgt_run_fail(run, ret, "connecting: %d", ret);
+		return rtgt_run_fail(run, "connecting: %d", ret);
 	return run_step(run, RTGT_STEP_CONNECT, RDMA_CM_EVENT_ESTABLISHED, "connecting", start);
 }
 
@@ -215,18 +216,15 @@ static int check_cfg(struct rtgt_run *run)
 	const struct rtgt_ini_cfg *cfg = &run->cfg;
 
 	if (cfg->uc && (cfg->op == RTGT_INI_READ || rtgt_op_is_atomic(cfg->op)))
-		return rtgt_run_fail(run, -EINVAL, "transport uc: it has no READs and no atomics");
+		return rtgt_run_fail(run, "transport uc: it has no READs and no atomics");
 	if (cfg->signal > cfg->depth)
-		return rtgt_run_fail(run, -EINVAL,
-				     "signal %u: no operation of depth %u would complete",
+		return rtgt_run_fail(run, "signal %u: no operation of depth %u would complete",
 				     cfg->signal, cfg->depth);
 	if (cfg->segment && cfg->op != RTGT_INI_WRITE && cfg->op != RTGT_INI_READ)
-		return rtgt_run_fail(run, -EINVAL,
-				     "segment %u: only a WRITE or a READ can be cut into parts",
+		return rtgt_run_fail(run, "segment %u: only a WRITE or a READ can be cut into parts",
 				     cfg->segment);
 	if (cfg->verify_all && (cfg->duration_ms || cfg->warmup + cfg->iters > cfg->depth))
-		return rtgt_run_fail(run, -EINVAL,
-				     "verify all: no duration_ms, and iters and warmup within depth %u",
+		return rtgt_run_fail(run, "verify all: no duration_ms, and iters and warmup within depth %u",
 				     cfg->depth);
 	return 0;
 }
@@ -240,12 +238,12 @@ static int check_answered(struct rtgt_run *run)
 	if (!rtgt_op_is_answered(cfg->op))
 		return 0;
 	if (!peer->rtgt)
-		return rtgt_run_fail(run, -EPROTO, "not with a target that does not speak rtgt");
+		return rtgt_run_fail(run, "not with a target that does not speak rtgt");
 	if (cfg->depth > peer->recv_depth)
-		return rtgt_run_fail(run, -EINVAL, "depth %u: the target's recv_depth is %u",
+		return rtgt_run_fail(run, "depth %u: the target's recv_depth is %u",
 				     cfg->depth, peer->recv_depth);
 	if (cfg->op == RTGT_INI_SEND && cfg->size + sizeof(struct rtgt_msg) > peer->recv_size)
-		return rtgt_run_fail(run, -EMSGSIZE, "size %u, head %zu: above recv_size %u",
+		return rtgt_run_fail(run, "size %u, head %zu: above recv_size %u",
 				     cfg->size, sizeof(struct rtgt_msg), peer->recv_size);
 	return 0;
 }
@@ -275,26 +273,23 @@ int rtgt_run_check_region(struct rtgt_run *run)
 	if (cfg->op == RTGT_INI_SEND)
 		return 0;
 	if (cfg->region >= peer->nr)
-		return rtgt_run_fail(run, -EINVAL, "region %u: the target has %u", cfg->region,
+		return rtgt_run_fail(run, "region %u: the target has %u", cfg->region,
 				     peer->nr);
 	if ((region->access & needs[cfg->op]) != needs[cfg->op])
-		return rtgt_run_fail(run, -EACCES, "region %u does not grant it (access)",
+		return rtgt_run_fail(run, "region %u does not grant it (access)",
 				     cfg->region);
 	if (region->len && region->len - 1 > U64_MAX - region->addr)
-		return rtgt_run_fail(run, -EPROTO,
-				     "region %u: the address 0x%llx and the length %llu wrap",
+		return rtgt_run_fail(run, "region %u: the address 0x%llx and the length %llu wrap",
 				     cfg->region, region->addr, region->len);
 	len = rtgt_run_region_len(run);
 	if (cfg->offset > len || cfg->span > len - cfg->offset || !rtgt_run_places(run))
-		return rtgt_run_fail(run, -ERANGE,
-				     "size %u, offset %llu: region %u has %llu bytes%s",
+		return rtgt_run_fail(run, "size %u, offset %llu: region %u has %llu bytes%s",
 				     cfg->size, cfg->offset, cfg->region, len,
 				     region->access & RTGT_ACCESS_MORE ?
 				     " in its first extent" : "");
 	if (cfg->verify_all && !rtgt_op_is_atomic(cfg->op) &&
 	    rtgt_run_places(run) < cfg->warmup + cfg->iters)
-		return rtgt_run_fail(run, -ERANGE,
-				     "verify all: room for %llu operations (span, region %u)",
+		return rtgt_run_fail(run, "verify all: room for %llu operations (span, region %u)",
 				     rtgt_run_places(run), cfg->region);
 	return 0;
 }
@@ -305,10 +300,10 @@ static int check_device(struct rtgt_run *run)
 	struct ib_device *ibdev = run->id->device;
 
 	if (run->cfg.op == RTGT_INI_WRITE_IMM && rdma_protocol_iwarp(ibdev, run->id->port_num))
-		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no immediates: it is iWARP",
+		return rtgt_run_fail(run, "%s has no immediates: it is iWARP",
 				     run->result.dev);
 	if (rtgt_op_is_atomic(run->cfg.op) && ibdev->attrs.atomic_cap == IB_ATOMIC_NONE)
-		return rtgt_run_fail(run, -EOPNOTSUPP, "%s has no atomics", run->result.dev);
+		return rtgt_run_fail(run, "%s has no atomics", run->result.dev);
 	return 0;
 }
 
@@ -328,10 +323,10 @@ static bool run_is_plain(const struct rtgt_run *run)
 static int run_check(struct rtgt_run *run)
 {
 	if (run->misfit == RTGT_MISFIT_VERSION)
-		return rtgt_run_fail(run, -EPROTO, "the target speaks version %u, this is %u",
+		return rtgt_run_fail(run, "the target speaks version %u, this is %u",
 				     run->peer.version, RTGT_VERSION);
 	if (run->misfit == RTGT_MISFIT_SIZE)
-		return rtgt_run_fail(run, -EPROTO, "the target's REP is malformed");
+		return rtgt_run_fail(run, "the target's REP is malformed");
 	if (run_is_plain(run))
 		run->peer.rtgt = false;
 	return check_device(run) ?: check_cfg(run) ?: check_answered(run) ?:

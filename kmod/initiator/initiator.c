@@ -56,7 +56,7 @@ static int run_operations(struct rtgt_run *run)
 	ret = ret ?: rtgt_ini_reqs_create(run) ?: rtgt_run_capability(run) ?:
 	      rtgt_run_check_region(run) ?: rtgt_ini_reqs_make(run) ?: rtgt_run_verify_begin(run);
 	if (ret)
-		return rtgt_run_fail(run, ret, "no memory for %u operations of %u bytes: %d",
+		return rtgt_run_fail(run, "no memory for %u operations of %u bytes: %d",
 				     run->cfg.depth, run->cfg.size, ret);
 	set_state(run->ini, RTGT_INI_RUNNING);
 	rtgt_ini_reqs_start(run);
@@ -88,7 +88,8 @@ static void run_publish(struct rtgt_run *run, int ret)
 	mutex_lock(&ini->lock);
 	/* run_once() frees the samples that the initiator had */
 	swap(ini->result, *r);
-	ini->state = ret == -EINTR ? RTGT_INI_STOPPED : ret ? RTGT_INI_FAILED : RTGT_INI_DONE;
+	ini->state = !ret ? RTGT_INI_DONE : READ_ONCE(ini->stop) ? RTGT_INI_STOPPED :
+								   RTGT_INI_FAILED;
 	mutex_unlock(&ini->lock);
 }
 
@@ -120,7 +121,7 @@ static int run_all(struct rtgt_run *run)
 		return ret;
 	ret = rtgt_run_verify(run);
 	/* a reason that is recorded already is kept */
-	return ret ? rtgt_run_fail(run, ret, "verification: %d", ret) : 0;
+	return ret ? rtgt_run_fail(run, "verification: %d", ret) : 0;
 }
 
 /*

@@ -40,13 +40,13 @@ static void chain_retire(struct rtgt_run *run)
 
 static void run_fail_wc(struct rtgt_run *run, const struct ib_wc *wc)
 {
-	rtgt_run_fail(run, -EIO, "an operation ended with \"%s\"", ib_wc_status_msg(wc->status));
+	rtgt_run_fail(run, "an operation ended with \"%s\"", ib_wc_status_msg(wc->status));
 }
 
 static void run_fail_post(struct rtgt_run *run, u32 index, int ret)
 {
 	if (ret)
-		rtgt_run_fail(run, ret, "operation %u cannot be posted: %d", index, ret);
+		rtgt_run_fail(run, "operation %u cannot be posted: %d", index, ret);
 }
 
 /**
@@ -255,7 +255,7 @@ static void req_check_atomic(struct rtgt_ini_req *req)
 	old = ((u64 *)page_address(req->bytes->mem->chunk[0]))[rtgt_ini_req_number(req)];
 	ib_dma_sync_single_for_device(ibdev, dma, sizeof(old), DMA_BIDIRECTIONAL);
 	if (word->known ? old != word->value : word->asked && !rtgt_word_has_crc(old, word->crc))
-		rtgt_run_fail(req->run, -EIO, "atomic %u at offset %llu returned 0x%llx, %s",
+		rtgt_run_fail(req->run, "atomic %u at offset %llu returned 0x%llx, %s",
 			      req->index, rtgt_ini_req_offset(req), old, word->known ?
 			      "not what the one before it left" :
 			      "not what the target had there");
@@ -330,7 +330,7 @@ static bool echo_ok(struct rtgt_ini_req *req, const struct rtgt_reply *reply)
 	u32 size = req->run->cfg.size, at = 0;
 
 	if (reply->len != size) {
-		rtgt_run_fail(req->run, -EIO, "echo %u has %u bytes instead of %u", req->index,
+		rtgt_run_fail(req->run, "echo %u has %u bytes instead of %u", req->index,
 			      reply->len, size);
 		return false;
 	}
@@ -338,7 +338,7 @@ static bool echo_ok(struct rtgt_ini_req *req, const struct rtgt_reply *reply)
 		return true;
 	while (got[at] == sent[at])
 		at++;
-	rtgt_run_fail(req->run, -EIO, "echo %u differs at byte %u", req->index, at);
+	rtgt_run_fail(req->run, "echo %u differs at byte %u", req->index, at);
 	return false;
 }
 
@@ -348,12 +348,10 @@ static bool imm_ok(struct rtgt_ini_req *req, const struct rtgt_reply *reply)
 	u32 imm = rtgt_imm(RTGT_IMM_ACK, req->tag);
 
 	if (reply->covered != req->run->cfg.size)
-		rtgt_run_fail(req->run, -EIO,
-			      "the reply to WRITE %u is to %llu bytes instead of %u",
+		rtgt_run_fail(req->run, "the reply to WRITE %u is to %llu bytes instead of %u",
 			      req->index, reply->covered, req->run->cfg.size);
 	else if (reply->arg != imm)
-		rtgt_run_fail(req->run, -EIO,
-			      "the reply to WRITE %u is to the immediate 0x%x instead of 0x%x",
+		rtgt_run_fail(req->run, "the reply to WRITE %u is to the immediate 0x%x instead of 0x%x",
 			      req->index, reply->arg, imm);
 	return reply->covered == req->run->cfg.size && reply->arg == imm;
 }
@@ -367,21 +365,19 @@ static struct rtgt_ini_req *req_answered(struct rtgt_ini_req *got, u32 len)
 	struct rtgt_ini_req *req;
 
 	if (rtgt_decode_reply(got->rx, len, &reply)) {
-		rtgt_run_fail(run, -EIO, "a reply of %u bytes is malformed", len);
+		rtgt_run_fail(run, "a reply of %u bytes is malformed", len);
 		return NULL;
 	}
 	nth = reply.tag % RTGT_INI_DEPTH_MAX;
 	req = nth < run->cfg.depth ? &run->reqs[nth] : NULL;
 	if (!req || !req->waiting || req->tag != reply.tag) {
-		rtgt_run_fail(run, -EIO,
-			      "the target replied to a request that is not outstanding: tag %u",
+		rtgt_run_fail(run, "the target replied to a request that is not outstanding: tag %u",
 			      reply.tag);
 		return NULL;
 	}
 	req->waiting = false;
 	if (reply.status != RTGT_OK || reply.op != op) {
-		rtgt_run_fail(run, -EIO,
-			      "the reply to operation %u is to a request %u and has the status %s",
+		rtgt_run_fail(run, "the reply to operation %u is to a request %u and has the status %s",
 			      req->index, reply.op, rtgt_status_name(reply.status));
 		return NULL;
 	}

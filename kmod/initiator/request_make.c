@@ -139,11 +139,11 @@ static int bytes_create(struct rtgt_run *run, struct rtgt_ini_buf *bytes)
 		     cfg->op == RTGT_INI_READ ? min(can->max_sge_rd, can->max_send_sge) :
 						can->max_send_sge);
 	if (bytes_exposed(run) && bytes_pages(bytes) > can->max_fast_reg_page_list_len)
-		return rtgt_run_fail(run, -E2BIG, "size %u: above %u pages: lower size", cfg->size,
+		return rtgt_run_fail(run, "size %u: above %u pages: lower size", cfg->size,
 				     can->max_fast_reg_page_list_len);
 	pieces = bytes->mem->nr + cfg->sges - 1;
 	if (!bytes_exposed(run) && pieces > most)
-		return rtgt_run_fail(run, -E2BIG,
+		return rtgt_run_fail(run,
 				     "size %u, sges %u: %u pieces of memory, a request of the device has %u: lower them",
 				     cfg->size, cfg->sges, pieces, most);
 	for (i = 0; i < bytes->mem->nr; i++)

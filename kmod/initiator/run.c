@@ -15,24 +15,23 @@
 /**
  * rtgt_run_fail() - record why a run fails, which ends it
  * @run: run
- * @err: errno, for the caller to return
  * @fmt: one line; only the first reason is kept
  * Context: any.
- * Return: @err.
+ * Return: -EIO: the line is all that anybody reads.
  */
-int rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...)
+int rtgt_run_fail(struct rtgt_run *run, const char *fmt, ...)
 {
 	va_list args;
 
 	if (cmpxchg(&run->failing, 0, 1))
-		return err;
+		return -EIO;
 	va_start(args, fmt);
 	vscnprintf(run->result.why, sizeof(run->result.why), fmt, args);
 	va_end(args);
 	/* pairs with rtgt_run_wait(): the reason is complete */
 	smp_store_release(&run->failed, true);
 	wake_up(&run->ini->wake);
-	return err;
+	return -EIO;
 }
 
 /* Must the wait for operations end?  Does not sleep. */
@@ -82,9 +81,8 @@ bool rtgt_run_wait_briefly(struct rtgt_run *run, struct completion *done, unsign
  * @run: connected
  * @done: completed when all of them have succeeded
  * Context: may sleep; polls the completion queue if nothing else does.
- * Return: 0; -EINTR when stopped, -EIO when an operation failed, -ECONNRESET when the
- * target disconnected, -ENODEV when the device is being removed, -ETIMEDOUT without
- * progress.  The reason is recorded.
+ * Return: 0; -EINTR when stopped; -EIO, with the reason recorded, when an operation failed, the
+ * target disconnected, the device is being removed, or nothing happened for timeout_ms.
  */
 int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 {
@@ -98,7 +96,7 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 		if (now != progress)
 			end = jiffies + patience;
 		else if (time_after(jiffies, end) && !run_ends(run, done))
-			return rtgt_run_fail(run, -ETIMEDOUT, "no completion within %u ms",
+			return rtgt_run_fail(run, "no completion within %u ms",
 					     run->cfg.timeout_ms);
 		progress = now;
 	}
@@ -111,6 +109,6 @@ int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 	if (completion_done(done))
 		return 0;
 	if (READ_ONCE(run->removed))
-		return rtgt_run_fail(run, -ENODEV, "the device is being removed");
-	return rtgt_run_fail(run, -ECONNRESET, "the target closed the connection");
+		return rtgt_run_fail(run, "the device is being removed");
+	return rtgt_run_fail(run, "the target closed the connection");
 }

@@ -80,7 +80,7 @@ struct rtgt_run {
 /* run.c */
 bool rtgt_run_wait_briefly(struct rtgt_run *run, struct completion *done, unsigned int ms);
 int rtgt_run_wait(struct rtgt_run *run, struct completion *done);
-int __printf(3, 4) rtgt_run_fail(struct rtgt_run *run, int err, const char *fmt, ...);
+int __printf(2, 3) rtgt_run_fail(struct rtgt_run *run, const char *fmt, ...);
 
 /* ask.c */
 int rtgt_run_post_once(struct rtgt_run *run, struct ib_send_wr *wr);
