@@ -37,7 +37,8 @@ static int ask_checksum(struct rtgt_run *run, u64 offset, u32 *crc)
 	rtgt_encode_range(rtgt_run_ask_body(run), run->cfg.region, offset, run->cfg.size);
 	ret = rtgt_run_ask(run, RTGT_MSG_CHECKSUM, sizeof(struct rtgt_range), &reply);
 	if (!ret && reply.covered != run->cfg.size)
-		ret = rtgt_run_fail(run, "verification: a checksum is of %llu bytes instead of %u",
+		ret = rtgt_run_fail(run,
+				    "verification: a checksum is of %llu bytes instead of %u",
 				    reply.covered, run->cfg.size);
 	*crc = ret ? 0 : reply.crc;
 	return ret;
@@ -94,7 +95,8 @@ static int compare(struct rtgt_run *run, u64 offset, struct rtgt_ini_req *req, u
 		ret = ask_checksum(run, offset, &again);
 	if (ret)
 		return ret;
-	return rtgt_run_fail(run, "verification: different bytes at offset %llu: CRC-32 %08x here, %08x at the target; again %08x and %08x",
+	return rtgt_run_fail(run,
+			     "verification: different bytes at offset %llu: CRC-32 %08x here, %08x at the target; again %08x and %08x",
 			     offset, mine, crc, req_checksum(req, shift), again);
 }
 
@@ -173,7 +175,8 @@ static int verify_words(struct rtgt_run *run)
 			continue;
 		ret = ask_checksum(run, place_offset(run, i), &crc);
 		if (!ret && !rtgt_word_has_crc(run->word[i].value, crc))
-			ret = rtgt_run_fail(run, "verification: offset %llu does not hold 0x%llx, which the last atomic left",
+			ret = rtgt_run_fail(run,
+					    "verification: offset %llu does not hold 0x%llx, which the last atomic left",
 					    place_offset(run, i), run->word[i].value);
 	}
 	return ret;
