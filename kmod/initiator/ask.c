@@ -102,8 +102,8 @@ static int wake_peer(struct rtgt_run *run)
  * @len: bytes of the body at rtgt_run_ask_body()
  * @reply: filled in; valid until the next request
  * Context: may sleep.
- * Return: 0; -EIO, with the reason recorded, for a reply that is none to this request, or has another
- * status than RTGT_OK; or another negative errno.  Then the run must end.
+ * Return: 0; -EIO, with the reason recorded, for a reply that is none to this request, or has
+ * another status than RTGT_OK; or another negative errno.  Then the run must end.
  */
 int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply)
 {
@@ -136,10 +136,12 @@ int rtgt_run_ask(struct rtgt_run *run, u32 op, u32 len, struct rtgt_reply *reply
 		return rtgt_run_fail(run, "a reply of %u bytes is malformed",
 				     run->got.wc.byte_len);
 	if (reply->tag != (ASK_TAG | run->asked++))
-		return rtgt_run_fail(run, "the target replied to a request that is not outstanding: tag %u",
+		return rtgt_run_fail(run,
+				     "the target replied to a request that is not outstanding: tag %u",
 				     reply->tag);
 	if (reply->status != RTGT_OK || reply->op != op)
-		return rtgt_run_fail(run, "the reply to request %u is to a request %u and has the status %s",
+		return rtgt_run_fail(run,
+				     "the reply to request %u is to a request %u and has the status %s",
 				     op, reply->op, rtgt_status_name(reply->status));
 	return 0;
 }

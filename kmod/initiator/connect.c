@@ -221,10 +221,12 @@ static int check_cfg(struct rtgt_run *run)
 		return rtgt_run_fail(run, "signal %u: no operation of depth %u would complete",
 				     cfg->signal, cfg->depth);
 	if (cfg->segment && cfg->op != RTGT_INI_WRITE && cfg->op != RTGT_INI_READ)
-		return rtgt_run_fail(run, "segment %u: only a WRITE or a READ can be cut into parts",
+		return rtgt_run_fail(run,
+				     "segment %u: only a WRITE or a READ can be cut into parts",
 				     cfg->segment);
 	if (cfg->verify_all && (cfg->duration_ms || cfg->warmup + cfg->iters > cfg->depth))
-		return rtgt_run_fail(run, "verify all: no duration_ms, and iters and warmup within depth %u",
+		return rtgt_run_fail(run,
+				     "verify all: no duration_ms, and iters and warmup within depth %u",
 				     cfg->depth);
 	return 0;
 }

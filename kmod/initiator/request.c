@@ -351,7 +351,8 @@ static bool imm_ok(struct rtgt_ini_req *req, const struct rtgt_reply *reply)
 		rtgt_run_fail(req->run, "the reply to WRITE %u is to %llu bytes instead of %u",
 			      req->index, reply->covered, req->run->cfg.size);
 	else if (reply->arg != imm)
-		rtgt_run_fail(req->run, "the reply to WRITE %u is to the immediate 0x%x instead of 0x%x",
+		rtgt_run_fail(req->run,
+			      "the reply to WRITE %u is to the immediate 0x%x instead of 0x%x",
 			      req->index, reply->arg, imm);
 	return reply->covered == req->run->cfg.size && reply->arg == imm;
 }
@@ -371,13 +372,15 @@ static struct rtgt_ini_req *req_answered(struct rtgt_ini_req *got, u32 len)
 	nth = reply.tag % RTGT_INI_DEPTH_MAX;
 	req = nth < run->cfg.depth ? &run->reqs[nth] : NULL;
 	if (!req || !req->waiting || req->tag != reply.tag) {
-		rtgt_run_fail(run, "the target replied to a request that is not outstanding: tag %u",
+		rtgt_run_fail(run,
+			      "the target replied to a request that is not outstanding: tag %u",
 			      reply.tag);
 		return NULL;
 	}
 	req->waiting = false;
 	if (reply.status != RTGT_OK || reply.op != op) {
-		rtgt_run_fail(run, "the reply to operation %u is to a request %u and has the status %s",
+		rtgt_run_fail(run,
+			      "the reply to operation %u is to a request %u and has the status %s",
 			      req->index, reply.op, rtgt_status_name(reply.status));
 		return NULL;
 	}
