@@ -176,6 +176,7 @@ void flow_conn_end(struct flow *f, struct flow_conn *c)
 	if (c->guessed)
 		f->totals.guessed++;
 	rules_judge(f, AT_END, &end);
+	rules_late(f, c);
 	if (f->ops->connection)
 		f->ops->connection(f->arg, c);
 	for (uint8_t i = 0; i < 2; i++) {

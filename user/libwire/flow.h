@@ -222,6 +222,9 @@ struct flow_conn {
 	struct { enum flow_step step; uint8_t from; uint64_t packet, ns; } step[FLOW_STEPS];
 	unsigned int steps, repeated_steps;
 	uint64_t early_data;	/* packet of the client's before the RTU */
+	/* an access to the client's memory, whose message may be missing: told at the end */
+	char *late;
+	uint64_t late_packet;
 	uint64_t packets, bytes, first_packet, first_ns, last_ns, last_packet;
 	uint32_t recv_size, conn_id, region_access[FLOW_REGIONS];
 	struct { uint32_t tag; uint16_t region; uint8_t op; bool used; } pending[FLOW_PENDING];

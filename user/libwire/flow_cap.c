@@ -339,6 +339,15 @@ static uint32_t right_of(const struct flow_msg *m)
 	}
 }
 
+/* Has the client asked for keys, without a reply that was seen? */
+static bool awaited(const struct flow_conn *c)
+{
+	for (unsigned int i = 0; i < FLOW_PENDING; i++)
+		if (c->pending[i].used)
+			return true;
+	return false;
+}
+
 /**
  * flow_cap_grant() - is an access inside what was advertised?
  * @m: a message that has just begun
@@ -374,8 +383,9 @@ enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct
 		else
 			return cap->source == 'c' ? FLOW_GRANT_CLAIMED : FLOW_GRANT_INSIDE;
 	}
-	if (grant == FLOW_GRANT_KEY && (h->caps_lost || (!c->is_private && is_shared(f, addr,
-										     m->rkey))))
+	if (grant == FLOW_GRANT_KEY &&
+	    (h->caps_lost || (!m->from && awaited(c)) ||
+	     (!c->is_private && is_shared(f, addr, m->rkey))))
 		return FLOW_GRANT_UNCERTAIN;
 	return grant;
 }

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "flow_priv.h"
@@ -433,6 +434,35 @@ static bool is_deviation(const struct rule *r, const struct rule_case *c)
 	return false;
 }
 
+/*
+ * The client names its memory in messages.  Whether one is missing is known when the next one comes,
+ * so what the server does with that memory is judged when the connection has ended.
+ */
+static bool is_early(const struct flow *f, const struct rule *r, const struct rule_case *c)
+{
+	return !f->complete && r->judge == capability && c->msg->from == 1;
+}
+
+static void tell(struct flow *f, const char *rule, uint64_t packet, const char *words,
+		 bool doubtful)
+{
+	void (*to)(void *arg, const char *rule, uint64_t packet, const char *words) =
+		doubtful ? f->ops->doubtful : f->ops->broken;
+
+	*(doubtful ? &f->totals.doubtful : &f->totals.broken) += 1;
+	if (to)
+		to(f->arg, rule, packet, words);
+}
+
+/* What was kept until the connection's end */
+void rules_late(struct flow *f, struct flow_conn *c)
+{
+	if (c->late)
+		tell(f, "capability", c->late_packet, c->late, c->lacking);
+	free(c->late);
+	c->late = NULL;
+}
+
 /* May it be that the capture lacks a packet? */
 static bool is_doubtful(const struct flow *f, const struct rule *r, const struct rule_case *c)
 {
@@ -465,15 +495,15 @@ void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c)
 			f->totals.deviations++;
 			continue;
 		}
-		if (is_doubtful(f, r, c)) {
-			f->totals.doubtful++;
-			if (f->ops->doubtful)
-				f->ops->doubtful(f->arg, r->name, packet, words);
-			continue;
+		if (!is_early(f, r, c)) {
+			tell(f, r->name, packet, words, is_doubtful(f, r, c));
+		} else if (!c->conn->late) {
+			/* the connection is flow.c's, which made it changeable */
+			struct flow_conn *conn = (struct flow_conn *)c->conn;
+
+			conn->late = strdup(words);
+			conn->late_packet = packet;
 		}
-		f->totals.broken++;
-		if (f->ops->broken)
-			f->ops->broken(f->arg, r->name, packet, words);
 	}
 }
 

@@ -59,6 +59,7 @@ struct rule_case {
 struct flow;
 
 void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c);
+void rules_late(struct flow *f, struct flow_conn *c);
 
 /* What must be in the capture, so that a broken rule is not a packet that the capture lacks */
 enum rule_needs {
