@@ -435,8 +435,8 @@ static bool is_deviation(const struct rule *r, const struct rule_case *c)
 }
 
 /*
- * The client names its memory in messages.  Whether one is missing is known when the next one comes,
- * so what the server does with that memory is judged when the connection has ended.
+ * The client names its memory in messages.  Whether one is missing is known when the next one
+ * comes, so what the server does with that memory is judged when the connection has ended.
  */
 static bool is_early(const struct flow *f, const struct rule *r, const struct rule_case *c)
 {
