@@ -582,7 +582,7 @@ honest() { # INITIATOR RUNS
 		case $1 in
 		ping)
 			# max_sge_rd of siw is 1
-			((RANDOM % 2)) || { is_iwarp && [[ $op == read ]]; } || args+=(--sge "$((1 + RANDOM % 4))")
+			((RANDOM % 2)) || { is_iwarp && [[ $op == @(read|push|pull) ]]; } || args+=(--sge "$((1 + RANDOM % 4))")
 			((RANDOM % 2)) || args+=(--unsignaled "$((1 + RANDOM % 8))")
 			;;
 		bw) args+=(-t "$((1 + RANDOM % 16))" -q "$((1 + RANDOM % 3))" -W "$((RANDOM % 20))") ;;
