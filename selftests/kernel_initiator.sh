@@ -143,7 +143,7 @@ over_uc() {
 	expect_counters conns_established=4 conns_closed=4 imms=4 malformed=0
 }
 
-# What the REQ says is what the administrator chose: another version, nothing of ours, and rtgt's.
+# The REQ carries the private data that the administrator chose: another version, other bytes, rtgt's.
 private_data() {
 	local next=52544754000900100000000000000000
 	target_port

@@ -360,7 +360,7 @@ static void corrupt(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		flow_touch(f, seen->conn, p);
 }
 
-/* The type of what the frame carries, behind its VLAN tags */
+/* Is the EtherType, behind any VLAN tags, that of RoCE v1? */
 static bool is_roce_v1(const struct pkt *p)
 {
 	const uint8_t *eth = pkt_bytes(p, PKT_ETH), *vlan = pkt_bytes(p, PKT_VLAN);
