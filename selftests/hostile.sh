@@ -182,8 +182,14 @@ srq_depth() {
 	target_port srq=1 recv_depth=64 region mem
 	rtgt bw -o send -S 64 -t 16 -C 400 -W 0 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" \
 		>"$WORK/said" 2>&1 || fail "$(<"$WORK/said")"
-	expect_counters over_depth=0
-	(($(last_counter replies) >= 400)) || fail "$COUNTERS"
+	# the client has its last reply before the target has the completion that it counts
+	wait_until 5 replied_to 400 || fail "$COUNTERS"
+	counters_are over_depth=0 || fail "$COUNTERS"
+}
+
+replied_to() { # REQUESTS
+	counters_are
+	(($(last_counter replies) >= $1))
 }
 
 # Sixteen CHECKSUMs of one peer, as many as there are shared receives, take turns.  A neighbour's
