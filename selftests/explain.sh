@@ -115,8 +115,8 @@ wrong_icrc() {
 refused() {
 	echo "this is no capture" >"$WORK/text"
 	: >"$WORK/empty"
-	fails_with "not a capture that libpcap reads" rtgt explain "$WORK/text"
-	fails_with "not a capture that libpcap reads" rtgt explain "$WORK/empty"
+	fails_with "neither a pcapng nor a capture that libpcap reads" rtgt explain "$WORK/text"
+	fails_with "neither a pcapng nor a capture that libpcap reads" rtgt explain "$WORK/empty"
 	fails_with "No such file" rtgt explain "$WORK/none"
 	fails_with "rtgt-none" rtgt explain -i rtgt-none
 	fails_with "give a FILE or -i" rtgt explain

@@ -520,7 +520,7 @@ TEST_F(flow, unjudged)
 	const struct flow_totals *t = flow_totals(self->f);
 
 	up(self);
-	bth(self, 0, PKT_XRC | PKT_SEND_ONLY, 5, 8);
+	bth(self, 0, PKT_RD | PKT_SEND_ONLY, 5, 8);
 	give(self);
 	begin(self, 0)->kind = PKT_OTHER;
 	give(self);
@@ -536,6 +536,25 @@ TEST_F(flow, unjudged)
 	EXPECT_EQ(1, t->unjudged[FLOW_NO_BEGINNING]);
 	EXPECT_EQ(1, t->unjudged[FLOW_MALFORMED]);
 	EXPECT_EQ(1, t->unjudged[FLOW_CUT]);
+}
+
+/* XRC has the rules of RC */
+TEST_F(flow, xrc)
+{
+	up(self);
+	bth(self, 0, PKT_XRC | PKT_SEND_FIRST, PSN_C, MTU);
+	give(self);
+	bth(self, 0, PKT_XRC | PKT_SEND_LAST, PSN_C + 1, 8);
+	give(self);
+	bth(self, 1, PKT_XRC | PKT_ACK, PSN_C + 1, 0)->at[PKT_AETH].len = 4;
+	self->p.syndrome = ACK_OK;
+	self->p.msn = 1;
+	give(self);
+	EXPECT_EQ(1, self->ok);
+	EXPECT_STREQ("", self->rules);
+	bth(self, 0, PKT_XRC | PKT_SEND_LAST, PSN_C + 2, 8);
+	give(self);
+	EXPECT_STREQ("opcode-sequence@7 ", self->rules);
 }
 
 /* A datagram queue pair that sends to two has two conversations */

@@ -16,6 +16,10 @@
 #include <string.h>
 
 #define FRAME_MAX	2048
+#define FRAME_MASKED	16
+/* The first byte of an input of the fuzzer that is no frame but a file, or segments of a stream */
+#define FRAME_FUZZ_FILE		0x40
+#define FRAME_FUZZ_STREAM	0x41
 
 /**
  * struct frame - a frame while it is written
@@ -23,9 +27,12 @@
  * @len: how many
  * @link: DLT_*
  * @v6: IPv6
- * @ip: where its IP header is
- * @udp: where its UDP header is
+ * @ip: where its IP header is; of RoCE v1 and InfiniBand, the first header that the ICRC covers
+ * @udp: where its UDP header is; 0: it has none
+ * @has_lrh: an LRH, at @lrh
+ * @grh: where its GRH is; 0: it has none
  * @bth: where its BTH is
+ * @masked: which bits the ICRC takes for ones
  * @count: the next byte without a meaning
  */
 struct frame {
@@ -33,7 +40,13 @@ struct frame {
 	size_t len;
 	int link;
 	bool v6;
-	size_t ip, udp, bth;
+	bool has_lrh;
+	size_t ip, udp, lrh, grh, bth;
+	struct {
+		size_t at;
+		uint8_t bits;
+	} masked[FRAME_MASKED];
+	unsigned int nr_masked;
 	uint8_t count;
 };
 
@@ -80,27 +93,38 @@ static inline uint32_t frame_crc(uint32_t crc, uint8_t byte)
 	return crc;
 }
 
-/* The ICRC as RoCE v2 defines it, of the bytes up to @f->len */
+/* The ICRC of the bytes up to @f->len; RoCE has ones in the place of InfiniBand's LRH */
 static inline uint32_t frame_icrc(const struct frame *f)
 {
 	uint32_t crc = 0xffffffff;
 
-	for (size_t i = 0; i < 8; i++)
+	for (size_t i = 0; i < 8 && !f->has_lrh; i++)
 		crc = frame_crc(crc, 0xff);
 	for (size_t i = f->ip; i < f->len; i++) {
-		const size_t at = i - f->ip;
 		uint8_t byte = f->b[i];
 
-		if (f->v6 ? at == 1 || at == 2 || at == 3 || at == 7 : at == 1 || at == 8 ||
-		    at == 10 || at == 11)
-			byte = 0xff;
-		else if (f->v6 && !at)
-			byte |= 0x0f;
-		else if (i == f->udp + 6 || i == f->udp + 7 || i == f->bth + 4)
-			byte = 0xff;
+		for (unsigned int m = 0; m < f->nr_masked; m++)
+			if (f->masked[m].at == i)
+				byte |= f->masked[m].bits;
 		crc = frame_crc(crc, byte);
 	}
 	return ~crc;
+}
+
+/* The ICRC takes @bits of so many bytes from here on for ones */
+static inline void frame_mask(struct frame *f, size_t at, uint8_t bits, size_t bytes)
+{
+	while (bytes--) {
+		f->masked[f->nr_masked].at = at++;
+		f->masked[f->nr_masked++].bits = bits;
+	}
+}
+
+static inline void frame_mask_ip6(struct frame *f, size_t at)
+{
+	frame_mask(f, at, 0x0f, 1);
+	frame_mask(f, at + 1, 0xff, 3);
+	frame_mask(f, at + 7, 0xff, 1);
 }
 
 static inline void frame_link(struct frame *f, int link, bool v6, unsigned int vlans)
@@ -143,6 +167,7 @@ static inline void frame_link(struct frame *f, int link, bool v6, unsigned int v
 static inline void frame_ip(struct frame *f, unsigned int more)
 {
 	if (f->v6) {
+		frame_mask_ip6(f, f->ip);
 		frame_put(f, 0x6ab12345, 4);
 		frame_put(f, 0, 2);
 		frame_put(f, more ? 60 : 17, 1);
@@ -159,6 +184,9 @@ static inline void frame_ip(struct frame *f, unsigned int more)
 			frame_put(f, 0, more - 4);
 		}
 	} else {
+		frame_mask(f, f->ip + 1, 0xff, 1);
+		frame_mask(f, f->ip + 8, 0xff, 1);
+		frame_mask(f, f->ip + 10, 0xff, 2);
 		frame_put(f, 0x45 + more / 4, 1);
 		frame_put(f, 0x6a, 1);
 		frame_put(f, 0, 2);
@@ -174,6 +202,7 @@ static inline void frame_ip(struct frame *f, unsigned int more)
 static inline void frame_udp(struct frame *f)
 {
 	f->udp = f->len;
+	frame_mask(f, f->udp + 6, 0xff, 2);
 	frame_put(f, 0xc001, 2);
 	frame_put(f, 4791, 2);
 	frame_put(f, 0, 4);
@@ -182,6 +211,7 @@ static inline void frame_udp(struct frame *f)
 static inline void frame_bth(struct frame *f, uint8_t opcode, unsigned int pad, uint32_t qpn)
 {
 	f->bth = f->len;
+	frame_mask(f, f->bth + 4, 0xff, 1);
 	frame_put(f, opcode, 1);
 	frame_put(f, 0x80 | pad << 4, 1);
 	frame_put(f, 0x8123, 2);
@@ -191,15 +221,25 @@ static inline void frame_bth(struct frame *f, uint8_t opcode, unsigned int pad, 
 	frame_put(f, 0xfedcba, 3);
 }
 
+static inline void frame_set16(struct frame *f, size_t at, size_t value)
+{
+	f->b[at] = (uint8_t)(value >> 8);
+	f->b[at + 1] = (uint8_t)value;
+}
+
 /* The lengths of what encloses, and the ICRC */
 static inline void frame_end(struct frame *f)
 {
-	const size_t end = f->len + 4, udp = end - f->udp, ip = end - f->ip;
+	const size_t end = f->len + 4;
 
-	f->b[f->udp + 4] = (uint8_t)(udp >> 8);
-	f->b[f->udp + 5] = (uint8_t)udp;
-	f->b[f->ip + (f->v6 ? 4 : 2)] = (uint8_t)((f->v6 ? ip - 40 : ip) >> 8);
-	f->b[f->ip + (f->v6 ? 5 : 3)] = (uint8_t)(f->v6 ? ip - 40 : ip);
+	if (f->udp) {
+		frame_set16(f, f->udp + 4, end - f->udp);
+		frame_set16(f, f->ip + (f->v6 ? 4 : 2), end - f->ip - (f->v6 ? 40 : 0));
+	}
+	if (f->grh)
+		frame_set16(f, f->grh + 4, end - f->grh - 40);
+	if (f->has_lrh)
+		frame_set16(f, f->lrh + 4, (end - f->lrh) / 4);
 	/* the low byte first */
 	frame_put(f, __builtin_bswap32(frame_icrc(f)), 4);
 }
@@ -214,7 +254,8 @@ static inline void frame_op(struct frame *f, const struct frame_op *op, unsigned
 {
 	const unsigned int pad = -payload & 3;
 
-	frame_udp(f);
+	if (!f->grh && !f->has_lrh)
+		frame_udp(f);
 	frame_bth(f, op->opcode, pad, 0x123456);
 	for (const char *ext = op->ext; *ext; ext++)
 		frame_fill(f, frame_ext_len(*ext));
@@ -301,6 +342,88 @@ static inline bool frame_make(struct frame *f, unsigned int n)
 		frame_cm(f, n / 2 < 12 ? 0x10 : 0x17, 0x0000000001061d2f);
 	else
 		frame_cm(f, 0x7f, 0);
+	return true;
+}
+
+/* RoCE v1; InfiniBand with a GRH and without; what Endace's cards write of both links */
+enum frame_ib { FRAME_ROCE1, FRAME_LRH_GRH, FRAME_LRH, FRAME_ERF_LRH, FRAME_ERF_ETH, FRAME_IBS };
+
+static inline void frame_erf(struct frame *f, uint8_t type)
+{
+	frame_put(f, 0x1122334455667788, 8);
+	/* and an extension header behind this one */
+	frame_put(f, 0x80 | type, 1);
+	frame_put(f, 0x04, 1);
+	frame_put(f, 0, 2);
+	frame_put(f, 0, 2);
+	frame_put(f, 0, 2);
+	frame_put(f, 0x0300000000000000, 8);
+	if (type == 2)
+		frame_put(f, 0, 2);
+}
+
+static inline void frame_lrh(struct frame *f, bool grh)
+{
+	f->has_lrh = true;
+	f->lrh = f->len;
+	f->ip = f->len;
+	frame_mask(f, f->lrh, 0xf0, 1);
+	frame_put(f, 0x70, 1);
+	frame_put(f, 0x50 | (grh ? 3 : 2), 1);
+	frame_put(f, 0x0102, 2);
+	frame_put(f, 0, 2);
+	frame_put(f, 0x0304, 2);
+}
+
+static inline void frame_grh(struct frame *f)
+{
+	f->grh = f->len;
+	frame_mask_ip6(f, f->grh);
+	frame_put(f, 0x6ab12345, 4);
+	frame_put(f, 0, 2);
+	frame_put(f, 0x1b40, 2);
+	frame_put(f, 0xfe80000000000000, 8);
+	frame_put(f, 0x0200000000000002, 8);
+	frame_put(f, 0xfe80000000000000, 8);
+	frame_put(f, 0x0200000000000001, 8);
+}
+
+/* The n-th of the frames without an IP header; false: there are no more */
+static inline bool frame_make_ib(struct frame *f, unsigned int n)
+{
+	const struct frame_op *op = &frame_ops[n / FRAME_IBS];
+	const enum frame_ib kind = n % FRAME_IBS;
+
+	if (n / FRAME_IBS >= FRAME_OPS)
+		return false;
+	memset(f, 0, sizeof(*f));
+	f->count = (uint8_t)(1 + 32 * (n % 4));
+	f->link = kind < FRAME_LRH_GRH ? DLT_EN10MB :
+		  kind < FRAME_ERF_LRH ? DLT_INFINIBAND : DLT_ERF;
+	if (f->link == DLT_ERF)
+		frame_erf(f, kind == FRAME_ERF_ETH ? 2 : 21);
+	if (kind == FRAME_ROCE1 || kind == FRAME_ERF_ETH) {
+		frame_put(f, 0x020000000001, 6);
+		frame_put(f, 0x020000000002, 6);
+		if (n & 1)
+			frame_put(f, 0x91007064, 4);
+		frame_put(f, 0x8915, 2);
+		f->ip = f->len;
+	} else {
+		frame_lrh(f, kind == FRAME_LRH_GRH);
+	}
+	if (kind == FRAME_ROCE1 || kind == FRAME_ERF_ETH || kind == FRAME_LRH_GRH)
+		frame_grh(f);
+	frame_op(f, op, frame_no_payload(op) ? 0 : n % 3 * 5);
+	/* the link's own checksum, which a network card keeps to itself */
+	if (f->has_lrh)
+		frame_put(f, 0xabcd, 2);
+	if (kind == FRAME_ERF_ETH)
+		frame_put(f, 0xabcdef01, 4);
+	if (f->link == DLT_ERF) {
+		frame_set16(f, 10, f->len);
+		frame_set16(f, 14, f->len - (f->has_lrh ? 24 : 26));
+	}
 	return true;
 }
 

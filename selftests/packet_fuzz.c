@@ -4,8 +4,7 @@
  *
  * The first byte says the link layer, and the rest is a packet, in an allocation that ends
  * with it; or that the rest is a whole capture file, or segments of a TCP stream.  Everything the
- * table of
- * fields has is read, and what pkt_parse() promises is checked: no header reaches beyond
+ * table of fields has is read, and what pkt_parse() promises is checked: no header reaches beyond
  * what was captured.
  */
 #include <stdio.h>
@@ -138,15 +137,16 @@ static void fuzz_stream(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const int links[] = { DLT_EN10MB, DLT_LINUX_SLL, DLT_LINUX_SLL2, DLT_RAW, 147 };
+	static const int links[] = { DLT_EN10MB, DLT_LINUX_SLL, DLT_LINUX_SLL2, DLT_RAW,
+				     DLT_INFINIBAND, DLT_ERF, 147 };
 	const size_t nr = sizeof(links) / sizeof(links[0]);
 	struct pkt p = {};
 	void *block = NULL;
 
 	if (!size)
 		return 0;
-	if (data[0] == nr || data[0] == nr + 1) {
-		(data[0] == nr ? fuzz_capture : fuzz_stream)(data + 1, size - 1);
+	if (data[0] == FRAME_FUZZ_FILE || data[0] == FRAME_FUZZ_STREAM) {
+		(data[0] == FRAME_FUZZ_FILE ? fuzz_capture : fuzz_stream)(data + 1, size - 1);
 		return 0;
 	}
 	p.data = exact(&block, data + 1, size - 1);

@@ -59,6 +59,14 @@ static void show(const struct pkt *p)
 		}
 }
 
+static bool masked(const struct frame *f, size_t at, uint8_t bit)
+{
+	for (unsigned int m = 0; m < f->nr_masked; m++)
+		if (f->masked[m].at == at && f->masked[m].bits & bit)
+			return true;
+	return false;
+}
+
 /* All frames are whole, and their ICRC is right */
 TEST_F(packet, whole)
 {
@@ -80,6 +88,81 @@ TEST_F(packet, whole)
 		ASSERT_NE(0, strcmp("unknown opcode", pkt_opcode_name(self->p.opcode)));
 	}
 	EXPECT_LT(100, n);
+}
+
+/* RoCE v1 and InfiniBand: whole, with their addresses; every bit that is covered breaks the ICRC */
+TEST_F(packet, infiniband)
+{
+	char text[64];
+	unsigned int n;
+
+	for (n = 0; frame_make_ib(&self->f, n); n++) {
+		const struct frame good = self->f;
+		size_t end;
+
+		ASSERT_TRUE(pkt_knows_link(good.link));
+		parse(&self->block, &self->p, &self->f, good.len);
+		show(&self->p);
+		ASSERT_EQ(PKT_WHOLE, self->p.fault) {
+			TH_LOG("frame %u: %s", n, pkt_fault_name(self->p.fault));
+		}
+		ASSERT_EQ(PKT_ICRC_OK, self->p.icrc) {
+			TH_LOG("frame %u", n);
+		}
+		ASSERT_EQ(PKT_ROCE, self->p.kind);
+		ASSERT_EQ(good.bth, self->p.at[PKT_BTH].off);
+		ASSERT_EQ(0xfedcba, self->p.psn);
+		ASSERT_STREQ(good.grh ? "fe80::200:0:0:2" : "lid-772", pkt_src(&self->p, text, 64));
+		ASSERT_STREQ(good.grh ? "fe80::200:0:0:1" : "lid-258", pkt_dst(&self->p, text, 64));
+		ASSERT_EQ(good.has_lrh ? 2 : 0, self->p.at[PKT_VCRC].len);
+		end = self->p.at[PKT_ICRC].off;
+		for (size_t i = good.ip; i < end; i++) {
+			for (uint8_t bit = 1; bit; bit <<= 1) {
+				self->f.b[i] = good.b[i] ^ bit;
+				parse(&self->block, &self->p, &self->f, good.len);
+				ASSERT_TRUE(masked(&good, i, bit) ==
+					    (self->p.icrc == PKT_ICRC_OK)) {
+					TH_LOG("frame %u, byte %zu, bit 0x%02x", n, i, bit);
+				}
+			}
+			self->f.b[i] = good.b[i];
+		}
+		for (size_t len = 0; len < end + 4; len++) {
+			parse(&self->block, &self->p, &self->f, len);
+			show(&self->p);
+			ASSERT_EQ(PKT_CUT, self->p.fault) {
+				TH_LOG("frame %u, %zu of %zu bytes", n, len, good.len);
+			}
+		}
+	}
+	EXPECT_EQ(FRAME_IBS * FRAME_OPS, n);
+}
+
+/* What switches ask for is named: to send nothing, or nothing of some priorities */
+TEST_F(packet, pause)
+{
+	char line[256];
+
+	memset(&self->f, 0, sizeof(self->f));
+	self->f.link = DLT_EN10MB;
+	frame_put(&self->f, 0x0180c2000001, 6);
+	frame_put(&self->f, 0x020000000002, 6);
+	frame_put(&self->f, 0x88080001, 4);
+	frame_put(&self->f, 0x1234, 2);
+	self->f.len += 42;
+	parse(&self->block, &self->p, &self->f, self->f.len);
+	pkt_line(&self->p, line, sizeof(line));
+	EXPECT_STREQ("PAUSE quanta=4660 payload=46", line);
+	self->f.b[14] = 1;
+	self->f.b[17] = 0x12;
+	self->f.b[21] = 7;
+	parse(&self->block, &self->p, &self->f, self->f.len);
+	pkt_line(&self->p, line, sizeof(line));
+	EXPECT_STREQ("PFC priority1=7 priority4=0 payload=46", line);
+	self->f.b[14] = 9;
+	parse(&self->block, &self->p, &self->f, self->f.len);
+	pkt_line(&self->p, line, sizeof(line));
+	EXPECT_STREQ("MAC control payload=46", line);
 }
 
 /* Every bit that the ICRC covers breaks it, and only those */

@@ -1,23 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets from a file (pcap and pcapng, of micro- and nanoseconds), from standard input or
- * a FIFO, from an interface; libpcap reads them.  One packet is in memory at a time, and
- * it is libpcap's.
+ * Packets from a file, from standard input or a FIFO, from an interface.  libpcap reads them, but
+ * files in the format pcapng, for which pcapng.c says why.  One packet is in memory at a time,
+ * and it is the reader's.
  *
  * A capture that is cut short or damaged gives all packets before the place, and then an
  * error that names the packet behind them.
  */
 #include <errno.h>
 #include <pcap/pcap.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture.h"
+#include "pcapng.h"
 
 #define LIVE_MS		100
+/* Link layers of one file that a filter is compiled for */
+#define FILTERS		16
+#define SNAPLEN_MAX	262144
+
+/* What libpcap does for a file of one link layer */
+struct filter {
+	int link;
+	struct bpf_program program;
+};
 
 struct capture {
-	pcap_t *pcap;
+	pcap_t *pcap;		/* or */
+	struct pcapng *ng;
+	char *text;		/* the filter's, of a pcapng */
+	struct filter filter[FILTERS];
+	unsigned int filters;
+	atomic_bool stopped;	/* by a signal handler */
 	char name[256];
 	int linktype;
 	bool live;
@@ -41,19 +57,29 @@ static int look_at(struct capture *c, struct rtgt_err *err)
 	c->linktype = pcap_datalink(c->pcap);
 	c->ns_per_tick = pcap_get_tstamp_precision(c->pcap) == PCAP_TSTAMP_PRECISION_NANO ? 1 :
 		1000;
-	switch (c->linktype) {
-	case DLT_EN10MB:
-	case DLT_LINUX_SLL:
-	case DLT_LINUX_SLL2:
-	case DLT_RAW:
-	case DLT_IPV4:
-	case DLT_IPV6:
+	if (pkt_knows_link(c->linktype))
 		return 0;
-	}
 	name = pcap_datalink_val_to_name(c->linktype);
 	return rtgt_fail(err, EPROTONOSUPPORT,
-			 "%s: link layer %s is not known here; Ethernet, Linux cooked and raw IP are",
+			 "%s: link layer %s is not known here; Ethernet, InfiniBand, ERF, Linux cooked and raw IP are",
 			 c->name, name ? name : "without a name");
+}
+
+static int open_pcap(struct capture *c, FILE *file, struct rtgt_err *err)
+{
+	char text[PCAP_ERRBUF_SIZE] = "";
+
+	c->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, text);
+	if (c->pcap)
+		return 0;
+	return rtgt_fail(err, EINVAL, "%s: neither a pcapng nor a capture that libpcap reads: %s",
+			 c->name, text);
+}
+
+static int open_pcapng(struct capture *c, FILE *file, struct rtgt_err *err)
+{
+	c->ng = pcapng_open(file);
+	return c->ng ? 0 : rtgt_fail(err, ENOMEM, "no memory");
 }
 
 /**
@@ -67,9 +93,8 @@ static int look_at(struct capture *c, struct rtgt_err *err)
 int capture_open_file(struct capture **c, const char *path, struct rtgt_err *err)
 {
 	const bool input = !strcmp(path, "-");
-	char text[PCAP_ERRBUF_SIZE] = "";
 	FILE *file;
-	int ret;
+	int first, ret;
 
 	file = input ? stdin : fopen(path, "rb");
 	if (!file)
@@ -77,15 +102,14 @@ int capture_open_file(struct capture **c, const char *path, struct rtgt_err *err
 	ret = capture_new(c, input ? "standard input" : path, err);
 	if (ret)
 		goto close;
-	(*c)->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO,
-							      text);
-	if (!(*c)->pcap) {
-		ret = rtgt_fail(err, EINVAL, "%s: not a capture that libpcap reads: %s",
-				(*c)->name, text);
+	/* one byte can be put back, whatever the file is */
+	first = getc(file);
+	ungetc(first, file);
+	ret = first == PCAPNG_BEGINS ? open_pcapng(*c, file, err) : open_pcap(*c, file, err);
+	if (ret)
 		goto free;
-	}
-	/* From here on the file is pcap_close()'s */
-	ret = look_at(*c, err);
+	/* From here on the file is the reader's */
+	ret = (*c)->pcap ? look_at(*c, err) : 0;
 	if (ret)
 		capture_close(*c);
 	return ret;
@@ -151,13 +175,37 @@ int capture_open_live(struct capture **c, const char *interface, const struct ca
 
 /**
  * capture_pcap() - libpcap's handle, for who writes packets as they come to a file
- * @c: open
+ * @c: of an interface
  *
  * Return: the handle, which capture_close() closes.
  */
 struct pcap *capture_pcap(struct capture *c)
 {
 	return c->pcap;
+}
+
+/* The filter for a link layer, compiled when the first packet of it comes: NULL if it cannot be */
+static struct bpf_program *filter_of(struct capture *c, int link, struct rtgt_err *err)
+{
+	struct filter *f = c->filter;
+	pcap_t *dead;
+
+	for (; f < c->filter + c->filters; f++)
+		if (f->link == link)
+			return &f->program;
+	dead = c->filters < FILTERS ? pcap_open_dead(link, SNAPLEN_MAX) : NULL;
+	if (!dead || pcap_compile(dead, &f->program, c->text, 1, PCAP_NETMASK_UNKNOWN)) {
+		rtgt_fail(err, EINVAL, "filter \"%s\": %s; see pcap-filter(7)", c->text,
+			  dead ? pcap_geterr(dead) : "too many link layers");
+		f = NULL;
+	}
+	if (f) {
+		f->link = link;
+		c->filters++;
+	}
+	if (dead)
+		pcap_close(dead);
+	return f ? &f->program : NULL;
 }
 
 /**
@@ -173,6 +221,13 @@ int capture_filter(struct capture *c, const char *filter, struct rtgt_err *err)
 	struct bpf_program program;
 	int ret = 0;
 
+	if (c->ng) {
+		c->text = strdup(filter);
+		if (!c->text)
+			return rtgt_fail(err, ENOMEM, "no memory");
+		/* what is wrong with it is told before the first packet */
+		return filter_of(c, DLT_EN10MB, err) ? 0 : -EINVAL;
+	}
 	if (pcap_compile(c->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN))
 		return rtgt_fail(err, EINVAL, "filter \"%s\": %s; see pcap-filter(7)", filter,
 				 pcap_geterr(c->pcap));
@@ -182,15 +237,35 @@ int capture_filter(struct capture *c, const char *filter, struct rtgt_err *err)
 	return ret;
 }
 
-/**
- * capture_next() - the next packet
- * @c: open
- * @p: parsed when 1 is returned; its bytes are there until the next call
- * @err: filled in when the return value is negative
- *
- * Return: 1, 0 at the end, or a negative errno.
- */
-int capture_next(struct capture *c, struct pkt *p, struct rtgt_err *err)
+/* The next packet of a file that libpcap does not read: as capture_next(), with its link layer */
+static int next_pcapng(struct capture *c, struct pkt *p, struct rtgt_err *err)
+{
+	struct rtgt_err why = { 0 };
+	int ret;
+
+	for (;;) {
+		struct pcap_pkthdr header = { 0 };
+		const struct bpf_program *program;
+
+		ret = c->stopped ? 0 : pcapng_next(c->ng, p, &c->linktype, &why);
+		if (ret <= 0 || !c->text)
+			break;
+		program = filter_of(c, c->linktype, &why);
+		header.caplen = p->caplen;
+		header.len = p->len;
+		if (!program || pcap_offline_filter(program, &header, p->data)) {
+			ret = program ? 1 : -EINVAL;
+			break;
+		}
+	}
+	if (ret < 0)
+		return rtgt_fail(err, why.code, "%s: packet %llu: %s", c->name,
+				 (unsigned long long)c->number + 1, why.text);
+	return ret;
+}
+
+/* The same of libpcap */
+static int next_pcap(struct capture *c, struct pkt *p, struct rtgt_err *err)
 {
 	struct pcap_pkthdr *header;
 	const u_char *data;
@@ -210,6 +285,23 @@ int capture_next(struct capture *c, struct pkt *p, struct rtgt_err *err)
 	p->len = header->len;
 	p->ns = (uint64_t)header->ts.tv_sec * 1000000000;
 	p->ns += (uint64_t)header->ts.tv_usec * c->ns_per_tick;
+	return 1;
+}
+
+/**
+ * capture_next() - the next packet
+ * @c: open
+ * @p: parsed when 1 is returned; its bytes are there until the next call
+ * @err: filled in when the return value is negative
+ *
+ * Return: 1, 0 at the end, or a negative errno.
+ */
+int capture_next(struct capture *c, struct pkt *p, struct rtgt_err *err)
+{
+	const int ret = c->ng ? next_pcapng(c, p, err) : next_pcap(c, p, err);
+
+	if (ret <= 0)
+		return ret;
 	p->number = ++c->number;
 	if (p->number == 1)
 		c->first_ns = p->ns;
@@ -226,7 +318,9 @@ int capture_next(struct capture *c, struct pkt *p, struct rtgt_err *err)
  */
 void capture_stop(struct capture *c)
 {
-	pcap_breakloop(c->pcap);
+	c->stopped = true;
+	if (c->pcap)
+		pcap_breakloop(c->pcap);
 }
 
 /**
@@ -237,5 +331,9 @@ void capture_close(struct capture *c)
 {
 	if (c->pcap)
 		pcap_close(c->pcap);
+	pcapng_close(c->ng);
+	while (c->filters)
+		pcap_freecode(&c->filter[--c->filters].program);
+	free(c->text);
 	free(c);
 }

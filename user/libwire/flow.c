@@ -245,7 +245,7 @@ static struct flow_conn *guess_answered(struct flow *f, const struct pkt *p)
 	for (struct flow_conn *c = f->newest; c; c = c->older) {
 		struct flow_half *h = &c->half[0];
 
-		if (!c->guessed || c->has_qps || c->transport != PKT_RC || !h->known ||
+		if (!c->guessed || c->has_qps || c->transport != (p->opcode & 0xe0) || !h->known ||
 		    !flow_same_addr(c->end[1].addr, p->src) ||
 		    !flow_same_addr(c->end[0].addr, p->dst) ||
 		    !(flow_msg_of(h, p->psn) || flow_psn_diff(h->next, p->psn) == 1))
@@ -360,13 +360,12 @@ static void corrupt(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		flow_touch(f, seen->conn, p);
 }
 
-/* Is the EtherType, behind any VLAN tags, that of RoCE v1? */
-static bool is_roce_v1(const struct pkt *p)
+/* Of a transport whose queue pairs have one peer, and rules: of XRC those of RC */
+static bool has_connection(uint8_t opcode)
 {
-	const uint8_t *eth = pkt_bytes(p, PKT_ETH), *vlan = pkt_bytes(p, PKT_VLAN);
-	const uint8_t *type = vlan ? vlan + p->at[PKT_VLAN].len - 2 : eth ? eth + 12 : NULL;
+	const unsigned int transport = opcode & 0xe0;
 
-	return type && (!vlan || p->at[PKT_VLAN].len >= 2) && type[0] == 0x89 && type[1] == 0x15;
+	return transport == PKT_RC || transport == PKT_UC || transport == PKT_XRC;
 }
 
 /* Why no rule of a connection looked at a packet; FLOW_UNJUDGED: some did */
@@ -377,14 +376,14 @@ static enum flow_unjudged unjudged(const struct pkt *p, const struct flow_seen *
 	if (seen->conn || (p->kind == PKT_ROCE && p->icrc == PKT_ICRC_BAD) || p->kind == PKT_CNP)
 		return FLOW_UNJUDGED;
 	if (p->kind == PKT_OTHER)
-		return is_roce_v1(p) ? FLOW_ROCE_V1 : FLOW_FOREIGN;
+		return FLOW_FOREIGN;
 	if (tcp)
 		return FLOW_NO_BEGINNING;
 	if (p->fault == PKT_CUT && !pkt_has_headers(p))
 		return FLOW_CUT;
 	if (p->fault != PKT_WHOLE && p->fault != PKT_CUT)
 		return FLOW_MALFORMED;
-	if (p->kind == PKT_ROCE && (p->opcode & 0xe0) != PKT_RC && (p->opcode & 0xe0) != PKT_UC)
+	if (p->kind == PKT_ROCE && !has_connection(p->opcode))
 		return FLOW_TRANSPORT;
 	return FLOW_NO_REQUEST;
 }
@@ -403,7 +402,7 @@ static void roce(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		flow_cm(f, p, seen);
 	else if ((p->opcode & 0xe0) == PKT_UD)
 		datagram(f, p, seen);
-	else if ((p->opcode & 0xe0) == PKT_RC || (p->opcode & 0xe0) == PKT_UC)
+	else if (has_connection(p->opcode))
 		connected(f, p, seen);
 	any.conn = seen->conn;
 	any.msg = seen->msg;

@@ -270,10 +270,9 @@ struct flow_ops {
 /* Why a packet was not judged */
 enum flow_unjudged {
 	FLOW_FOREIGN,		/* it is neither RoCE nor iWARP */
-	FLOW_ROCE_V1,
 	FLOW_CUT,		/* the capture has not all of its headers */
 	FLOW_MALFORMED,
-	FLOW_TRANSPORT,		/* XRC, RD, a management datagram that is not the CM's */
+	FLOW_TRANSPORT,		/* RD, a management datagram that is not the CM's */
 	FLOW_NO_REQUEST,	/* it answers what the capture lacks, or nobody knows what */
 	FLOW_NO_BEGINNING,	/* iWARP: what the capture has of its connection has no beginning */
 	FLOW_UNJUDGED

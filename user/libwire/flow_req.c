@@ -463,7 +463,7 @@ void flow_request(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		return;
 	h->packets++;
 	h->bytes += seen->payload;
-	if (c->transport == PKT_RC) {
+	if (c->transport == PKT_RC || c->transport == PKT_XRC) {
 		reliable(f, p, seen);
 		return;
 	}

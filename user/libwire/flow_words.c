@@ -73,7 +73,7 @@ const char *flow_class_name(enum flow_class class)
 const char *flow_unjudged_name(enum flow_unjudged why)
 {
 	static const char *const names[] = {
-		[FLOW_FOREIGN] = "neither RoCE nor iWARP", [FLOW_ROCE_V1] = "RoCE v1",
+		[FLOW_FOREIGN] = "neither RoCE nor iWARP",
 		[FLOW_CUT] = "headers cut off", [FLOW_MALFORMED] = "malformed",
 		[FLOW_TRANSPORT] = "a transport without rules",
 		[FLOW_NO_REQUEST] = "answers to unknown requests",

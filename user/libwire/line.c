@@ -32,22 +32,24 @@ static void add(struct line *l, const char *fmt, ...)
 		l->at = l->size ? l->size - 1 : 0;
 }
 
-static const char *address(const struct pkt *p, const uint8_t *b, char *buf, size_t size)
+const char *pkt_address(uint8_t ip_version, const uint8_t *addr, char *buf, size_t size)
 {
-	if (!p->ip_version || !inet_ntop(p->ip_version == 4 ? AF_INET : AF_INET6, b, buf,
-					 (socklen_t)size))
+	if (!ip_version && (addr[14] || addr[15]))
+		snprintf(buf, size, "lid-%u", be16(addr + 14));
+	else if (!ip_version || !inet_ntop(ip_version == 4 ? AF_INET : AF_INET6, addr, buf,
+					   (socklen_t)size))
 		snprintf(buf, size, "-");
 	return buf;
 }
 
 const char *pkt_src(const struct pkt *p, char *buf, size_t size)
 {
-	return address(p, p->src, buf, size);
+	return pkt_address(p->ip_version, p->src, buf, size);
 }
 
 const char *pkt_dst(const struct pkt *p, char *buf, size_t size)
 {
-	return address(p, p->dst, buf, size);
+	return pkt_address(p->ip_version, p->dst, buf, size);
 }
 
 static void add_aeth(struct line *l, const struct pkt *p)
@@ -177,11 +179,31 @@ static void add_iwarp(struct line *l, const struct pkt *p)
 		add(l, " last");
 }
 
+/* IEEE 802.1Q 36: a port asks its neighbour to send nothing for a while */
+static void add_mac_control(struct line *l, const struct pkt *p)
+{
+	const uint8_t *b = pkt_bytes(p, PKT_PAYLOAD);
+	const uint32_t len = p->at[PKT_PAYLOAD].len;
+
+	if (len >= 4 && be16(b) == 1) {
+		add(l, "PAUSE quanta=%u", be16(b + 2));
+	} else if (len >= 20 && be16(b) == 0x101) {
+		add(l, "PFC");
+		for (unsigned int priority = 0; priority < 8; priority++)
+			if (b[3] & 1u << priority)
+				add(l, " priority%u=%u", priority, be16(b + 4 + 2 * priority));
+	} else {
+		add(l, "MAC control");
+	}
+}
+
 static void add_other(struct line *l, const struct pkt *p)
 {
 	const char *name = NULL;
 
-	if (p->at[PKT_TCP].len || p->at[PKT_UDP].len) {
+	if (p->at[PKT_ETH].len && be16(pkt_bytes(p, PKT_ETH) + 12) == ETHERTYPE_MAC_CONTROL) {
+		add_mac_control(l, p);
+	} else if (p->at[PKT_TCP].len || p->at[PKT_UDP].len) {
 		add(l, "%s %u > %u", p->at[PKT_TCP].len ? "TCP" : "UDP", p->sport, p->dport);
 	} else if (p->at[PKT_ICMP].len) {
 		add(l, "ICMP%s type=%u", p->ip_version == 6 ? "v6" : "", pkt_bytes(p, PKT_ICMP)[0]);

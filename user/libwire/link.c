@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A packet from the link layer to UDP and TCP.
+ * A packet from the link layer to UDP, TCP and the headers before a BTH.
  *
  * Each layer takes its header, sets how far the packet reaches by it and calls the next
  * one.  A length that promises more than there are bytes is noted and not believed; padding
@@ -15,7 +15,9 @@
 #define ETHERTYPE_ARP	0x0806
 #define ETHERTYPE_VLAN	0x8100
 #define ETHERTYPE_QINQ	0x88a8
+#define ETHERTYPE_9100	0x9100		/* of switches from before 802.1ad */
 #define ETHERTYPE_IP6	0x86dd
+#define ETHERTYPE_ROCE	0x8915		/* v1 */
 
 #define PROTO_HOPOPTS	0
 #define PROTO_ICMP	1
@@ -30,6 +32,20 @@
 #define ROCE_PORT	4791
 #define IP6_HEADER	40
 #define UDP_HEADER	8
+
+/* InfiniBand's own link layer */
+#define LRH_HEADER	8
+#define LNH_BTH		2		/* what is behind it */
+#define LNH_GRH		3
+#define GRH_HEADER	40
+#define GRH_BTH		0x1b
+#define VCRC_LEN	2
+
+/* Endace's records */
+#define ERF_HEADER	16
+#define ERF_MORE	0x80
+#define ERF_ETH		2
+#define ERF_INFINIBAND	21
 
 /* From here on the packet is @len bytes long */
 static void limit(struct parse *s, uint32_t len)
@@ -215,12 +231,59 @@ static void parse_ip6(struct parse *s)
 	}
 }
 
+/* The addresses of RoCE v1, and of InfiniBand beyond a subnet: a header like that of IPv6 */
+static void parse_grh(struct parse *s)
+{
+	const uint8_t *h = parse_take(s, PKT_GRH, GRH_HEADER);
+
+	if (!h)
+		return;
+	s->p->ip_version = 6;
+	memcpy(s->p->src, h + 8, 16);
+	memcpy(s->p->dst, h + 24, 16);
+	if (h[0] >> 4 != 6)
+		pkt_wrong(s->p, PKT_VERSION);
+	limit(s, be16(h + 4));
+	if (h[6] == GRH_BTH)
+		parse_roce(s);
+	else
+		parse_rest(s);
+}
+
+static void parse_infiniband(struct parse *s)
+{
+	const uint8_t *h = parse_take(s, PKT_LRH, LRH_HEADER);
+	uint32_t words, end;
+
+	if (!h)
+		return;
+	words = be16(h + 4) & 0x7ff;
+	end = s->at - LRH_HEADER + 4 * words;
+	if (4 * words < LRH_HEADER || end > s->end) {
+		pkt_wrong(s->p, PKT_LENGTH);
+		return;
+	}
+	if (s->end - end >= VCRC_LEN && end + VCRC_LEN <= s->p->caplen) {
+		s->p->at[PKT_VCRC].off = end;
+		s->p->at[PKT_VCRC].len = VCRC_LEN;
+	}
+	s->end = end;
+	memcpy(s->p->src + 14, h + 6, 2);
+	memcpy(s->p->dst + 14, h + 2, 2);
+	if ((h[1] & 3) == LNH_GRH)
+		parse_grh(s);
+	else if ((h[1] & 3) == LNH_BTH)
+		parse_roce(s);
+	else
+		parse_rest(s);
+}
+
 static void parse_ethertype(struct parse *s, uint16_t type)
 {
 	const uint8_t *h;
 
 	/* Of several tags the first is shown that is not a provider's */
-	while (type == ETHERTYPE_VLAN || type == ETHERTYPE_QINQ) {
+	while (type == ETHERTYPE_VLAN || type == ETHERTYPE_QINQ || type == ETHERTYPE_9100) {
 		h = parse_peek(s, 4);
 		if (!h)
 			return;
@@ -240,6 +303,9 @@ static void parse_ethertype(struct parse *s, uint16_t type)
 	case ETHERTYPE_ARP:
 		parse_take(s, PKT_ARP, 28);
 		break;
+	case ETHERTYPE_ROCE:
+		parse_grh(s);
+		break;
 	default:
 		parse_rest(s);
 	}
@@ -255,6 +321,61 @@ static void parse_raw(struct parse *s)
 		parse_ip6(s);
 	else
 		parse_ip4(s);
+}
+
+static void parse_ethernet(struct parse *s)
+{
+	const uint8_t *h = parse_take(s, PKT_ETH, 14);
+
+	if (h)
+		parse_ethertype(s, be16(h + 12));
+}
+
+/* The record's header and its extensions are passed over: the packet's time is known */
+static void parse_erf(struct parse *s)
+{
+	const uint8_t *h = parse_peek(s, ERF_HEADER);
+	uint8_t type, more;
+
+	if (!h)
+		return;
+	type = h[8] & ~ERF_MORE;
+	more = h[8];
+	s->at += ERF_HEADER;
+	while (more & ERF_MORE) {
+		h = parse_peek(s, 8);
+		if (!h)
+			return;
+		more = h[0];
+		s->at += 8;
+	}
+	if (type == ERF_INFINIBAND) {
+		parse_infiniband(s);
+	} else if (type == ERF_ETH) {
+		/* an offset and a byte without a meaning */
+		if (!parse_peek(s, 2))
+			return;
+		s->at += 2;
+		parse_ethernet(s);
+	} else {
+		parse_rest(s);
+	}
+}
+
+bool pkt_knows_link(int linktype)
+{
+	switch (linktype) {
+	case DLT_EN10MB:
+	case DLT_LINUX_SLL:
+	case DLT_LINUX_SLL2:
+	case DLT_RAW:
+	case DLT_IPV4:
+	case DLT_IPV6:
+	case DLT_INFINIBAND:
+	case DLT_ERF:
+		return true;
+	}
+	return false;
 }
 
 void pkt_parse(struct pkt *p, int linktype)
@@ -276,9 +397,13 @@ void pkt_parse(struct pkt *p, int linktype)
 
 	switch (linktype) {
 	case DLT_EN10MB:
-		h = parse_take(&s, PKT_ETH, 14);
-		if (h)
-			parse_ethertype(&s, be16(h + 12));
+		parse_ethernet(&s);
+		break;
+	case DLT_INFINIBAND:
+		parse_infiniband(&s);
+		break;
+	case DLT_ERF:
+		parse_erf(&s);
 		break;
 	case DLT_LINUX_SLL:
 		h = parse_take(&s, PKT_SLL, 16);

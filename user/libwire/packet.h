@@ -19,6 +19,7 @@ enum pkt_header {
 	PKT_FRAME,	/* what the capture says of the packet: no bytes */
 	PKT_ETH, PKT_VLAN, PKT_SLL, PKT_SLL2, PKT_ARP,
 	PKT_IP4, PKT_IP6, PKT_IP6_EXT /* all extension headers */, PKT_ICMP, PKT_TCP, PKT_UDP,
+	PKT_LRH, PKT_GRH,
 	PKT_BTH, PKT_RDETH, PKT_DETH, PKT_XRCETH, PKT_FETH /* FLUSH */, PKT_RETH, PKT_ATOMICETH,
 	PKT_AETH, PKT_ATOMICACKETH, PKT_IMMDT, PKT_IETH,
 	PKT_MAD, PKT_CM /* variant: enum pkt_cm */,
@@ -31,7 +32,7 @@ enum pkt_header {
 	PKT_MPA /* variant: enum pkt_mpa */, PKT_MPA_DEPTHS /* of READs */,
 	PKT_DDP /* variant: 1 tagged */,
 	PKT_RDMAP /* variant: opcode */,
-	PKT_PAYLOAD, PKT_PAD, PKT_ICRC, PKT_CRC /* MPA's; variant: 1 it is in use */,
+	PKT_PAYLOAD, PKT_PAD, PKT_ICRC, PKT_VCRC, PKT_CRC /* MPA's; variant: 1 it is in use */,
 	PKT_HEADERS
 };
 
@@ -112,7 +113,8 @@ enum pkt_syndrome { PKT_AETH_ACK, PKT_AETH_RNR, PKT_AETH_RESERVED, PKT_AETH_NAK 
  *	same header apart
  * @behind: iWARP: bytes of the stream after this unit that are no whole unit yet
  * @bad_marker: a marker of MPA in it is wrong
- * @src: IPv4 in the first four bytes
+ * @ip_version: 4 or 6, also of GIDs; 0: the addresses are LIDs, or there are none
+ * @src: IPv4 in the first four bytes, a LID in the last two
  */
 struct pkt {
 	const uint8_t *data;
@@ -177,6 +179,9 @@ struct pkt {
  */
 void pkt_parse(struct pkt *p, int linktype);
 
+/* Does pkt_parse() know a link layer (DLT_*)? */
+bool pkt_knows_link(int linktype);
+
 /* Does the capture have all headers that its opcode announces?  Of a RoCE packet */
 bool pkt_has_headers(const struct pkt *p);
 
@@ -226,6 +231,8 @@ const char *pkt_nak_name(uint8_t syndrome);		/* "remote access error" */
 /* what an RNR NAK asks to wait, in microseconds */
 unsigned int pkt_rnr_us(uint8_t syndrome);
 const char *pkt_reject_name(unsigned int reason);	/* "consumer reject" */
+/* An address as text, @buf; "-" if there is none: see struct pkt */
+const char *pkt_address(uint8_t ip_version, const uint8_t *addr, char *buf, size_t size);
 const char *pkt_src(const struct pkt *p, char *buf, size_t size);
 const char *pkt_dst(const struct pkt *p, char *buf, size_t size);
 /* what the packet is, in one line */

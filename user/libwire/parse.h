@@ -7,6 +7,8 @@
 
 #include "packet.h"
 
+#define ETHERTYPE_MAC_CONTROL	0x8808
+
 /**
  * struct parse - how far it is
  * @p: the packet

@@ -160,6 +160,27 @@ static const struct pkt_field bth[] = {
 	F("infiniband.bth.psn", "packet sequence number", 72, 24, DEC),
 };
 
+static const struct pkt_field lrh[] = {
+	F("infiniband.lrh.vl", "virtual lane", 0, 4, HEX),
+	F("infiniband.lrh.lver", "version of the link", 4, 4, DEC),
+	F("infiniband.lrh.sl", "service level", 8, 4, DEC),
+	F("infiniband.lrh.lnh", "what follows: 2 a BTH, 3 a GRH", 14, 2, HEX),
+	F("infiniband.lrh.dlid", "destination's LID", 16, 16, DEC),
+	F("infiniband.lrh.pktlen", "length up to the ICRC, in units of four bytes", 37, 11, DEC),
+	F("infiniband.lrh.slid", "source's LID", 48, 16, DEC),
+};
+
+static const struct pkt_field grh[] = {
+	F("infiniband.grh.ipver", "version", 0, 4, DEC),
+	F("infiniband.grh.tclass", "traffic class", 4, 8, DEC),
+	F("infiniband.grh.flowlabel", "flow label", 12, 20, DEC),
+	F("infiniband.grh.paylen", "bytes behind this header", 32, 16, DEC),
+	F("infiniband.grh.nxthdr", "protocol of what follows", 48, 8, DEC),
+	F("infiniband.grh.hoplmt", "routers it may pass", 56, 8, DEC),
+	F("infiniband.grh.sgid", "source's GID", 64, 128, IPV6),
+	F("infiniband.grh.dgid", "destination's GID", 192, 128, IPV6),
+};
+
 static const struct pkt_field rdeth[] = {
 	F("infiniband.rdeth.eecnxt", "end-to-end context", 8, 24, DEC),
 };
@@ -230,6 +251,10 @@ static const struct pkt_field icrc[] = {
 	F("infiniband.invariant.crc", "checksum of all that routers leave alone", 0, 32, HEX),
 };
 
+static const struct pkt_field vcrc[] = {
+	F("infiniband.variant.crc", "checksum of the link", 0, 16, HEX),
+};
+
 #include "table_cm.h"
 #include "table_iwarp.h"
 
@@ -240,13 +265,13 @@ static const struct pkt_field icrc[] = {
 const struct pkt_layout pkt_layouts[] = {
 	ANY(FRAME, frame), ANY(ETH, eth), ANY(VLAN, vlan), ANY(SLL, sll), ANY(SLL2, sll2), ANY(ARP, arp),
 	ANY(IP4, ip4), ANY(IP6, ip6), LAYOUT(ICMP, 4, icmp), LAYOUT(ICMP, 6, icmp6), ANY(TCP, tcp),
-	ANY(UDP, udp), ANY(BTH, bth), ANY(RDETH, rdeth), ANY(DETH, deth), ANY(XRCETH, xrceth),
+	ANY(UDP, udp), ANY(LRH, lrh), ANY(GRH, grh), ANY(BTH, bth), ANY(RDETH, rdeth), ANY(DETH, deth), ANY(XRCETH, xrceth),
 	ANY(FETH, feth), ANY(RETH, reth), ANY(ATOMICETH, atomiceth), ANY(AETH, aeth),
 	LAYOUT(AETH, PKT_AETH_ACK, aeth_ack), LAYOUT(AETH, PKT_AETH_RNR, aeth_rnr),
 	LAYOUT(AETH, PKT_AETH_RESERVED, aeth_reserved), LAYOUT(AETH, PKT_AETH_NAK, aeth_nak),
 	ANY(ATOMICACKETH, atomicacketh), ANY(IMMDT, immdt), ANY(IETH, ieth),
 	CM_LAYOUTS
 	IWARP_LAYOUTS
-	ANY(ICRC, icrc),
+	ANY(ICRC, icrc), ANY(VCRC, vcrc),
 	{ }
 };

@@ -14,6 +14,7 @@ const char *pkt_header_name(enum pkt_header h)
 		[PKT_FRAME] = "Frame", [PKT_ETH] = "Ethernet", [PKT_VLAN] = "VLAN", [PKT_SLL] = "SLL",
 		[PKT_SLL2] = "SLL2", [PKT_ARP] = "ARP", [PKT_IP4] = "IPv4", [PKT_IP6] = "IPv6",
 		[PKT_IP6_EXT] = "IPv6 extensions", [PKT_ICMP] = "ICMP", [PKT_TCP] = "TCP", [PKT_UDP] = "UDP",
+		[PKT_LRH] = "LRH", [PKT_GRH] = "GRH",
 		[PKT_BTH] = "BTH", [PKT_RDETH] = "RDETH", [PKT_DETH] = "DETH", [PKT_XRCETH] = "XRCETH",
 		[PKT_FETH] = "FETH", [PKT_RETH] = "RETH", [PKT_ATOMICETH] = "AtomicETH",
 		[PKT_AETH] = "AETH", [PKT_ATOMICACKETH] = "AtomicAckETH", [PKT_IMMDT] = "ImmDt",
@@ -23,7 +24,7 @@ const char *pkt_header_name(enum pkt_header h)
 		[PKT_RTGT_REJ] = "rtgt REJ", [PKT_CAP] = "capability", [PKT_MPA] = "MPA",
 		[PKT_MPA_DEPTHS] = "MPA depths",
 		[PKT_DDP] = "DDP", [PKT_RDMAP] = "RDMAP", [PKT_PAYLOAD] = "payload", [PKT_PAD] = "padding",
-		[PKT_ICRC] = "ICRC", [PKT_CRC] = "CRC",
+		[PKT_ICRC] = "ICRC", [PKT_VCRC] = "VCRC", [PKT_CRC] = "CRC",
 	};
 
 	return PICK(names, h);
@@ -180,8 +181,10 @@ const char *words_ethertype(uint64_t value)
 	case 0x0806: return "ARP";
 	case 0x8100: return "VLAN";
 	case 0x86dd: return "IPv6";
+	case 0x8808: return "MAC control";
 	case 0x88a8: return "service VLAN";
 	case 0x8915: return "RoCE v1";
+	case 0x9100: return "VLAN of 0x9100";
 	}
 	return NULL;
 }

@@ -77,9 +77,8 @@ static struct json_object *json_end(const struct flow_conn *c, int end)
 	struct json_object *o = json_object_new_object();
 	char text[INET6_ADDRSTRLEN] = "";
 
-	inet_ntop(c->end[end].ip_version == 6 ? AF_INET6 : AF_INET, c->end[end].addr, text,
-		  sizeof(text));
-	rtgt_json_str(o, "addr", text);
+	rtgt_json_str(o, "addr", pkt_address(c->end[end].ip_version, c->end[end].addr, text,
+					     sizeof(text)));
 	if (c->transport == FLOW_IWARP)
 		rtgt_json_int(o, "port", c->end[end].qpn & 0xffff);
 	else
@@ -112,6 +111,8 @@ static const char *transport(const struct flow_conn *c)
 {
 	if (c->transport == FLOW_IWARP)
 		return "iWARP";
+	if (c->transport == PKT_XRC)
+		return "XRC";
 	return c->transport == PKT_UD ? "UD" : c->transport == PKT_UC ? "UC" : "RC";
 }
 

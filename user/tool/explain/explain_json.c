@@ -157,7 +157,7 @@ struct json_object *explain_json(const struct explain *x, const struct unit *u,
 
 	rtgt_json_int(o, "number", (int64_t)p->number);
 	add_seconds(o, "time", p);
-	if (p->ip_version) {
+	if (p->ip_version || p->at[PKT_LRH].len) {
 		rtgt_json_str(o, "src", pkt_src(p, text, sizeof(text)));
 		rtgt_json_str(o, "dst", pkt_dst(p, text, sizeof(text)));
 	}

@@ -2,7 +2,6 @@
 /*
  * rtgt explain --ladder: the client left, the server right, an arrow a packet.
  */
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +13,9 @@
 static void headline(const struct flow_conn *c)
 {
 	char client[64], server[64];
-	int family = c->end[0].ip_version == 6 ? AF_INET6 : AF_INET;
 
-	inet_ntop(family, c->end[0].addr, client, sizeof(client));
-	inet_ntop(family, c->end[1].addr, server, sizeof(server));
+	pkt_address(c->end[0].ip_version, c->end[0].addr, client, sizeof(client));
+	pkt_address(c->end[1].ip_version, c->end[1].addr, server, sizeof(server));
 	printf("\nconnection %" PRIu64 ": client %s, server %s%s\n", c->id, client, server,
 	       c->guessed ? "; it began before the capture" : "");
 }

@@ -103,12 +103,17 @@ static void fold(struct wire *w)
 	w->width *= 2;
 }
 
+static const char *roce(const struct pkt *p)
+{
+	return p->at[PKT_LRH].len ? "InfiniBand" : p->at[PKT_GRH].len ? "RoCE v1" : "RoCE v2";
+}
+
 /* The protocols of a packet, outermost first, at most @max */
 static unsigned int protocols(const struct pkt *p, const char **names, unsigned int max)
 {
 	static const enum pkt_header outer[] = {
 		PKT_ETH, PKT_VLAN, PKT_SLL, PKT_SLL2, PKT_ARP, PKT_IP4, PKT_IP6, PKT_ICMP, PKT_TCP,
-		PKT_UDP,
+		PKT_UDP, PKT_LRH, PKT_GRH,
 	};
 	unsigned int n = 0;
 
@@ -116,7 +121,7 @@ static unsigned int protocols(const struct pkt *p, const char **names, unsigned 
 		if (p->at[outer[i]].len)
 			names[n++] = pkt_header_name(outer[i]);
 	if (p->at[PKT_BTH].len) {
-		names[n++] = "RoCE v2";
+		names[n++] = roce(p);
 		names[n++] = p->kind == PKT_ROCE_CM ? "connection manager" :
 						      pkt_opcode_name(p->opcode);
 		if (p->kind == PKT_ROCE_CM && pkt_cm_name(p->attr))
@@ -163,7 +168,7 @@ static void what_of(const struct pkt *p, char *what, size_t size)
 	unsigned int port = p->sport < p->dport ? p->sport : p->dport;
 
 	if (p->at[PKT_BTH].len)
-		snprintf(what, size, "RoCE v2");
+		snprintf(what, size, "%s", roce(p));
 	else if (p->at[PKT_TCP].len)
 		snprintf(what, size, "TCP port %u", port);
 	else if (p->at[PKT_UDP].len)

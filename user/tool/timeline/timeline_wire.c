@@ -3,7 +3,6 @@
  * The packets of a timeline: what libwire/flow.c makes of a capture, kept whole, since
  * a timeline is of a few connections and not of a day.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +43,7 @@ static void on_message(void *arg, const struct flow_conn *c, const struct flow_m
 
 static void name(const struct flow_conn *c, unsigned int end, char *buf)
 {
-	inet_ntop(c->end[end].ip_version == 6 ? AF_INET6 : AF_INET, c->end[end].addr, buf, TL_ADDR);
+	pkt_address(c->end[end].ip_version, c->end[end].addr, buf, TL_ADDR);
 }
 
 static void on_connection(void *arg, const struct flow_conn *c)
