@@ -179,6 +179,22 @@ million() {
 	note "$done messages compared"
 }
 
+# The target replies, but what acknowledges the requests is lost: the send queue, which has room for
+# more than one operation, is full, until the target's device is heard again.
+send_queue_full() { # REPLIES COMMAND...
+	local dev
+	target_port region mem size=64K
+	dev=$(netdev "$RTGT_TARGET_DEV")
+	# RC Acknowledge
+	disturb_device "$dev" "u8 0x11 0xff at 28" loss 100%
+	background sender rtgt "${@:2}" -C 200 -W 0 -S 64 --timeout 30 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	wait_until 20 counters_are replies="$1" || fail "$COUNTERS $(<"$WORK/sender.err")"
+	counters_are conns_closed=0 || fail "$COUNTERS"
+	tc qdisc change dev "$dev" parent 1:3 netem loss 0%
+	finish sender
+	expect_counters qp_errors=0 malformed=0
+}
+
 # The completion of the last WRITE_WITH_IMM comes before the reply or behind it, when the checksum
 # has been asked for.
 lat_last_send() {
@@ -330,6 +346,8 @@ tcase moderated-poll --more "three connections, a completion for one in four, wi
 tcase verify-all --more "every message is compared" verified
 tcase bulk "rtgt bw --bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
 tcase duration --more "rtgt bw runs for a given time and prints its progress" duration
+tcase lat-queue-full --needs acks "replies come before acknowledgments: rtgt lat waits for room in the send queue" send_queue_full 16 lat -o send
+tcase bw-queue-full --needs acks --more "replies come before acknowledgments: rtgt bw waits for room in the send queue" send_queue_full 32 bw -o send -t 16
 tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send
 tcase million --long --limit 7200 "a million messages from both initiators, each compared" million
 tcase lat-tcp --more "rtgt lat over RDMA and TCP" lat_tcp

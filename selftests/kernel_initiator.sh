@@ -376,6 +376,24 @@ running() {
 	[[ $(<"$INI/state") == running ]]
 }
 
+# The target replies, but what acknowledges the requests is lost: work requests fill the send queue,
+# which has room for 16 more than there are operations.  The run goes on when it is acknowledged.
+send_queue_full() { # OP REPLIES
+	local room=24 dev
+	target_port
+	initiator depth=8 iters=200 warmup=0 "op=$1"
+	dev=$(netdev "$RTGT_TARGET_DEV")
+	# RC Acknowledge
+	disturb_device "$dev" "u8 0x11 0xff at 28" loss 100%
+	attr_set "$INI/run" 1
+	wait_until 20 counters_are replies=$room || fail "$(<"$INI/state"): $(<"$INI/result"): $COUNTERS"
+	same "state" "$(<"$INI/state")" running
+	tc qdisc change dev "$dev" parent 1:3 netem loss 0%
+	await_run
+	same "result" "$(head -n 1 "$INI/result")" "state done"
+	expect_counters "replies=$2" qp_errors=0
+}
+
 # A run that would take minutes.
 endless() {
 	target_port
@@ -598,6 +616,7 @@ tcase private-data "private data of a REQ as the administrator chooses" private_
 tcase segment-long --more "each of 32,768 or more segments of one message counts as progress: no timeout" long_segments
 tcase segment-send "only WRITE and READ can be split into segments" fails "segment 32: only a WRITE or a READ" -- op=send segment=32
 tcase duration "the kernel WRITEs for a given time, in chains" duration write 2
+tcase send-queue-full --needs acks "SENDs whose replies come before their acknowledgments wait for room in the send queue" send_queue_full send 200
 tcase duration-send --more "the kernel SENDs for a given time, one by one" duration send 1
 tcase duration-over "a run times one operation even if its warm-up takes longer than duration_ms" duration_over
 tcase verify-all --more "every operation is verified" every_one

@@ -13,7 +13,8 @@
  * An operation that the target replies to (SEND, WRITE_WITH_IMM) is timed until the
  * reply arrives.  If several are outstanding, a reply may arrive in the receive that another
  * request posted; its tag has the number of the request, and that of the operation.  Each
- * such request is a chain of its own.
+ * such request is a chain of its own.  Its work request may complete later than the reply arrives:
+ * where the send queue is full, the next operation waits for that.
  *
  * What a completion brings is compared in its handler, after the time was taken: every reply and
  * every value that an atomic returns.  WRITEs and READs are compared after the run (verify.c).
@@ -178,6 +179,24 @@ static int chain_begin(struct rtgt_ini_req *first, u32 index, u32 nr)
 	return chain_post(first, last);
 }
 
+/*
+ * If the send queue has no room, the request waits.  Some work request of those in the queue
+ * requests a completion then, because they are more than RTGT_INI_SIGNAL_EVERY.
+ */
+static bool chain_park(struct rtgt_ini_req *first, struct rtgt_ini_req *got)
+{
+	struct rtgt_run *run = first->run;
+
+	lockdep_assert_held(&run->post);
+	if (!rtgt_op_is_answered(run->cfg.op) ||
+	    run->next - run->wrs_done < run->cfg.depth + RTGT_INI_SIGNAL_EVERY)
+		return false;
+	first->got = got;
+	first->parked = run->parked;
+	run->parked = first;
+	return true;
+}
+
 /* Post the next operations, if any are left; a reply may arrive in @got's receive. */
 static void chain_start(struct rtgt_ini_req *first, struct rtgt_ini_req *got)
 {
@@ -186,6 +205,10 @@ static void chain_start(struct rtgt_ini_req *first, struct rtgt_ini_req *got)
 	int ret = 0;
 
 	spin_lock_bh(&run->post);
+	if (chain_park(first, got)) {
+		spin_unlock_bh(&run->post);
+		return;
+	}
 	nr = run_take(run, min(chain_len(run), room), &index);
 	if (nr && rtgt_op_is_answered(run->cfg.op))
 		ret = rtgt_ini_req_post_recv(got, &got->recv_cqe);
@@ -314,13 +337,30 @@ static void req_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	chain_next(first, first);
 }
 
-/* The work request of an operation that a reply completes. */
+/*
+ * The work request of an operation that a reply completes; and so have those before it: of the
+ * operations 0, RTGT_INI_SIGNAL_EVERY, and so on, this is the next one.
+ */
 static void req_idle_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rtgt_ini_req *req = container_of(wc->wr_cqe, struct rtgt_ini_req, idle_cqe);
+	struct rtgt_run *run = req->run;
 
-	if (wc->status != IB_WC_SUCCESS)
-		run_fail_wc(req->run, wc);
+	if (wc->status != IB_WC_SUCCESS) {
+		run_fail_wc(run, wc);
+		return;
+	}
+	spin_lock_bh(&run->post);
+	run->wrs_done += run->wrs_done ? RTGT_INI_SIGNAL_EVERY : 1;
+	req = run->parked;
+	run->parked = NULL;
+	spin_unlock_bh(&run->post);
+	while (req) {
+		struct rtgt_ini_req *next = req->parked;
+
+		chain_start(req, req->got);
+		req = next;
+	}
 }
 
 /* The echo must have the bytes that were sent. */

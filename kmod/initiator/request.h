@@ -44,6 +44,8 @@ struct rtgt_ini_req {
 	u32 tag;	/* of the outstanding operation; no earlier one of the last 2^21 had it */
 	bool waiting;			/* the target must reply to @tag */
 	bool ran;			/* the request was posted */
+	struct rtgt_ini_req *parked;	/* the next one that waits for room in the send queue */
+	struct rtgt_ini_req *got;	/* of a request that waits: its reply may arrive there */
 	u32 index;			/* number of the outstanding operation */
 	u32 at;			/* offset, in the operation, of the segment that @wr moves */
 	u64 start;			/* when the operation was posted */

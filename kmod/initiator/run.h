@@ -65,6 +65,12 @@ struct rtgt_run {
 	 */
 	spinlock_t post;
 	u32 next;			/* number of the next operation */
+	/*
+	 * Of operations that a reply completes.  The reply may arrive before the work request
+	 * completes, as long as the target likes, so that the send queue may be full.
+	 */
+	u32 wrs_done;		/* operations whose work requests have completed */
+	struct rtgt_ini_req *parked;	/* requests that wait until more have */
 	u32 total;			/* operations of the run, warm-up included */
 	atomic_t under_way;	/* outstanding chains, and one more until all have been started */
 	struct completion all_done;	/* no chain is outstanding */

@@ -142,7 +142,7 @@ int cmd_lat(struct tool *tool, int argc, char **argv)
 			.completion = "softirq",
 		},
 	};
-	struct rtgt_client_param param = { .chain = LAT_SIGNAL_EVERY + 2 };
+	struct rtgt_client_param param = { .chain = 2 * LAT_SIGNAL_EVERY };
 	int ret = measure_parse(&l.m, tool, argc, argv);
 
 	if (ret)

@@ -238,6 +238,11 @@ static int loop(struct lat *l, struct watched *w, struct ibv_send_wr *wr, const 
 		/* what the last one left to do is not of this one's time */
 		if (l->gives_way)
 			sched_yield();
+		/* replies may come before the sends complete, and the send queue has an end */
+		for (; !ret && owed && i % LAT_SIGNAL_EVERY == 0; owed--)
+			ret = watch_wait(w, ID_SEND, &wc, &before, err);
+		if (ret)
+			return ret;
 		prepare(l, wr, mr, i, *value);
 		ret = once(w, op, wr, i % LAT_SIGNAL_EVERY == 0, &owed, &start, &end, &len, err);
 		if (!ret && op->answered)
