@@ -236,6 +236,7 @@ while (($#)); do
 	--list) list=1; shift ;;
 	--expected) expected=1; shift ;;
 	--names)
+		set -o pipefail
 		list_all | awk '{ print $1, $2 ($3 ~ /^\[(more|long)\]$/ ? " " $3 : "") }' | LC_ALL=C sort
 		exit
 		;;
@@ -245,6 +246,8 @@ while (($#)); do
 	esac
 done
 
+# A program that cannot be listed lists nothing, and must not be left out
+set -o pipefail
 if ((list)); then
 	list_all | set_of "$set" | matching "$@" | sed -n "/^${tier:-[a-z]*} /p" | part_of_all "$part"
 	exit
