@@ -328,6 +328,8 @@ run_case() { # NAME INDEX NEXT-MARKER
 	[[ $result != @(skip|xfail) ]] || printf '# reason: %s\n' "$(<"$WORK/$result")"
 	"ktap_test_$result" "$name"
 	[[ -z ${RTGT_TIMES:-} ]] || echo "# $name took $(((${EPOCHREALTIME/./} - ${began/./}) / 1000)) ms"
+	# vm/coverage asks which lines each case executes
+	[[ -z ${RTGT_AFTER_CASE:-} ]] || "$RTGT_AFTER_CASE" "$PROGRAM.$name"
 	if ((turned > 1)); then
 		ktap_exit_fail_msg "nothing after $PROGRAM.$name can be believed"
 	fi
