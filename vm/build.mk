@@ -64,7 +64,7 @@ $(K)/siw/list: $(root) vm/rebuild vm/build.mk
 # in a tree, or in headers of modules built by themselves, Kbuild knows better.
 $(K)/kmod/rtgt.ko: $(call files,kmod) $(root) $(if $(RTGT_KTREE),FORCE)
 	@mkdir -p $(@D)
-	@rsync -a --delete --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' --exclude='.*' \
+	@rsync -a --delete --exclude='*.o' --exclude='*.gcno' --exclude='*.ko' --exclude='*.mod*' --exclude='.*' \
 		--exclude=Module.symvers --exclude=modules.order kmod/ $(@D)/
 	@$(MAKE) --no-print-directory -C $(RTGT_KDIR) M=$(CURDIR)/$(@D) $(if $(RTGT_COVERAGE),GCOV_PROFILE=y) modules
 	@$(if $(RTGT_KTREE),:,touch $@)
