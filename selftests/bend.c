@@ -10,6 +10,10 @@
  *	terminate=N:M		the FPDU of packet N becomes a Terminate that quotes the one of
  *				packet M, which is before it; a "set" behind it tells the error
  *	late=N:M		packet N comes behind packet M
+ *	again=N:M		packet N is sent once more behind packet M, and as soon: a copy with
+ *				another IP identification
+ *	other=N:FIELD=VALUE	a field of the copy that "again" makes of packet N; or "payload":
+ *				bits of its first byte are others
  *	from=N			the capture begins with packet N
  *	until=N			and ends before packet N
  *	only=N			the packets of this IP protocol only: 6 is TCP, 17 is UDP
@@ -41,15 +45,18 @@ struct record {
 	uint32_t sec, frac, caplen, len;
 };
 
-enum verb { DROP, DUP, SET, GROW, FLIP, TERMINATE, LATE, FROM, UNTIL, ONLY, VERBS };
+enum verb {
+	DROP, DUP, SET, GROW, FLIP, TERMINATE, LATE, AGAIN, OTHER, FROM, UNTIL, ONLY, VERBS
+};
 
 static const char *const verbs[] = {
 	[DROP] = "drop", [DUP] = "dup", [SET] = "set", [GROW] = "grow", [FLIP] = "flip",
-	[TERMINATE] = "terminate", [LATE] = "late", [FROM] = "from", [UNTIL] = "until", [ONLY] = "only",
+	[TERMINATE] = "terminate", [LATE] = "late",
+	[AGAIN] = "again", [OTHER] = "other", [FROM] = "from", [UNTIL] = "until", [ONLY] = "only",
 };
 
 /*
- * @value: SET: of the field, GROW: bytes, TERMINATE and LATE: the other packet
+ * @value: SET, OTHER: of the field, GROW: bytes, TERMINATE, LATE and AGAIN: the other packet
  * @quote: TERMINATE: headers of that one's FPDU
  */
 struct action {
@@ -86,17 +93,17 @@ static int parse(struct action *a, const char *word)
 	while (strcmp(verb, verbs[a->verb]))
 		if (++a->verb == VERBS)
 			return -1;
-	if (a->verb != SET && a->verb != GROW && a->verb != TERMINATE && a->verb != LATE)
+	if (a->verb == DROP || a->verb == DUP || a->verb == FLIP || a->verb >= FROM)
 		return rest[0] ? -1 : 0;
 	if (rest[0] != ':')
 		return -1;
 	equals = strchr(rest, '=');
-	if (a->verb == SET) {
+	if (a->verb == SET || a->verb == OTHER) {
 		if (!equals || equals - rest - 1 >= (long)sizeof(a->field))
 			return -1;
 		memcpy(a->field, rest + 1, (size_t)(equals - rest - 1));
 	}
-	a->value = strtoull((a->verb == SET ? equals : rest) + 1, NULL, 0);
+	a->value = strtoull((a->field[0] ? equals : rest) + 1, NULL, 0);
 	return 0;
 }
 
@@ -354,9 +361,52 @@ static bool hold(struct held *held, const struct action *all, int nr, unsigned l
 	return false;
 }
 
+/* What is sent once more, by AGAIN: written behind another packet */
+struct copy {
+	struct record r;
+	uint8_t data[SIZE_MAX_FRAME];
+	unsigned long long behind;
+};
+
+static int change(const struct action *a, const struct pkt *p, uint8_t *data)
+{
+	if (strcmp(a->field, "payload"))
+		return set(a, p, data);
+	if (!p->at[PKT_PAYLOAD].len)
+		return die("other", "the packet has no payload");
+	data[p->at[PKT_PAYLOAD].off] ^= (uint8_t)a->value;
+	return 0;
+}
+
+static int keep_copy(struct copy *c, const struct action *all, int nr, unsigned long number,
+		     const struct record *r, const uint8_t *data)
+{
+	const struct action *of = NULL;
+	struct pkt p;
+
+	for (const struct action *a = all; a < all + nr; a++)
+		if (a->verb == AGAIN && a->packet == number)
+			of = a;
+	if (!of)
+		return 0;
+	memcpy(c->data, data, r->caplen);
+	c->r = *r;
+	c->behind = of->value;
+	take_apart(&p, c->data, &c->r);
+	if (!p.at[PKT_IP4].len || !p.at[PKT_BTH].len)
+		return die("again", "not a packet of RoCE over IPv4");
+	c->data[p.at[PKT_IP4].off + 5] ^= 0x55;
+	for (const struct action *a = all; a < all + nr; a++)
+		if (a->verb == OTHER && a->packet == number && change(a, &p, c->data))
+			return -1;
+	mend(c->data, &c->r);
+	return 0;
+}
+
 static int copy(FILE *in, FILE *out, struct action *all, int nr)
 {
 	static uint8_t data[2 * SIZE_MAX_FRAME];
+	static struct copy kept;
 	struct iwarp *streams = iwarp_new();
 	struct file_header head;
 	struct held held = {};
@@ -377,8 +427,15 @@ static int copy(FILE *in, FILE *out, struct action *all, int nr)
 			return 1;
 		if (times && hold(&held, all, nr, number, &r, data))
 			continue;
+		if (keep_copy(&kept, all, nr, number, &r, data))
+			return 1;
 		while (times--)
 			put_packet(out, &r, data);
+		if (kept.behind == number) {
+			kept.r.sec = r.sec;
+			kept.r.frac = r.frac;
+			put_packet(out, &kept.r, kept.data);
+		}
 		if (held.data && held.behind == number) {
 			put_packet(out, &held.r, held.data);
 			free(held.data);

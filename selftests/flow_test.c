@@ -17,7 +17,7 @@
 #define PSN_C	0xfffffeu	/* the client's first PSN: it wraps soon */
 #define PSN_S	77
 
-static const uint8_t icrc_bytes[64];
+static uint8_t icrc_bytes[4096];
 
 FIXTURE(flow)
 {
@@ -536,6 +536,102 @@ TEST_F(flow, unjudged)
 	EXPECT_EQ(1, t->unjudged[FLOW_NO_BEGINNING]);
 	EXPECT_EQ(1, t->unjudged[FLOW_MALFORMED]);
 	EXPECT_EQ(1, t->unjudged[FLOW_CUT]);
+}
+
+/* An ICRC of 0 may be one that the device puts in later; the packet is judged as any other */
+TEST_F(flow, icrc_zero)
+{
+	struct flow *f = flow_new(&ops, self, 8, 16);
+
+	bth(self, 0, PKT_SEND_ONLY, 100, 8)->icrc = PKT_ICRC_BAD;
+	self->p.at[PKT_ICRC].len = 4;
+	flow_packet(f, &self->p, &self->seen);
+	EXPECT_EQ(1, self->doubtful);
+	EXPECT_EQ(FLOW_NEW, self->seen.class);
+	EXPECT_EQ(1, flow_totals(f)->judged);
+	self->p.psn++;
+	self->p.data = (const uint8_t *)"wrong";
+	self->p.at[PKT_PAYLOAD].len = 0;
+	flow_packet(f, &self->p, &self->seen);
+	EXPECT_EQ(FLOW_CORRUPT, self->seen.class);
+	EXPECT_EQ(1, self->broken);
+	flow_free(f);
+}
+
+/* RNR: sent again too early; in time; and what crosses the refusal */
+TEST_F(flow, rnr_timer)
+{
+	up(self);
+	write_packet(self, PSN_C, 8, 0);
+	self->ns -= 999000;
+	/* 0.64 ms */
+	ack(self, PSN_C, 0x20 | 12, 0);
+	self->ns -= 800000;
+	write_packet(self, PSN_C, 8, 0);
+	EXPECT_STREQ("rnr-timer@6 ", self->rules);
+	self->ns -= 999000;
+	ack(self, PSN_C, 0x20 | 12, 0);
+	write_packet(self, PSN_C, 8, 0);
+	ack(self, PSN_C, 0x20 | 31, 0);
+	self->ns += 4000000;
+	write_packet(self, PSN_C, 8, 0);
+	EXPECT_EQ(1, self->broken);
+}
+
+/* Sent again with another address, with other bytes; a packet of other bytes is one of "memory" */
+TEST_F(flow, repeated)
+{
+	up(self);
+	write_packet(self, PSN_C, 8, 0);
+	write_packet(self, PSN_C, 8, 0);
+	EXPECT_STREQ("", self->rules);
+	bth(self, 0, PKT_WRITE_ONLY, PSN_C, 8)->dma_len = 8;
+	self->p.va = 0x1008;
+	self->p.rkey = 0x42;
+	give(self);
+	EXPECT_STREQ("repeat@6 ", self->rules);
+	icrc_bytes[0] = 1;
+	give(self);
+	EXPECT_EQ(1, self->broken);
+	EXPECT_TRUE(flow_profile(self->f, "memory"));
+	EXPECT_FALSE(flow_profile(self->f, "memories"));
+	icrc_bytes[0] = 0;
+	self->p.ns += 200000;
+	give(self);
+	EXPECT_EQ(2, self->broken);
+}
+
+/* An atomic operation that is answered twice, with another value */
+TEST_F(flow, replayed)
+{
+	up(self);
+	for (unsigned int i = 0; i < 3; i++) {
+		bth(self, 0, PKT_FETCH_ADD, PSN_C, 0)->va = 0x1000;
+		give(self);
+		bth(self, 1, PKT_ATOMIC_ACK, PSN_C, 0)->at[PKT_AETH].len = 4;
+		self->p.orig = i / 2;
+		self->p.syndrome = ACK_OK;
+		self->p.msn = 1;
+		give(self);
+		EXPECT_STREQ(i < 2 ? "" : "atomic-replay@9 ", self->rules);
+	}
+	EXPECT_EQ(1, self->ok);
+}
+
+/* Without the CM: another queue pair of that number, with PSNs before the first or far ahead */
+TEST_F(flow, second_run)
+{
+	const uint32_t psn[] = { 5000, 100, 1000000 };
+
+	for (unsigned int i = 0; i < 9; i++) {
+		write_packet(self, psn[i / 3] + i % 3, 8, 0);
+		ack(self, psn[i / 3] + i % 3, ACK_OK, i % 3 + 1);
+	}
+	flow_end(self->f);
+	EXPECT_EQ(3, self->connections);
+	EXPECT_EQ(9, self->ok);
+	EXPECT_EQ(0, flow_totals(self->f)->retransmitted);
+	EXPECT_STREQ("", self->rules);
 }
 
 /* XRC has the rules of RC */

@@ -67,7 +67,7 @@ static void broken(void *arg, const char *rule, uint64_t packet, const char *wor
 	self->packet = packet;
 }
 
-static const struct flow_ops ops = { message, connection, broken };
+static const struct flow_ops ops = { message, connection, broken, NULL };
 
 /* All bytes of @from's that are not sent yet, in one segment */
 static inline void segment(struct _test_data_flow *self, int from, size_t begin, uint8_t flags)

@@ -62,7 +62,7 @@ static void no_rule(void *arg, const char *rule, uint64_t packet, const char *wo
  */
 static void fuzz_capture(const uint8_t *data, size_t size)
 {
-	static const struct flow_ops ops = { no_message, no_connection, no_rule };
+	static const struct flow_ops ops = { no_message, no_connection, no_rule, no_rule };
 	struct flow *f = flow_new(&ops, NULL, 2, 2);
 	struct rtgt_err err = {};
 	struct flow_seen seen;

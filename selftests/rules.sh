@@ -14,7 +14,7 @@
 # The rules find this, or nothing at all.
 check() { # RULE-AND-PACKET|"" [FILE]
 	local text rc=0
-	text=$(rtgt explain --check --complete "${2:-$WORK/wire.pcap}") || rc=$?
+	text=$(rtgt explain --check --complete --profile rxe "${2:-$WORK/wire.pcap}") || rc=$?
 	if [[ ! $1 ]]; then
 		((rc == 0)) || fail "rtgt explain --check exits $rc: $text"
 	else
@@ -57,6 +57,19 @@ refusals() { # RULE-THAT-IS-BROKEN|""
 	else
 		has "$TEXT" "2 NAK"
 	fi
+}
+
+# A request that is not received is sent again, when the time is over that the RNR NAK says.
+not_ready() {
+	local i
+	target_port recv_depth=1 region mem
+	record
+	for i in {1..4}; do
+		has "$(probe access op=send withhold=1 rnr_retry=6)" wc=rnr-exceeded nak=rnr
+	done
+	recorded 4
+	check ""
+	[[ $TEXT == *" 28 RNR, "* ]] || fail "$TEXT"
 }
 
 # The target closes without an RTU: it sends a REJ, and neither DREQ nor DREP follows.
@@ -241,6 +254,7 @@ status_of() { # CMD...
 }
 
 tcase every-operation --limit 90 "the packets of every operation break no rule" every_operation
+tcase not-ready --tier wire --needs rnr --limit 90 --more "requests are sent again when the time of the RNR NAK is over" not_ready
 tcase refusals --limit 90 "accesses that are refused break no rule" refusals ""
 tcase refusals-rtu --needs cm --limit 90 --more "connections that the target rejects because the RTU is lost are seen to end" refusals_without_rtu
 tcase faults --limit 90 "a forged key, a corrupt, a missing packet and a wrong count are named" faults

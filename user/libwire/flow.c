@@ -319,6 +319,20 @@ static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen
 	flow_request(f, p, seen);
 }
 
+/*
+ * Without the CM nothing says that the queue pair of that number is another one now.  But what has
+ * a PSN from before the first one is not sent again, and where all was answered no sender goes on
+ * so far ahead.
+ */
+static bool begins_anew(const struct flow_conn *c, const struct pkt *p, uint8_t from)
+{
+	const struct flow_half *h = &c->half[from];
+
+	if (!c->guessed || !h->known || is_answer(p->opcode) || h->nr)
+		return false;
+	return flow_psn_diff(p->psn, h->first) < 0 || flow_psn_diff(p->psn, h->next) > FLOW_AHEAD;
+}
+
 static void connected(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	uint8_t to;
@@ -327,6 +341,10 @@ static void connected(struct flow *f, const struct pkt *p, struct flow_seen *see
 	/* Another host that sends to this QP is not its peer, nor has a datagram QP one */
 	if (c && (c->transport == PKT_UD || !flow_same_addr(c->end[!to].addr, p->src)))
 		return;
+	if (c && begins_anew(c, p, !to)) {
+		flow_conn_end(f, c);
+		c = NULL;
+	}
 	if (!c)
 		c = guess(f, p, &to);
 	if (!c)
@@ -394,7 +412,7 @@ static void roce(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 
 	let_go(f, p->ns);
 	seen->payload = payload_of(p);
-	if (p->icrc == PKT_ICRC_BAD)
+	if (p->icrc == PKT_ICRC_BAD && (f->complete || !flow_no_icrc(p)))
 		corrupt(f, p, seen);
 	else if (p->fault == PKT_CUT ? !pkt_has_headers(p) : p->fault != PKT_WHOLE)
 		seen->class = FLOW_ALIEN;
@@ -474,6 +492,7 @@ struct flow *flow_new(const struct flow_ops *ops, void *arg, unsigned int max_co
 	f->arg = arg;
 	f->max_conns = max_conns ? max_conns : 4096;
 	f->max_msgs = max_msgs ? max_msgs : 1024;
+	rules_begin(f);
 	return f;
 }
 

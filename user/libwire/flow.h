@@ -132,17 +132,24 @@ struct flow_msg {
 	uint64_t first_ns, sent_ns, end_ns;
 };
 
-/* A packet that was seen lately */
+/*
+ * A packet that was seen lately.
+ * @headers, @payload: checksums of what the one that is sent again must have as well; the payload's
+ *	if it is @whole
+ * @orig: of the answer to an atomic operation
+ */
 struct flow_mark {
-	uint32_t psn, icrc;
+	uint32_t psn, icrc, headers, payload;
 	uint16_t ip_id;
 	uint8_t opcode;
-	uint64_t ns;
+	bool whole;
+	uint64_t ns, packet, orig;
 };
 
 /**
  * struct flow_half - what one end asks of the other
  * @known: @next is valid
+ * @first: PSN of the first request
  * @next: PSN of the next new request
  * @beyond: behind the highest PSN seen
  * @gap: @next is missing: @gap_packet is behind it
@@ -153,6 +160,10 @@ struct flow_mark {
  * @restarts: how often the other end began to count from 0 again
  * @unsure: the last message is a READ, and how many PSNs it takes is not known: @next is the lowest
  * @midway: messages were given up: the next packet may go on with one
+ * @rnr_packet: the last RNR NAK: of @rnr_psn, which had been sent at @rnr_asked_ns, that asks to
+ *	wait for @rnr_us from @rnr_ns on; 0: that was sent again
+ * @before: what had the PSN of this end's latest packet before, and was a request like that one,
+ *	or an answer; its ns is 0: nothing is known of it
  * @stale: requests that came when one with this PSN had been taken, whoever made them
  * @failed: message that was refused for good: its QP has failed with it
  * @served_after: messages behind that one which were served all the same
@@ -165,12 +176,13 @@ struct flow_mark {
 struct flow_half {
 	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending, cut, unsure, midway;
 	uint8_t cut_op;
-	uint32_t next, beyond, answered, begun, base, restarts, failed;
+	uint32_t first, next, beyond, answered, begun, base, restarts, failed;
 	uint64_t failed_packet, served_after;
-	uint64_t gap_packet;
+	uint64_t gap_packet, rnr_packet, rnr_ns, rnr_asked_ns;
+	uint32_t rnr_psn, rnr_us;
 	struct flow_msg *msg;
 	uint32_t head, nr, room;
-	struct flow_mark mark[FLOW_RECENT];
+	struct flow_mark mark[FLOW_RECENT], before;
 	struct flow_cap *cap;
 	uint16_t caps, caps_room;
 	uint64_t packets, bytes, retransmitted, duplicates, stale, gaps, rnr, naks;
@@ -292,6 +304,7 @@ void flow_end(struct flow *f);
 void flow_free(struct flow *f);
 const struct flow_totals *flow_totals(const struct flow *f);
 bool flow_ignore(struct flow *f, const char *rule);
+bool flow_profile(struct flow *f, const char *profile);
 void flow_complete(struct flow *f);
 const char *flow_unjudged_name(enum flow_unjudged why);
 

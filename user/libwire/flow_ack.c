@@ -121,8 +121,16 @@ static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 		    struct flow_msg *m)
 {
 	if (PKT_SYNDROME(p->syndrome) == PKT_AETH_RNR) {
+		const struct flow_mark *asked = &h->mark[p->psn % FLOW_RECENT];
+
 		h->rnr++;
 		f->totals.rnr++;
+		/* whoever asked again since then was not told yet */
+		h->rnr_packet = asked->psn == p->psn ? p->number : 0;
+		h->rnr_psn = p->psn;
+		h->rnr_ns = p->ns;
+		h->rnr_asked_ns = asked->ns;
+		h->rnr_us = pkt_rnr_us(p->syndrome);
 		if (m)
 			m->rnr++;
 		return;
@@ -188,6 +196,9 @@ void flow_answer(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		seen->class = FLOW_DUPLICATE;
 		mine->duplicates++;
 		f->totals.duplicates++;
+	} else if (mine->before.ns) {
+		rules_judge(f, AT_REPLAYED, &(struct rule_case){ .p = p, .conn = c, .half = h,
+			    .seen = seen, .want = -1, .before = &mine->before });
 	}
 	if (!h->known)
 		return;

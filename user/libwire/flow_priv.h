@@ -15,6 +15,7 @@ enum { PKT_NAK_SEQUENCE, PKT_NAK_INVALID, PKT_NAK_ACCESS, PKT_NAK_OPERATION };
 #define FLOW_SHARED	256	/* capabilities that a port's connections share */
 #define FLOW_SENT_KEPT	32	/* messages of an end that a Terminate may quote */
 #define FLOW_KILLED	64	/* keys that died lately, of whatever connection */
+#define FLOW_AHEAD	65536	/* packets: more than a requester has outstanding */
 #define FLOW_LINGER_NS	2000000000ull	/* so long late packets find their ended connection */
 
 /* Of a host: the address is as in struct pkt */
@@ -160,6 +161,7 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
 void flow_msgs_shrink(struct flow_half *h);
 void flow_mtu(struct flow_conn *c, uint32_t mtu);
 bool flow_read_spans(struct flow_half *h, uint32_t psn);
+void flow_mark_of(struct flow_mark *m, const struct pkt *p);
 bool flow_is_copy(struct flow_half *h, const struct pkt *p);
 void flow_lost_track(struct flow *f, struct flow_conn *c, struct flow_half *h, uint32_t next);
 
@@ -173,6 +175,14 @@ enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct
 
 void flow_cap_refused(struct flow *f, const struct flow_conn *c, struct flow_msg *m);
 void flow_cap_refuse_key(struct flow *f, const uint8_t *addr, uint32_t rkey, uint64_t packet);
+
+/* Captured before the device put the ICRC in?  Of a packet whose ICRC is wrong */
+static inline bool flow_no_icrc(const struct pkt *p)
+{
+	const uint8_t *icrc = pkt_bytes(p, PKT_ICRC);
+
+	return icrc && !(icrc[0] | icrc[1] | icrc[2] | icrc[3]);
+}
 
 static inline bool flow_same_addr(const uint8_t *a, const uint8_t *b)
 {

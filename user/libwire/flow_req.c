@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "flow_priv.h"
 
@@ -71,6 +72,64 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
 		f->ops->message(f->arg, c, m);
 }
 
+/* What an opcode says; by its lower five bits */
+static const struct {
+	bool request, first, last, imm, inv;
+	enum flow_op op;
+} ops[0x20] = {
+	[PKT_SEND_FIRST] = { true, .first = true, .op = FLOW_SEND },
+	[PKT_SEND_MIDDLE] = { true, .op = FLOW_SEND },
+	[PKT_SEND_LAST] = { true, .last = true, .op = FLOW_SEND },
+	[PKT_SEND_LAST_IMM] = { true, .last = true, .imm = true, .op = FLOW_SEND },
+	[PKT_SEND_ONLY] = { true, true, true, .op = FLOW_SEND },
+	[PKT_SEND_ONLY_IMM] = { true, true, true, .imm = true, .op = FLOW_SEND },
+	[PKT_WRITE_FIRST] = { true, .first = true, .op = FLOW_WRITE },
+	[PKT_WRITE_MIDDLE] = { true, .op = FLOW_WRITE },
+	[PKT_WRITE_LAST] = { true, .last = true, .op = FLOW_WRITE },
+	[PKT_WRITE_LAST_IMM] = { true, .last = true, .imm = true, .op = FLOW_WRITE },
+	[PKT_WRITE_ONLY] = { true, true, true, .op = FLOW_WRITE },
+	[PKT_WRITE_ONLY_IMM] = { true, true, true, .imm = true, .op = FLOW_WRITE },
+	[PKT_READ_REQUEST] = { true, true, true, .op = FLOW_READ },
+	[PKT_COMPARE_SWAP] = { true, true, true, .op = FLOW_CAS },
+	[PKT_FETCH_ADD] = { true, true, true, .op = FLOW_FAA },
+	[PKT_SEND_LAST_INV] = { true, .last = true, .inv = true, .op = FLOW_SEND },
+	[PKT_SEND_ONLY_INV] = { true, true, true, .inv = true, .op = FLOW_SEND },
+	[PKT_FLUSH] = { true, true, true, .op = FLOW_FLUSH },
+	[PKT_ATOMIC_WRITE] = { true, true, true, .op = FLOW_ATOMIC_WRITE },
+};
+
+static uint32_t checksum(uint32_t crc, const void *bytes, size_t len)
+{
+	return (uint32_t)crc32(crc, bytes, (uInt)len);
+}
+
+/**
+ * flow_mark_of() - what is remembered of a packet
+ * @m: filled in
+ * @p: a packet of RoCE
+ */
+void flow_mark_of(struct flow_mark *m, const struct pkt *p)
+{
+	const uint8_t *icrc = pkt_bytes(p, PKT_ICRC), *ip = pkt_bytes(p, PKT_IP4);
+	const uint64_t words[] = { p->va, p->swap, p->compare, p->at[PKT_PAYLOAD].len };
+	const uint32_t halves[] = { p->rkey, p->dma_len, p->imm, p->inv_rkey };
+
+	memset(m, 0, sizeof(*m));
+	m->psn = p->psn;
+	m->ns = p->ns;
+	m->packet = p->number;
+	m->opcode = p->opcode;
+	m->orig = p->orig;
+	if (icrc)
+		memcpy(&m->icrc, icrc, 4);
+	if (ip)
+		m->ip_id = ip[4] << 8 | ip[5];
+	m->headers = checksum(checksum(0, words, sizeof(words)), halves, sizeof(halves));
+	m->whole = p->fault == PKT_WHOLE;
+	if (m->whole && p->at[PKT_PAYLOAD].len)
+		m->payload = checksum(0, pkt_bytes(p, PKT_PAYLOAD), p->at[PKT_PAYLOAD].len);
+}
+
 /*
  * A copy that the network made has the IP identification and the ICRC of the first;
  * what a sender sends again has an identification of its own.  IPv6 has none, and some
@@ -78,17 +137,16 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
  */
 bool flow_is_copy(struct flow_half *h, const struct pkt *p)
 {
-	struct flow_mark *m = &h->mark[p->psn % FLOW_RECENT], now = { .psn = p->psn, .ns = p->ns };
-	const uint8_t *icrc = pkt_bytes(p, PKT_ICRC), *ip = pkt_bytes(p, PKT_IP4);
+	struct flow_mark *m = &h->mark[p->psn % FLOW_RECENT], now;
 	bool same;
 
-	now.opcode = p->opcode;
-	if (icrc)
-		memcpy(&now.icrc, icrc, 4);
-	if (ip)
-		now.ip_id = ip[4] << 8 | ip[5];
+	flow_mark_of(&now, p);
 	same = m->ns && m->psn == now.psn && m->opcode == now.opcode && m->icrc == now.icrc &&
 	       m->ip_id == now.ip_id && (now.ip_id || now.ns - m->ns < 100000);
+	h->before = *m;
+	if (m->psn != now.psn ||
+	    ops[m->opcode & 0x1f].request != ops[now.opcode & 0x1f].request)
+		h->before.ns = 0;
 	*m = now;
 	return same;
 }
@@ -128,32 +186,6 @@ struct flow_msg *flow_msg_push(struct flow *f, struct flow_conn *c, struct flow_
 	}
 	return memset(flow_msg_at(h, h->nr++), 0, sizeof(struct flow_msg));
 }
-
-/* What an opcode says; by its lower five bits */
-static const struct {
-	bool request, first, last, imm, inv;
-	enum flow_op op;
-} ops[0x20] = {
-	[PKT_SEND_FIRST] = { true, .first = true, .op = FLOW_SEND },
-	[PKT_SEND_MIDDLE] = { true, .op = FLOW_SEND },
-	[PKT_SEND_LAST] = { true, .last = true, .op = FLOW_SEND },
-	[PKT_SEND_LAST_IMM] = { true, .last = true, .imm = true, .op = FLOW_SEND },
-	[PKT_SEND_ONLY] = { true, true, true, .op = FLOW_SEND },
-	[PKT_SEND_ONLY_IMM] = { true, true, true, .imm = true, .op = FLOW_SEND },
-	[PKT_WRITE_FIRST] = { true, .first = true, .op = FLOW_WRITE },
-	[PKT_WRITE_MIDDLE] = { true, .op = FLOW_WRITE },
-	[PKT_WRITE_LAST] = { true, .last = true, .op = FLOW_WRITE },
-	[PKT_WRITE_LAST_IMM] = { true, .last = true, .imm = true, .op = FLOW_WRITE },
-	[PKT_WRITE_ONLY] = { true, true, true, .op = FLOW_WRITE },
-	[PKT_WRITE_ONLY_IMM] = { true, true, true, .imm = true, .op = FLOW_WRITE },
-	[PKT_READ_REQUEST] = { true, true, true, .op = FLOW_READ },
-	[PKT_COMPARE_SWAP] = { true, true, true, .op = FLOW_CAS },
-	[PKT_FETCH_ADD] = { true, true, true, .op = FLOW_FAA },
-	[PKT_SEND_LAST_INV] = { true, .last = true, .inv = true, .op = FLOW_SEND },
-	[PKT_SEND_ONLY_INV] = { true, true, true, .inv = true, .op = FLOW_SEND },
-	[PKT_FLUSH] = { true, true, true, .op = FLOW_FLUSH },
-	[PKT_ATOMIC_WRITE] = { true, true, true, .op = FLOW_ATOMIC_WRITE },
-};
 
 static void ended(struct flow_conn *c, struct flow_msg *m, const struct pkt *p)
 {
@@ -340,6 +372,21 @@ static void take(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		h->midway = false;
 }
 
+/* What the device has sent before it sends once more */
+static void judge_again(struct flow *f, const struct pkt *p, const struct flow_seen *seen)
+{
+	struct flow_half *h = &seen->conn->half[seen->from];
+	const struct rule_case rule = { .p = p, .conn = seen->conn, .half = h, .seen = seen,
+					.msg = seen->msg, .want = -1,
+					.before = h->before.ns ? &h->before : NULL };
+
+	if (seen->class != FLOW_RETRANSMITTED)
+		return;
+	rules_judge(f, AT_AGAIN, &rule);
+	if (p->psn == h->rnr_psn)
+		h->rnr_packet = 0;
+}
+
 /* It was there before: copied by the network, or sent again */
 static void again(struct flow *f, const struct pkt *p, struct flow_seen *seen, bool copy)
 {
@@ -352,6 +399,7 @@ static void again(struct flow *f, const struct pkt *p, struct flow_seen *seen, b
 	h->stale++;
 	h->repeated = true;
 	seen->msg = m;
+	judge_again(f, p, seen);
 	if (!m)
 		return;
 	m->sent++;
@@ -412,6 +460,7 @@ static void reliable(struct flow *f, const struct pkt *p, struct flow_seen *seen
 
 	if (!h->known) {
 		h->known = true;
+		h->first = p->psn;
 		h->next = p->psn;
 		h->beyond = p->psn;
 	}
@@ -437,6 +486,7 @@ static void reliable(struct flow *f, const struct pkt *p, struct flow_seen *seen
 		}
 		if (!seen_before)
 			h->beyond = (p->psn + psns(seen->conn, p)) & FLOW_PSN_MASK;
+		judge_again(f, p, seen);
 		return;
 	}
 	h->gap = false;
@@ -446,6 +496,7 @@ static void reliable(struct flow *f, const struct pkt *p, struct flow_seen *seen
 		seen->class = FLOW_RETRANSMITTED;
 		h->retransmitted++;
 		f->totals.retransmitted++;
+		judge_again(f, p, seen);
 	}
 	take(f, p, seen);
 }

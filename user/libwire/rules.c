@@ -36,16 +36,19 @@ static uint64_t icrc(const struct rule_case *c, char *words, size_t size)
 {
 	const uint8_t *has = pkt_bytes(c->p, PKT_ICRC);
 	const uint32_t want = c->p->icrc_want;
+	const char *why = "the packet was changed on its way";
 
 	if (c->p->icrc != PKT_ICRC_BAD || !has)
 		return 0;
+	if (be32(has) == want)
+		why = "its bytes are in reverse order, as rxe sends them on a big-endian machine";
+	else if (flow_no_icrc(c->p))
+		why = "perhaps the packet was captured before its device put the ICRC in";
 	/* the least significant byte is sent first */
 	return rule_say(c->p->number, words, size,
 		   "the ICRC is %02x %02x %02x %02x, of these bytes it is %02x %02x %02x %02x: %s",
 		   has[0], has[1], has[2], has[3], want & 0xff, want >> 8 & 0xff, want >> 16 & 0xff,
-		   want >> 24, be32(has) == want ?
-		   "its bytes are in reverse order, as rxe sends them on a big-endian machine" :
-		   "the packet was changed on its way");
+		   want >> 24, why);
 }
 
 static uint64_t continuity(const struct rule_case *c, char *words, size_t size)
@@ -89,6 +92,74 @@ static uint64_t ackreq(const struct rule_case *c, char *words, size_t size)
 		return 0;
 	return rule_say(c->p->number, words, size,
 		   "the last packet of a message does not ask for an acknowledge");
+}
+
+/*
+ * What was sent when the refusal was on its way is no answer to it.  Then the requester's timer had
+ * expired, and no device has one that is shorter than this.
+ */
+#define ACK_TIMEOUT_MIN_NS	4000000
+
+static uint64_t rnr_timer(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_half *h = c->half;
+	const uint64_t waited = c->p->ns - h->rnr_ns, wait = 1000ull * h->rnr_us;
+
+	/* on a veth two packets may have times of two clocks, and one clock has its limits */
+	if (!h->rnr_packet || c->p->psn != h->rnr_psn || c->p->ns < h->rnr_ns ||
+	    waited >= wait - wait / 20 || c->p->ns - h->rnr_asked_ns >= ACK_TIMEOUT_MIN_NS)
+		return 0;
+	return rule_say(c->p->number, words, size,
+		   "PSN %u comes again %" PRIu64 " us after packet %" PRIu64
+		   " asked to wait for %u us",
+		   c->p->psn, waited / 1000, h->rnr_packet, h->rnr_us);
+}
+
+static uint64_t repeat(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_mark *b = c->before;
+	struct flow_mark now;
+
+	if (!b)
+		return 0;
+	flow_mark_of(&now, c->p);
+	if (b->opcode == now.opcode && b->headers == now.headers)
+		return 0;
+	return rule_say(c->p->number, words, size,
+		   "PSN %u comes again as %s%s, but packet %" PRIu64 " was %s",
+		   c->p->psn, pkt_opcode_name(now.opcode),
+		   b->opcode == now.opcode ? " with another address, key, length or operand" : "",
+		   b->packet, pkt_opcode_name(b->opcode));
+}
+
+static uint64_t repeat_bytes(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_mark *b = c->before;
+	struct flow_mark now;
+
+	if (!b)
+		return 0;
+	flow_mark_of(&now, c->p);
+	if (b->opcode != now.opcode || b->headers != now.headers || !b->whole || !now.whole ||
+	    b->payload == now.payload)
+		return 0;
+	return rule_say(c->p->number, words, size,
+		   "PSN %u comes again with other bytes than in packet %" PRIu64
+		   ": the program changed its memory before the completion, or the device sent other memory",
+		   c->p->psn, b->packet);
+}
+
+static uint64_t atomic_replay(const struct rule_case *c, char *words, size_t size)
+{
+	const struct flow_mark *b = c->before;
+
+	if (!b || (c->p->opcode & 0x1f) != PKT_ATOMIC_ACK || b->opcode != c->p->opcode ||
+	    b->orig == c->p->orig)
+		return 0;
+	return rule_say(c->p->number, words, size,
+		   "the atomic operation of PSN %u is answered again, with %" PRIu64
+		   "; in packet %" PRIu64 " it was %" PRIu64 ": it was executed twice",
+		   c->p->psn, c->p->orig, b->packet, b->orig);
 }
 
 static uint64_t length(const struct rule_case *c, char *words, size_t size)
@@ -272,107 +343,116 @@ static uint64_t no_rtu(const struct rule_case *c, char *words, size_t size)
 
 static const struct rule rules[] = {
 	{ "icrc", "the ICRC matches the bytes of the packet", "IBA 7.8, annex A17 (RoCE v2)",
-	  AT_PACKET, icrc, NEEDS_PACKET },
+	  AT_PACKET, icrc, .needs = NEEDS_PACKET },
 	{ "psn-continuity",
 	  "a response is only for packets that were sent: a missing PSN is sent again before a later one gets a response",
-	  "IBA 9.7", AT_MISSING, continuity, NEEDS_ALL },
+	  "IBA 9.7", AT_MISSING, continuity, .needs = NEEDS_ALL },
 	{ "read-continuity", "the requester requests missing data of a READ again", "IBA 9.7",
-	  AT_DONE, read_gap, NEEDS_ALL },
+	  AT_DONE, read_gap, .needs = NEEDS_ALL },
 	{ "opcode-sequence", "First, Middle and Last follow one another; Only is a whole message",
 	  "IBA 9.7", AT_REQUEST,
-	  sequence, NEEDS_BEFORE },
+	  sequence, .needs = NEEDS_BEFORE },
 	{ "ackreq", "the last packet of a SEND or WRITE requests an acknowledgment",
-	  "IBA 9.7 leaves this to the requester. rxe always requests one, and sends none without a request. For devices that coalesce acknowledgments: --ignore ackreq",
-	  AT_REQUEST, ackreq, NEEDS_PACKET },
+	  "IBA 9.7 leaves this to the requester. rxe always requests one, and sends none without a request",
+	  AT_REQUEST, ackreq, .needs = NEEDS_PACKET, .profile = "rxe" },
+	{ "rnr-timer", "after an RNR NAK the requester waits as long as it says before it sends the request again",
+	  "IBA 9.7.5.2.8", AT_AGAIN, rnr_timer, .needs = NEEDS_ALL },
+	{ "repeat", "a request that is sent again with its PSN has the operation, address, key, length and operands that it had",
+	  "IBA 9.7.5.1.1", AT_AGAIN, repeat, .needs = NEEDS_ALL },
+	{ "repeat-bytes", "a packet that is sent again has the bytes that it had",
+	  "IBA 9.7.5.1.1. A program that changes its memory before the completion, for instance when a reply has come, sends others",
+	  AT_AGAIN, repeat_bytes, .needs = NEEDS_ALL, .profile = "memory" },
+	{ "atomic-replay", "an atomic operation that is requested again is not executed again: its response has the value of the first",
+	  "IBA 9.4.5", AT_REPLAYED, atomic_replay, .needs = NEEDS_ALL },
 	{ "length", "First and Middle carry the path MTU, Last and Only the rest", "IBA 9.7",
-	  AT_REQUEST, length, NEEDS_PACKET },
+	  AT_REQUEST, length, .needs = NEEDS_PACKET },
 	{ "segments",
 	  "a WRITE has the number of packets that its length requires", "IBA 9.7", AT_REQUEST,
-	  count, NEEDS_PACKET },
+	  count, .needs = NEEDS_PACKET },
 	{ "pad", "zero to three pad bytes fill the last word", "IBA 9.2", AT_REQUEST, pad,
-	  NEEDS_PACKET },
+	  .needs = NEEDS_PACKET },
 	{ "read-sequence",
 	  "the response to a READ is First, Middle, Last or Only, according to its length", "IBA 9.7",
-	  AT_DATA, answer_sequence, NEEDS_BEFORE },
+	  AT_DATA, answer_sequence, .needs = NEEDS_BEFORE },
 	{ "read-length", "the response to a READ has the requested length", "IBA 9.7", AT_DATA,
-	  answer_length, NEEDS_PACKET },
+	  answer_length, .needs = NEEDS_PACKET },
 	{ "read-pad", "zero to three pad bytes fill the last word", "IBA 9.2", AT_DATA, pad,
-	  NEEDS_PACKET },
+	  .needs = NEEDS_PACKET },
 	{ "msn",
 	  "the MSN of a response is the number of completed messages", "IBA 9.7", AT_ANSWER, msn,
-	  NEEDS_BEFORE },
+	  .needs = NEEDS_BEFORE },
 	{ "capability", "an access outside of all advertised capabilities is refused",
 	  "IBA 9.7, 10.6",
-	  AT_DONE, capability, NEEDS_BEFORE },
+	  AT_DONE, capability, .needs = NEEDS_BEFORE },
 	{ "alignment",
 	  "an atomic operation at a misaligned address is refused", "IBA 9.4.5", AT_DONE,
-	  alignment, NEEDS_PACKET },
+	  alignment, .needs = NEEDS_PACKET },
 	{ "nak-reason", "an access that was refused is not executed later with the same rkey",
 	  "IBA 9.7. A target may invalidate an rkey without a packet, so the refusal alone breaks no rule",
-	  AT_DONE, nak_reason, NEEDS_BEFORE },
+	  AT_DONE, nak_reason, .needs = NEEDS_BEFORE },
 	{ "nak-invalid",
 	  "a request that is complete, aligned and inside an advertised capability gets no NAK invalid request",
-	  "IBA 9.7", AT_DONE, nak_invalid, NEEDS_BEFORE },
+	  "IBA 9.7", AT_DONE, nak_invalid, .needs = NEEDS_BEFORE },
 	{ "after-nak", "after a refused request no other is executed: the queue pair has failed",
-	  "IBA 9.9.3", AT_DONE, after_nak, NEEDS_BEFORE },
+	  "IBA 9.9.3", AT_DONE, after_nak, .needs = NEEDS_BEFORE },
 	{ "cm-sequence", "REP follows REQ, RTU follows REP, DREP follows DREQ", "IBA 12.9",
-	  AT_CM, cm, NEEDS_ALL },
+	  AT_CM, cm, .needs = NEEDS_ALL },
 	{ "rtu", "a client that sends requests has sent an RTU, or the target repeated the REP",
 	  "IBA 12.9. Requests may arrive before the RTU, because the QP is ready when the RTU is sent",
-	  AT_END, no_rtu, NEEDS_ALL },
+	  AT_END, no_rtu, .needs = NEEDS_ALL },
 	{ "mpa-frame",
 	  "Request and Reply have no reserved flag, at most 512 bytes of private data, and IRD and ORD if the flag S announces them; a Request has no reject flag",
-	  "RFC 5044, 7.1.1; RFC 6581, 6", AT_MPA, rule_mpa_frame, NEEDS_PACKET },
+	  "RFC 5044, 7.1.1; RFC 6581, 6", AT_MPA, rule_mpa_frame, .needs = NEEDS_PACKET },
 	{ "mpa-revision",
 	  "the revision of the Reply is not above the one of the Request, and a Reply of revision 2 has IRD and ORD if the Request has them",
-	  "RFC 5044, 7.1.1; RFC 6581, 6 and 10", AT_MPA, rule_mpa_revision, NEEDS_PACKET },
+	  "RFC 5044, 7.1.1; RFC 6581, 6 and 10", AT_MPA, rule_mpa_revision, .needs = NEEDS_PACKET },
 	{ "mpa-depths", "the ORD of the Reply is not above the IRD of the Request",
 	  "RFC 6581, 9.1. Some devices raise their IRD then: --ignore mpa-depths", AT_MPA,
-	  rule_mpa_depths, NEEDS_PACKET },
+	  rule_mpa_depths, .needs = NEEDS_PACKET },
 	{ "mpa-ready",
 	  "flags B, C and D name messages by which the client may say that it is ready, if flag A says that it does; the Reply has the flag A of the Request",
-	  "RFC 6581, 9.2", AT_MPA, rule_mpa_ready, NEEDS_PACKET },
+	  "RFC 6581, 9.2", AT_MPA, rule_mpa_ready, .needs = NEEDS_PACKET },
 	{ "mpa-ready-first",
 	  "with flag A, the client's first FPDU is an empty SEND, WRITE or READ that the Reply names",
-	  "RFC 6581, 5 and 9.2", AT_FPDU, rule_mpa_ready_first, NEEDS_PACKET },
+	  "RFC 6581, 5 and 9.2", AT_FPDU, rule_mpa_ready_first, .needs = NEEDS_PACKET },
 	{ "mpa-order", "the client sends no FPDU before the Reply", "RFC 5044, 7.1.2", AT_MPA,
-	  rule_mpa_order, NEEDS_ALL },
+	  rule_mpa_order, .needs = NEEDS_ALL },
 	{ "mpa-reject", "no FPDU follows a Reply that rejects the connection",
-	  "RFC 5044, 7.1.2", AT_FPDU, rule_mpa_reject, NEEDS_PACKET },
+	  "RFC 5044, 7.1.2", AT_FPDU, rule_mpa_reject, .needs = NEEDS_PACKET },
 	{ "mpa-marker",
 	  "if one end requested markers, the FPDUs of the other have them every 512 bytes, and they point to the beginning of their FPDU",
-	  "RFC 5044, 4.3 and 7.1.1", AT_FPDU, rule_mpa_marker, NEEDS_PACKET },
+	  "RFC 5044, 4.3 and 7.1.1", AT_FPDU, rule_mpa_marker, .needs = NEEDS_PACKET },
 	{ "mpa-crc", "the CRC of an FPDU matches its bytes, if one end requested CRCs",
-	  "RFC 5044, 4.4 and 7.1.1", AT_FPDU, rule_mpa_crc, NEEDS_PACKET },
+	  "RFC 5044, 4.4 and 7.1.1", AT_FPDU, rule_mpa_crc, .needs = NEEDS_PACKET },
 	{ "mpa-first", "the client sends the first FPDU", "RFC 5044, 7.1.2", AT_FPDU,
-	  rule_mpa_first, NEEDS_BEFORE },
+	  rule_mpa_first, .needs = NEEDS_BEFORE },
 	{ "iwarp-header",
 	  "DDP has version 1, RDMAP 1 or the RDMA Consortium's 0, and RDMAP defines the operation",
-	  "RFC 5041, 4.1; RFC 5040, 4.1", AT_FPDU, rule_iwarp_header, NEEDS_PACKET },
+	  "RFC 5041, 4.1; RFC 5040, 4.1", AT_FPDU, rule_iwarp_header, .needs = NEEDS_PACKET },
 	{ "ddp-queue",
 	  "WRITE and READ response are tagged; SEND uses queue 0, READ request queue 1, Terminate queue 2",
-	  "RFC 5040, 4.1", AT_FPDU, rule_ddp_queue, NEEDS_PACKET },
+	  "RFC 5040, 4.1", AT_FPDU, rule_ddp_queue, .needs = NEEDS_PACKET },
 	{ "ddp-msn", "the messages of each queue are numbered from 1 without gaps",
-	  "RFC 5041, 4.3", AT_FPDU, rule_ddp_msn, NEEDS_PACKET },
+	  "RFC 5041, 4.3", AT_FPDU, rule_ddp_msn, .needs = NEEDS_PACKET },
 	{ "ddp-offset", "the first segment of a message has offset 0, and each next one continues it",
-	  "RFC 5041, 4.3 and 5.2", AT_FPDU, rule_ddp_offset, NEEDS_PACKET },
+	  "RFC 5041, 4.3 and 5.2", AT_FPDU, rule_ddp_offset, .needs = NEEDS_PACKET },
 	{ "ddp-last", "the last segment of a message has the last flag, and no other message begins before it",
 	  "RFC 5041, 4.1 and 5.2; RFC 5040, A.2 and A.6: READ request and Terminate are one segment",
-	  AT_FPDU, rule_ddp_last, NEEDS_PACKET },
+	  AT_FPDU, rule_ddp_last, .needs = NEEDS_PACKET },
 	{ "read-response",
 	  "the response to a READ goes to the memory that the request named, and has its length",
 	  "RFC 5040, 5.2.2. Responses have the order of the requests", AT_FPDU,
-	  rule_read_response, NEEDS_BEFORE },
+	  rule_read_response, .needs = NEEDS_BEFORE },
 	{ "terminate", "after a Terminate, its sender sends nothing", "RFC 5040, 5.4", AT_FPDU,
-	  rule_terminate, NEEDS_PACKET },
+	  rule_terminate, .needs = NEEDS_PACKET },
 	{ "terminate-reason",
 	  "a Terminate names an error that the refused FPDU has",
 	  "RFC 5040, 4.8 and 7.2; RFC 5041, 7. For an STag that is called invalid: nak-reason",
-	  AT_TERMINATE, rule_terminate_reason, NEEDS_BEFORE },
+	  AT_TERMINATE, rule_terminate_reason, .needs = NEEDS_BEFORE },
 	{ "stag",
 	  "an access outside of all advertised capabilities is refused: no later READ or request of rtgt gets a response",
 	  "RFC 5040, 7.2; RFC 5041, 7.1. A WRITE has no response", AT_DONE, rule_stag,
-	  NEEDS_BEFORE },
+	  .needs = NEEDS_BEFORE },
 	{ }
 };
 
@@ -468,6 +548,8 @@ static bool is_doubtful(const struct flow *f, const struct rule *r, const struct
 {
 	if (f->complete)
 		return false;
+	if (r->judge == icrc && flow_no_icrc(c->p))
+		return true;
 	return r->needs == NEEDS_ALL ||
 	       (r->needs == NEEDS_BEFORE && (!c->conn || c->conn->lacking));
 }
@@ -515,6 +597,33 @@ void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c)
 uint64_t flow_applied(const struct flow *f, const struct rule *rule)
 {
 	return f->applied[rule - rules];
+}
+
+/* Ask what the specification requires, and nothing else */
+void rules_begin(struct flow *f)
+{
+	for (const struct rule *r = rules; r->name; r++)
+		if (r->profile)
+			f->ignored |= 1ull << (r - rules);
+}
+
+/**
+ * flow_profile() - ask also for what one device does
+ * @profile: struct rule.profile
+ *
+ * Return: false if no rule has this profile.
+ */
+bool flow_profile(struct flow *f, const char *profile)
+{
+	bool found = false;
+
+	for (const struct rule *r = rules; r->name; r++) {
+		if (!r->profile || strcmp(r->profile, profile))
+			continue;
+		f->ignored &= ~(1ull << (r - rules));
+		found = true;
+	}
+	return found;
 }
 
 /**

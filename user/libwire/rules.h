@@ -14,6 +14,8 @@
 enum rule_at {
 	AT_PACKET,	/* any packet of RoCE's */
 	AT_REQUEST,	/* a new packet of a request, with its message */
+	AT_AGAIN,	/* a packet of a request that was sent before */
+	AT_REPLAYED,	/* a packet that answers and was sent before */
 	AT_MISSING,	/* an answer to what nobody sent */
 	AT_ANSWER,	/* a packet that answers, before its messages are done */
 	AT_DATA,	/* a new packet of a READ's answer */
@@ -35,6 +37,7 @@ enum rule_at {
  * @want: bytes that a packet of data ought to have; -1: unknown
  * @low: AT_ANSWER: lowest MSN that is right
  * @high: highest one
+ * @before: AT_AGAIN, AT_REPLAYED: what had this PSN before; NULL if that is not known any more
  * @first, @last: AT_REQUEST, AT_DATA: of its message by the length; @first_op, @last_op by
  *	its opcode
  * @fpdu: AT_FPDU: what it says; @dir: what its sender had sent before
@@ -50,6 +53,7 @@ struct rule_case {
 	uint32_t low, high;
 	bool first, last, first_op, last_op;
 	uint32_t missing;
+	const struct flow_mark *before;
 	const struct flow_fpdu *fpdu;
 	const struct flow_dir *dir;
 	const struct pkt_terminate *said;
@@ -60,6 +64,7 @@ struct flow;
 
 void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c);
 void rules_late(struct flow *f, struct flow_conn *c);
+void rules_begin(struct flow *f);
 
 /* What must be in the capture, so that a broken rule is not a packet that the capture lacks */
 enum rule_needs {
@@ -73,6 +78,8 @@ enum rule_needs {
  * @name: one word
  * @says: the requirement
  * @why: the reference, and what devices do
+ * @profile: NULL: the specification requires it of the devices; else who does it, a device or
+ *	programs, and by that name the rule is asked for: flow_profile()
  */
 struct rule {
 	const char *name, *says, *why;
@@ -80,6 +87,7 @@ struct rule {
 	/* Returns the packet to name, 0 if all is well; writes what is wrong */
 	uint64_t (*judge)(const struct rule_case *c, char *words, size_t size);
 	enum rule_needs needs;
+	const char *profile;
 };
 
 /* What a device does that the rules call wrong, and is let pass */

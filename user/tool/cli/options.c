@@ -86,6 +86,7 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_PORT] = { "port", .letters = "p", .value = "PORT",
 		       .help = "the target's port; default " STRING(RTGT_PORT) },
 	[OPT_PRETTY] = { "pretty", .help = "indent the JSON; the same as rtgt -p" },
+	[OPT_PROFILE] = { "profile", .value = "NAME" },
 	[OPT_PROGRESS] = { "progress",
 			   .help = "print the progress on stderr even if that is no terminal" },
 	[OPT_QPS] = { "qps", .letters = "q", .value = "N" },

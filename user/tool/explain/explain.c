@@ -35,6 +35,8 @@ static const struct usage_option options[] = {
 	{ OPT_COMPLETE, "with --check: the capture lacks no packet, so a missing one is a "
 			"violation" },
 	{ OPT_IGNORE, "with --check: skip this rule; may be given many times" },
+	{ OPT_PROFILE, "with --check: also that the device does what rxe does (rxe), or that programs "
+		       "leave their memory alone until it is acknowledged (memory)" },
 	{ OPT_LIST_RULES, "list the rules: name, requirement, reference" },
 	NO_MORE_OPTIONS
 };
@@ -142,6 +144,9 @@ static int set_option(void *arg, enum opt opt, char *text)
 	case OPT_COMPLETE:
 		x->complete = true;
 		return EXIT_OK;
+	case OPT_PROFILE:
+		x->profile = text;
+		return EXIT_OK;
 	default:
 		return set_source(to->s, opt, text);
 	}
@@ -164,9 +169,9 @@ static int judge(const struct explain *x, const struct source *s)
 		return misused("explain: --check, --ladder, --verbose and -T fields are one or the other");
 	if (x->json && (x->ladder || x->verbose))
 		return misused("explain: --json tells all that --ladder and --verbose tell");
-	if ((s->nr_ignored || x->complete) && !x->check)
-		return misused("explain: %s is for --check",
-			       x->complete ? "--complete" : "--ignore");
+	if ((s->nr_ignored || x->complete || x->profile) && !x->check)
+		return misused("explain: %s is for --check", x->complete ? "--complete" :
+			       x->profile ? "--profile" : "--ignore");
 	return EXIT_OK;
 }
 

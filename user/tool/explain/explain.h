@@ -36,6 +36,7 @@ struct column {
  * @headers: with every field of every header
  * @check: judge by the rules; nothing else is printed
  * @complete: the capture lacks no packet
+ * @profile: check what this device does as well; NULL: none
  * @verbose: explain causes, in plain words
  * @ladder: draw connections
  * @headlines: connections up to this one have a headline
@@ -55,6 +56,7 @@ struct explain {
 	void (*out)(void *arg, struct json_object *o);
 	void *arg;
 	bool json, headers, live, check, complete, verbose, ladder;
+	const char *profile;
 	struct flow *flow;
 	uint64_t limit;
 	struct column column[EXPLAIN_FIELDS_MAX];

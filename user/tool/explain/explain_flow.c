@@ -72,6 +72,8 @@ int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_i
 		return failed("no memory");
 	if (x->complete)
 		flow_complete(x->flow);
+	if (x->profile && !flow_profile(x->flow, x->profile))
+		return misused("explain: no profile \"%s\": there are rxe and memory", x->profile);
 	for (unsigned int i = 0; i < nr_ignored; i++)
 		if (!flow_ignore(x->flow, ignored[i]))
 			return misused("explain: no rule \"%s\" (rtgt explain --list-rules)",
@@ -219,7 +221,9 @@ int explain_list_rules(void)
 	};
 
 	for (const struct rule *r = rules_list(); r->name; r++)
-		printf("%s\t%s\t%s\t%s\n", r->name, r->says, r->why, needs[r->needs]);
+		printf("%s\t%s\t%s%s%s\t%s\n", r->name, r->says, r->why,
+		       r->profile ? ". Only with --profile " : "", r->profile ? r->profile : "",
+		       needs[r->needs]);
 	for (const struct deviation *d = rules_deviations(); d->name; d++)
 		printf("but %s\t%s\t%s\n", d->name, d->says, d->why);
 	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;

@@ -161,8 +161,9 @@ static void refusal(struct text *t, const struct pkt *p, const struct flow_seen 
 	const struct flow_msg *m = seen->msg;
 
 	if (PKT_SYNDROME(p->syndrome) == PKT_AETH_RNR) {
-		add(t, " has no receive posted for PSN %u: try again in %u microseconds", p->psn,
-		    pkt_rnr_us(p->syndrome));
+		add(t, " %s PSN %u: try again in %u microseconds", m && m->op != FLOW_SEND &&
+		    !m->has_imm ? "is not ready, though this takes no receive, for" :
+		    "has no receive posted for", p->psn, pkt_rnr_us(p->syndrome));
 		return;
 	}
 	if (!PKT_SYNDROME_VALUE(p->syndrome)) {
