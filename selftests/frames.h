@@ -120,6 +120,13 @@ static inline void frame_mask(struct frame *f, size_t at, uint8_t bits, size_t b
 	}
 }
 
+static inline void frame_mask_ip4(struct frame *f, size_t at)
+{
+	frame_mask(f, at + 1, 0xff, 1);
+	frame_mask(f, at + 8, 0xff, 1);
+	frame_mask(f, at + 10, 0xff, 2);
+}
+
 static inline void frame_mask_ip6(struct frame *f, size_t at)
 {
 	frame_mask(f, at, 0x0f, 1);
@@ -184,9 +191,7 @@ static inline void frame_ip(struct frame *f, unsigned int more)
 			frame_put(f, 0, more - 4);
 		}
 	} else {
-		frame_mask(f, f->ip + 1, 0xff, 1);
-		frame_mask(f, f->ip + 8, 0xff, 1);
-		frame_mask(f, f->ip + 10, 0xff, 2);
+		frame_mask_ip4(f, f->ip);
 		frame_put(f, 0x45 + more / 4, 1);
 		frame_put(f, 0x6a, 1);
 		frame_put(f, 0, 2);

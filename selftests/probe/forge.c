@@ -78,6 +78,7 @@ static void begin(struct frame *f, uint32_t from, uint32_t to, uint32_t qpn, uin
 	static uint16_t id = 1;
 
 	frame_link(f, DLT_RAW, false, 0);
+	frame_mask_ip4(f, f->ip);
 	frame_put(f, 0x45000000, 4);
 	frame_put(f, id++, 2);
 	frame_put(f, 0x4000, 2);
