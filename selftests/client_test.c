@@ -617,4 +617,40 @@ TEST(memory)
 	EXPECT_EQ(0, left_by(MANY));
 }
 
+/* Values out of range are refused before anything is posted or read */
+TEST(misuse)
+{
+	static const struct {
+		struct rtgt_rdma op;
+		const char *says;
+	} wrong[] = {
+		{ { .sges = RTGT_SGES + 1 }, "129 pieces" },
+		{ { .region = RTGT_MAX_REGIONS }, "region " },
+		{ { .len = 4097 }, "4097 bytes at 0 of a buffer of 4096" },
+		{ { .len = 1, .local = 4096 }, "1 bytes at 4096" },
+		{ { .len = 1, .local = SIZE_MAX }, "a buffer of 4096" },
+		{ { .len = 4000, .sges = 3, .gap = 49 }, "4000 bytes at 0" },
+		{ { .len = 4, .sges = RTGT_SGES, .gap = UINT32_MAX }, "a buffer of 4096" },
+	};
+	static struct rtgt_client c;
+	struct rtgt_mr mr = { .len = 4096 };
+	struct rtgt_took took;
+	struct rtgt_err err;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct rtgt_rdma op = wrong[i].op;
+
+		op.opcode = IBV_WR_RDMA_WRITE;
+		op.mr = &mr;
+		EXPECT_EQ(-EINVAL, rtgt_client_rdma(&c, &op, &took, &err));
+		EXPECT_NE(NULL, strstr(err.text, wrong[i].says)) {
+			TH_LOG("%zu: %s", i, err.text);
+		}
+	}
+	EXPECT_EQ(-EINVAL, rtgt_client_rdma(&c, &(struct rtgt_rdma){ .len = 1 }, &took, &err));
+	EXPECT_EQ(-EINVAL, rtgt_client_chain(&c, NULL, 0, &took, &err));
+	EXPECT_EQ(-EINVAL, rtgt_qp_post(&c.qp, &(struct rtgt_wr){ .mr = &mr, .sges = 129 }, &err));
+	EXPECT_EQ(-EINVAL, rtgt_qp_post_recv(&c.qp, 1, &mr, 4097, &err));
+}
+
 TEST_HARNESS_MAIN

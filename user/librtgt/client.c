@@ -274,6 +274,26 @@ static int run_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigned
 	return 0;
 }
 
+/* What would be read out of bounds here; what the target refuses is not checked */
+static int check_rdma(const struct rtgt_rdma *op, struct rtgt_err *err)
+{
+	const uint64_t gaps = (uint64_t)op->gap * (op->sges ? op->sges - 1 : 0);
+
+	if (op->region >= RTGT_MAX_REGIONS)
+		return rtgt_fail(err, EINVAL, "region %u: there are at most %u",
+				 op->region, RTGT_MAX_REGIONS);
+	if (op->sges > RTGT_SGES)
+		return rtgt_fail(err, EINVAL, "%u pieces: at most %u", op->sges, RTGT_SGES);
+	if (!op->mr)
+		return op->opcode == RTGT_WR_FLUSH ? 0 :
+			rtgt_fail(err, EINVAL, "%s without a buffer", rdma_name(op->opcode));
+	if (op->opcode != RTGT_WR_FLUSH &&
+	    (op->local > op->mr->len || op->len + gaps > op->mr->len - op->local))
+		return rtgt_fail(err, EINVAL, "%u bytes at %zu of a buffer of %zu", op->len,
+				 op->local, op->mr->len);
+	return 0;
+}
+
 /**
  * rtgt_client_chain() - several one-sided operations, of which the last is waited for
  * @c: open
@@ -290,15 +310,14 @@ static int run_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigned
  * next there may be more work requests than the send queue holds; then the rest
  * is posted when those have completed.
  *
- * Return: 0, or a negative errno; -EIO with @err->wc_status for a failed
- * completion.
+ * Return: 0, or a negative errno; -EINVAL for a value out of range, -EIO with
+ * @err->wc_status for a failed completion.
  */
 int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigned int n,
 		      struct rtgt_took *took, struct rtgt_err *err)
 {
-	const struct rtgt_rdma *last = &op[n - 1];
-	bool answered = last->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && c->peer.rtgt &&
-			rtgt_imm_op(last->imm) == RTGT_IMM_ACK;
+	const struct rtgt_rdma *last;
+	bool answered;
 	struct rtgt_reply reply;
 	uint64_t start, recv = 0;
 	uint32_t last_len = 0;
@@ -306,6 +325,15 @@ int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigne
 	int ret = 0;
 
 	memset(took, 0, sizeof(*took));
+	if (!n)
+		return rtgt_fail(err, EINVAL, "a chain of no operation");
+	for (unsigned int i = 0; i < n && !ret; i++)
+		ret = check_rdma(&op[i], err);
+	if (ret)
+		return ret;
+	last = &op[n - 1];
+	answered = last->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && c->peer.rtgt &&
+		   rtgt_imm_op(last->imm) == RTGT_IMM_ACK;
 	if (answered)
 		ret = rtgt_client_expect(c, &recv, err);
 	if (ret)

@@ -233,6 +233,8 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 	struct ibv_sge sge[RTGT_SGES];
 	int ret, nr = 0;
 
+	if (wr->sges > RTGT_SGES)
+		return rtgt_fail(err, EINVAL, "%u pieces: at most %u", wr->sges, RTGT_SGES);
 	/* what is used of the others is set: to clear them all costs a microsecond */
 	sge[0] = (struct ibv_sge) { };
 	if (!can_inline(q, wr))
@@ -273,6 +275,9 @@ int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, 
 	struct ibv_recv_wr *bad;
 	int ret;
 
+	if (len > mr->len)
+		return rtgt_fail(err, EINVAL, "a receive of %u bytes in a buffer of %zu", len,
+				 mr->len);
 	recv.num_sge = fill_sges(&all, false, sge);
 	ret = post_errno(ibv_post_recv(q->qp, &recv, &bad));
 	rtgt_log(q->cm->param.log, "wr", "id %llu RECV of up to %u bytes", (unsigned long long)id,

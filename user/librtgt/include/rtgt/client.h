@@ -15,6 +15,10 @@
 #include <rtgt/qp.h>
 #include <rtgt/wire.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Completions that may arrive while another is waited for */
 #define RTGT_KEPT	8
 
@@ -202,5 +206,9 @@ static inline const uint8_t *rtgt_client_rx(const struct rtgt_client *c)
 {
 	return c->rx.buf + c->head + sizeof(struct rtgt_msg);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* RTGT_CLIENT_H */

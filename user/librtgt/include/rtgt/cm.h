@@ -12,6 +12,10 @@
 #include <rtgt/log.h>
 #include <rtgt/wire.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /**
  * enum rtgt_transport - what kind of queue pair
  * @RTGT_RC: reliable connection
@@ -96,5 +100,9 @@ int rtgt_cm_check(struct rtgt_cm *cm, struct rtgt_err *err);
 void rtgt_cm_disconnect(struct rtgt_cm *cm);
 void rtgt_cm_close(struct rtgt_cm *cm);
 const char *rtgt_transport_str(enum rtgt_transport transport);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* RTGT_CM_H */

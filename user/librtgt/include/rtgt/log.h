@@ -9,6 +9,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /**
  * struct rtgt_err - why something failed
  * @code: errno value; 0 while nothing failed
@@ -46,5 +50,9 @@ int rtgt_fail(struct rtgt_err *err, int code, const char *fmt, ...)
 
 void rtgt_log(const struct rtgt_log *log, const char *topic, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* RTGT_LOG_H */

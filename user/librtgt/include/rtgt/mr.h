@@ -12,6 +12,10 @@
 #include <rtgt/log.h>
 #include <rtgt/pattern.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Bytes before and behind the buffer that nothing may touch */
 #define RTGT_GUARD	64
 
@@ -50,5 +54,9 @@ int rtgt_mr_check(const struct rtgt_mr *m, size_t used, struct rtgt_diff *diff);
 void rtgt_mr_arm(struct rtgt_mr *m, size_t used);
 int rtgt_window_create(struct rtgt_window *w, struct ibv_pd *pd, struct rtgt_err *err);
 void rtgt_window_destroy(struct rtgt_window *w);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* RTGT_MR_H */

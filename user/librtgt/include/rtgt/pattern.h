@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /**
  * struct rtgt_diff - the first byte that differs
  * @offset: where
@@ -26,5 +30,9 @@ void rtgt_pattern_invert(void *buf, size_t len, uint64_t seed);
 bool rtgt_pattern_verify(const void *buf, size_t len, uint64_t seed, struct rtgt_diff *diff);
 bool rtgt_bytes_verify(const void *buf, size_t len, uint8_t byte, struct rtgt_diff *diff);
 uint32_t rtgt_crc32(uint32_t crc, const void *buf, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* RTGT_PATTERN_H */

@@ -13,6 +13,10 @@
 #include <rtgt/log.h>
 #include <rtgt/mr.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Pieces a work request may have, if the device takes as many: more than any does */
 #define RTGT_SGES	128
 
@@ -182,5 +186,9 @@ const char *rtgt_wc_opcode_str(enum ibv_wc_opcode opcode);
 const char *rtgt_qp_state_str(enum ibv_qp_state state);
 const char *rtgt_wc_meaning(enum ibv_wc_status status);
 const char *rtgt_mtu_str(enum ibv_mtu mtu);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* RTGT_QP_H */

@@ -12,6 +12,10 @@
 #include <rtgt/log.h>
 #include <rtgt/proto.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /**
  * struct rtgt_refusal - what the target said in its REJ
  * @typed: a struct rtgt_rej came; otherwise the rest is 0
@@ -33,5 +37,9 @@ int rtgt_wire_match(const struct rtgt_reply *reply, enum rtgt_op op, uint32_t ta
 const char *rtgt_status_str(uint16_t status);
 int rtgt_refusal_str(const struct rtgt_refusal *refusal, char *buf, size_t size);
 int rtgt_access_str(uint32_t access, char *buf, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* RTGT_WIRE_H */
