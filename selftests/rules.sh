@@ -199,6 +199,20 @@ lies() {
 	rtgt -j reconcile "$WORK" >"$WORK/story" && fail "a client that counts wrong is believed"
 	same "numbers that do not agree" "$(jq '[.rows[] | select(.ok | not)] | length' "$WORK/story")" 3
 	document "$WORK/story"
+	shapes
+}
+
+# A document of another shape than ours is named, and nothing is compared with it.
+shapes() {
+	local shape
+	for shape in '{"results":{}}' '{"results":"x"}' '[]' '7' '{}'; do
+		echo "$shape" >"$WORK/ping.json"
+		fails_with "ping.json has another shape" rtgt reconcile "$WORK"
+	done
+	for shape in '{"results":[7,null,[]],"errors":{},"connection":[]}' '{"results":[],"errors":7,"connection":{"posted":{}}}'; do
+		echo "$shape" >"$WORK/ping.json"
+		(($(status_of rtgt reconcile "$WORK") < 2)) || fail "$shape: status $(status_of rtgt reconcile "$WORK")"
+	done
 }
 
 # The JSON in the page's script element

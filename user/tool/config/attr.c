@@ -138,12 +138,13 @@ const struct attr *attr_find(const struct attr *attrs, const char *word)
 /* The words are KEY VALUE pairs of this object: told before anything is done */
 static int check_pairs(const struct object *o, int argc, char **argv)
 {
-	char keys[192] = "";
+	char keys[1024] = "";
 	size_t at = 0;
 
 	for (const struct attr *a = o->attrs; a->name; a++)
-		at += (size_t)snprintf(keys + at, sizeof(keys) - at, "%s%s", at ? ", " : "",
-				       a->name);
+		if (at < sizeof(keys))
+			at += (size_t)snprintf(keys + at, sizeof(keys) - at, "%s%s", at ? ", " : "",
+					       a->name);
 	for (int i = 0; i < argc; i += 2) {
 		if (!attr_find(o->attrs, argv[i]))
 			return misused("\"%s\" is no attribute of a %s, or not only one: %s",

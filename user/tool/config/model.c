@@ -240,6 +240,14 @@ struct json_object *model_get(struct json_object *from, const char *key)
 	return json_object_object_get_ex(from, key, &value) ? value : NULL;
 }
 
+/* A member that is a list; NULL without it, or if it is anything else */
+struct json_object *model_list(struct json_object *from, const char *key)
+{
+	struct json_object *value = model_get(from, key);
+
+	return json_object_is_type(value, json_type_array) ? value : NULL;
+}
+
 /* A member as text, "-" without it */
 const char *model_str(struct json_object *from, const char *key)
 {

@@ -13,5 +13,6 @@ struct json_object *model_ports(const char *only, bool live);
 
 const char *model_str(struct json_object *from, const char *key);
 struct json_object *model_get(struct json_object *from, const char *key);
+struct json_object *model_list(struct json_object *from, const char *key);
 
 #endif /* RTGT_MODEL_H */

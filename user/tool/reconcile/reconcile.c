@@ -23,6 +23,7 @@
 #include "libwire/iwarp.h"
 #include "tool/cli/options.h"
 #include "tool/out/json.h"
+#include "tool/config/model.h"
 #include "reconcile.h"
 
 static const struct usage_option options[] = {
@@ -172,7 +173,8 @@ static int read_wire(struct wire *w, const char *path)
 }
 
 /* One of the files; NULL if there is none, and @broken if it cannot be read */
-static struct json_object *read_json(const char *dir, const char *name, bool *broken)
+static struct json_object *read_json(const char *dir, const char *name, const char *list,
+				     bool *broken)
 {
 	struct json_object *doc;
 	char path[4096];
@@ -180,6 +182,13 @@ static struct json_object *read_json(const char *dir, const char *name, bool *br
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	doc = json_object_from_file(path);
+	if (doc && list && !model_list(doc, list)) {
+		failed("reconcile: %s has another shape than what rtgt prints: no list \"%s\"",
+		       path, list);
+		*broken = true;
+		json_object_put(doc);
+		return NULL;
+	}
 	if (doc)
 		return doc;
 	f = fopen(path, "r");
@@ -205,7 +214,7 @@ static void read_all(struct reconcile *r, const char *dir, bool *broken)
 	};
 
 	for (unsigned int i = 0; i < FILES; i++)
-		r->file[i] = read_json(dir, names[i], broken);
+		r->file[i] = read_json(dir, names[i], i == PING ? "results" : NULL, broken);
 }
 
 static void print_row(const struct row *row)

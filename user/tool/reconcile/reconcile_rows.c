@@ -93,7 +93,7 @@ static void posted(struct reconcile *r)
 		{ RTGT_WR_ATOMIC_WRITE, FLOW_ATOMIC_WRITE, false },
 	};
 	struct json_object *client = r->file[PING] ? model_get(r->file[PING], "connection") : NULL;
-	struct json_object *all = client ? model_get(client, "posted") : NULL;
+	struct json_object *all = client ? model_list(client, "posted") : NULL;
 
 	for (size_t i = 0; all && i < sizeof(ops) / sizeof(ops[0]); i++) {
 		const struct wire_op *wire = &r->wire.op[0][ops[i].op][ops[i].imm];
@@ -137,7 +137,7 @@ static bool moves(const struct wire *w, const char *op, uint64_t *bytes)
 /* A run that failed does not add up, though all numbers of it may agree */
 static void client_errors(struct reconcile *r)
 {
-	struct json_object *errors = r->file[PING] ? model_get(r->file[PING], "errors") : NULL;
+	struct json_object *errors = r->file[PING] ? model_list(r->file[PING], "errors") : NULL;
 	size_t nr = errors ? json_object_array_length(errors) : 0;
 
 	if (nr)
@@ -148,7 +148,7 @@ static void client_errors(struct reconcile *r)
 /* The client's operations: of each all sizes together */
 void reconcile_client(struct reconcile *r)
 {
-	struct json_object *results = r->file[PING] ? model_get(r->file[PING], "results") : NULL;
+	struct json_object *results = r->file[PING] ? model_list(r->file[PING], "results") : NULL;
 	size_t n = results ? json_object_array_length(results) : 0;
 
 	for (size_t i = 0; i < n; i++) {
