@@ -66,7 +66,7 @@ MARK="rtgt-selftest[$$] $PROGRAM."
 COMPLETE=
 # Programs that a machine may lack, as shell globs: a case that fails for one of them is skipped.
 # "No such helper or program" is the verdict about any other command that does not exist.
-FOREIGN=(rtgt rtgt-wire rtgt-example-\* chrt cmtime ibv_\* ib_\* jq perl ping python3 rping setpriv ss
+FOREIGN=(rtgt rtgt-wire rtgt-example-\* chrt cmtime ibv_\* ib_\* jq perl ping prlimit python3 rping setpriv ss
 	taskset tc tcpdump ucmatose udaddy unshare)
 
 # --- declaring ----------------------------------------------------------------

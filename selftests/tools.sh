@@ -178,6 +178,37 @@ ping_fails() {
 	fails_with "nobody.invalid" rtgt ping nobody.invalid
 }
 
+# A host on which something is missing or too small: the message says what, and what to do.
+ping_why() {
+	local dev
+	local -a ping
+	target_port region mem size=4096
+	ping=(rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -C 1 -o write)
+	fails_with "-p $CM_PORT" rtgt ping "$RTGT_TARGET_ADDR:$CM_PORT"
+	fails_with "without the brackets" rtgt ping "[2001:db8::1]"
+	tolerate_log "rxe_reg_user_mr: returned err = -1"
+	fails_with "ulimit -l" prlimit --memlock=0:0 setpriv --reuid 65534 --clear-groups "${ping[@]}" "$RTGT_TARGET_ADDR"
+	closed_device
+	! is_iwarp || return 0
+	dev=$(netdev "$RTGT_CLIENT_DEV")
+	defer ip link set "$dev" mtu "$(</sys/class/net/"$dev"/mtu)"
+	ip link set "$dev" mtu 351
+	fails_with "MTU" "${ping[@]}" "$RTGT_TARGET_ADDR"
+	ip link set "$dev" mtu 352
+	"${ping[@]}" "$RTGT_TARGET_ADDR" >/dev/null || fail "RoCE works with an MTU of 352"
+}
+
+# A device that only root may open
+closed_device() {
+	local file mode
+	for file in /dev/infiniband/uverbs*; do
+		mode=$(stat -c %a "$file")
+		defer chmod "$mode" "$file"
+		chmod 600 "$file"
+	done
+	fails_with "/dev/infiniband/uverbs" setpriv --reuid 65534 --clear-groups "${ping[@]}" "$RTGT_TARGET_ADDR"
+}
+
 ping_debug() {
 	target_port
 	rtgt ping -d -o write -S 64 -C 1 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/text" 2>&1
@@ -240,6 +271,7 @@ tcase smoke "the module is loaded, does all operations of the device, is unloade
 tcase every-key "rtgt port set takes every attribute that configfs has" every_key
 tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
+tcase ping-why "rtgt ping says what a host lacks: permissions, locked memory, MTU, a port" ping_why
 tcase ping-debug "rtgt ping -d prints QP, MR, SGE, WR and WC" ping_debug
 tcase two-programs "rtgt finds rtgt-wire beside it or in PATH, passes all on, or says what is missing" two_programs
 tcase help --more "every command has --help" helps

@@ -18,6 +18,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rtgt/cm.h>
@@ -30,6 +31,9 @@ enum {
 	REJ_STALE_CONN		= 10,
 	REJ_CONSUMER		= 28,
 };
+
+/* Devices whose files are looked at */
+#define DEVICES_MAX	64
 
 /* "Status" of a SIDR REP, likewise 12.11.2 */
 #define SIDR_UNSUPPORTED	1
@@ -70,11 +74,35 @@ static const char *dest(const struct rtgt_cm *cm, char *buf, size_t size)
 	return buf;
 }
 
+/* librdmacm opens the device with the address; which file it may not open it does not say */
+static int fail_permission(const char *host, struct rtgt_err *err)
+{
+	char path[64];
+	struct stat st;
+
+	for (unsigned int i = 0; i < DEVICES_MAX; i++) {
+		snprintf(path, sizeof(path), "/dev/infiniband/uverbs%u", i);
+		if (stat(path, &st) || !access(path, R_OK | W_OK))
+			continue;
+		return rtgt_fail(err, EACCES,
+				 "no permission for %s (group %u, mode %03o): be root, or let your group open it",
+				 path, st.st_gid, st.st_mode & 0777);
+	}
+	return rtgt_fail(err, EPERM, "cannot resolve %s: %s", host, strerror(EPERM));
+}
+
 static int fail_resolve(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 {
 	const char *host = cm->param.host;
 
 	switch (status) {
+	case EPERM:
+	case EACCES:
+		return fail_permission(host, err);
+	case EINVAL:
+		return rtgt_fail(err, EINVAL,
+				 "cannot resolve %s: %s: is the MTU of the network device on the way large enough (RoCE needs 352)? see ip link",
+				 host, strerror(EINVAL));
 	case ENODEV:
 	case ENOENT:
 		return rtgt_fail(err, ENODEV,
@@ -141,7 +169,9 @@ static int fail_reject(struct rtgt_cm *cm, const struct rdma_cm_event *ev, struc
 	case REJ_NO_RESOURCES:
 		return rtgt_fail(err, ECONNREFUSED, "%s has no resources left: see its dmesg", to);
 	case REJ_CONSUMER:
-		return rtgt_fail(err, ECONNREFUSED, "the server at %s refused the connection", to);
+		return rtgt_fail(err, ECONNREFUSED,
+				 "the server at %s refused the connection without a reason: does it listen on this port, and for this kind of address? (a port on :: takes IPv6 only)",
+				 to);
 	default:
 		return rtgt_fail(err, ECONNREFUSED, "%s refused the connection (reason %d)", to,
 				 ev->status);
@@ -269,9 +299,16 @@ static int lookup(const char *host, const char *service, int family, struct addr
 {
 	struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM };
 	int ret = getaddrinfo(host, service, &hints, ai);
+	const char *colon;
 
 	if (!ret)
 		return 0;
+	if (service && host[0] == '[')
+		return rtgt_fail(err, EINVAL, "%s: give the address without the brackets", host);
+	/* HOST:PORT, where an IPv6 address has more of them */
+	colon = service ? strchr(host, ':') : NULL;
+	if (colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1))
+		return rtgt_fail(err, EINVAL, "%s: give the port with -p %s", host, colon + 1);
 	return rtgt_fail(err, EINVAL, "%s%s%s: %s", host, service ? ":" : "",
 			 service ? service : "", gai_strerror(ret));
 }

@@ -63,7 +63,8 @@ int rtgt_mr_create(struct rtgt_mr *m, struct ibv_pd *pd, const char *name, size_
 	if (!m->mr) {
 		code = errno;
 		rtgt_mr_destroy(m);
-		if (code == ENOMEM)
+		/* EPERM: the limit is 0 */
+		if (code == ENOMEM || code == EPERM)
 			return rtgt_fail(err, code,
 					 "no memory to register %zu bytes: be root, or raise the locked-memory limit (ulimit -l)",
 					 len);
