@@ -195,6 +195,23 @@ send_queue_full() { # REPLIES COMMAND...
 	expect_counters qp_errors=0 malformed=0
 }
 
+# A name with several addresses, of which the first leads nowhere: to no RDMA device, to no server.
+names() {
+	[[ -e /etc/hosts ]] || {
+		defer rm /etc/hosts
+		: >/etc/hosts || skip "/etc is read-only"
+	}
+	defer umount /etc/hosts
+	printf '%s\n' "2001:db8::99 target.example" "$RTGT_TARGET_ADDR target.example" >"$WORK/hosts"
+	mount --bind "$WORK/hosts" /etc/hosts
+	target_port region mem size=64K
+	tcp_server
+	client_module
+	rtgt lat --from user,kernel --over rdma,tcp -o write -S 64 -C 10 -W 0 -p "$CM_PORT" --tcp-port "$TCP_PORT" \
+		-I "$RTGT_CLIENT_ADDR" target.example >"$WORK/said" 2>&1 || fail "$(<"$WORK/said")"
+	rtgt ping -p "$CM_PORT" -o write -S 64 -C 1 target.example >"$WORK/said" 2>&1 || fail "$(<"$WORK/said")"
+}
+
 # The completion of the last WRITE_WITH_IMM comes before the reply or behind it, when the checksum
 # has been asked for.
 lat_last_send() {
@@ -346,6 +363,7 @@ tcase moderated-poll --more "three connections, a completion for one in four, wi
 tcase verify-all --more "every message is compared" verified
 tcase bulk "rtgt bw --bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
 tcase duration --more "rtgt bw runs for a given time and prints its progress" duration
+tcase names --more "the addresses of a name are tried one after the other" names
 tcase lat-queue-full --needs acks "replies come before acknowledgments: rtgt lat waits for room in the send queue" send_queue_full 16 lat -o send
 tcase bw-queue-full --needs acks --more "replies come before acknowledgments: rtgt bw waits for room in the send queue" send_queue_full 32 bw -o send -t 16
 tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send

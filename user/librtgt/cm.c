@@ -405,6 +405,27 @@ static int resolve_id(struct rtgt_cm *cm, struct addrinfo *src, struct addrinfo 
 	return 0;
 }
 
+/* Of a name that has several addresses, the first on the way to which there is a device counts */
+static int resolve_any(struct rtgt_cm *cm, struct addrinfo *src, struct addrinfo *dst,
+		       struct rtgt_err *err)
+{
+	int ret = rtgt_fail(err, EADDRNOTAVAIL,
+			    "%s has no address of the kind of the source address %s",
+			    cm->param.host, src ? cm->param.source : "(none)");
+
+	for (; dst; dst = dst->ai_next) {
+		if (src && src->ai_family != dst->ai_family)
+			continue;
+		ret = resolve_id(cm, src, dst, err);
+		if (!ret || ret == -EINTR || !dst->ai_next)
+			break;
+		if (cm->id)
+			rdma_destroy_id(cm->id);
+		cm->id = NULL;
+	}
+	return ret;
+}
+
 static int resolve_addr(struct rtgt_cm *cm, struct rtgt_err *err)
 {
 	const struct rtgt_cm_param *p = &cm->param;
@@ -414,13 +435,15 @@ static int resolve_addr(struct rtgt_cm *cm, struct rtgt_err *err)
 	ret = lookup(p->host, p->service, AF_UNSPEC, &dst, err);
 	if (ret)
 		return ret;
+	/* a source address has one family, and the name may have several */
 	if (p->source)
-		ret = lookup(p->source, NULL, dst->ai_family, &src, err);
+		ret = lookup(p->source, NULL, dst->ai_next ? AF_UNSPEC : dst->ai_family, &src,
+			     err);
 	if (!ret) {
 		rtgt_log(p->log, "cm", "resolve the address %s port %s%s%s", p->host, p->service,
 			 p->source ? " from " : "", p->source ? p->source : "");
 		ret = p->transport == RTGT_UC ? resolve_uc(cm, src, err) :
-						resolve_id(cm, src, dst, err);
+						resolve_any(cm, src, dst, err);
 	}
 	if (src)
 		freeaddrinfo(src);

@@ -4,9 +4,11 @@
  * below initiators/ of our own, gone again when we are.  See Documentation/configfs.rst.
  */
 #include <errno.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,6 +57,28 @@ int kernel_set_number(const struct kernel *k, unsigned int i, const char *attr, 
 	return kernel_set(k, i, attr, text, err);
 }
 
+/* The kernel takes addresses, and a user may give a name: its first address of the source's kind */
+static int set_address(struct kernel *k, unsigned int i, struct rtgt_err *err)
+{
+	const char *source = k->param.source;
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM,
+		.ai_family = !source ? AF_UNSPEC : strchr(source, ':') ? AF_INET6 : AF_INET,
+	};
+	char text[NI_MAXHOST];
+	struct addrinfo *ai;
+	int ret = getaddrinfo(k->param.host, NULL, &hints, &ai);
+
+	if (ret)
+		return rtgt_fail(err, EINVAL, "%s: %s", k->param.host, gai_strerror(ret));
+	ret = getnameinfo(ai->ai_addr, ai->ai_addrlen, text, sizeof(text), NULL, 0,
+			  NI_NUMERICHOST);
+	freeaddrinfo(ai);
+	if (ret)
+		return rtgt_fail(err, EINVAL, "%s: %s", k->param.host, gai_strerror(ret));
+	return kernel_set(k, i, "addr", text, err);
+}
+
 static int make(struct kernel *k, unsigned int i, struct rtgt_err *err)
 {
 	char *dir = k->dir[i];
@@ -69,7 +93,7 @@ static int make(struct kernel *k, unsigned int i, struct rtgt_err *err)
 		return rtgt_fail(err, ret, "no kernel initiator: %s: %s", name, strerror(ret));
 	}
 	k->nr++;
-	ret = kernel_set(k, i, "addr", k->param.host, err);
+	ret = set_address(k, i, err);
 	if (!ret)
 		ret = kernel_set(k, i, "port", k->param.service, err);
 	if (!ret && k->param.source)

@@ -139,11 +139,31 @@ static int hello(struct rtgt_tcp *t, struct rtgt_err *err)
 	return ret;
 }
 
+/* Connect to one address of the server; what failed is closed */
+static int connect_to(struct rtgt_tcp *t, const struct addrinfo *dst, struct rtgt_err *err)
+{
+	int ret = 0;
+
+	t->fd = socket(dst->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (t->fd < 0)
+		return fail_io(t, errno, err);
+	ret = bind_source(t, dst->ai_family, err);
+	if (!ret && rtgt_tcp_setup(t->fd, t->param.timeout_ms))
+		ret = fail_io(t, errno, err);
+	if (!ret && connect(t->fd, dst->ai_addr, dst->ai_addrlen))
+		ret = fail_io(t, errno, err);
+	if (ret)
+		rtgt_tcp_close(t);
+	return ret;
+}
+
 /**
  * rtgt_tcp_open() - connect to a server
  * @t: filled; to be closed when this succeeds
  * @param: where to, and how
  * @err: says what is wrong
+ *
+ * Of a name that has several addresses, the first that can be connected to counts.
  *
  * Return: 0, or a negative errno.
  */
@@ -158,15 +178,11 @@ int rtgt_tcp_open(struct rtgt_tcp *t, const struct rtgt_tcp_param *param, struct
 	ret = lookup(param->host, param->service, AF_UNSPEC, &dst, err);
 	if (ret)
 		return ret;
-	t->fd = socket(dst->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (t->fd < 0)
-		ret = fail_io(t, errno, err);
-	if (!ret)
-		ret = bind_source(t, dst->ai_family, err);
-	if (!ret && rtgt_tcp_setup(t->fd, param->timeout_ms))
-		ret = fail_io(t, errno, err);
-	if (!ret && connect(t->fd, dst->ai_addr, dst->ai_addrlen))
-		ret = fail_io(t, errno, err);
+	for (struct addrinfo *at = dst; at; at = at->ai_next) {
+		ret = connect_to(t, at, err);
+		if (!ret)
+			break;
+	}
 	freeaddrinfo(dst);
 	if (!ret)
 		ret = hello(t, err);

@@ -38,6 +38,7 @@
 
 /* One more is hung up on */
 #define CONNECTIONS_MAX	256u
+#define ACCEPT_AGAIN_MS	100
 
 static const struct usage_option options[] = {
 	{ OPT_ADDRESS, "listen on this address; default all" },
@@ -203,11 +204,23 @@ static void start(struct tcp_server *s, int fd)
 	close(fd);
 }
 
+static bool has_ipv6(void)
+{
+	const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
 static int listen_at(const char *address, const char *service, struct rtgt_err *err)
 {
-	struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM };
+	/* on :: also IPv4 is listened to */
+	struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM,
+				  .ai_family = address || !has_ipv6() ? AF_UNSPEC : AF_INET6 };
 	struct addrinfo *ai;
-	int on = 1, ret, fd;
+	int on = 1, off = 0, ret, fd;
 
 	ret = getaddrinfo(address, service, &hints, &ai);
 	if (ret)
@@ -215,6 +228,8 @@ static int listen_at(const char *address, const char *service, struct rtgt_err *
 				 gai_strerror(ret));
 	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    (!address && ai->ai_family == AF_INET6 &&
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off))) ||
 	    bind(fd, ai->ai_addr, ai->ai_addrlen) || listen(fd, SOMAXCONN)) {
 		ret = rtgt_fail(err, errno, "cannot listen at %s port %s: %s",
 				address ? address : "any address", service, strerror(errno));
@@ -278,8 +293,11 @@ int tcp_server_run(struct tcp_server *s, int stop, struct rtgt_err *err)
 		fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0)
 			start(s, fd);
-		else if (errno != ECONNABORTED && errno != EINTR)
+		else if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK)
 			return rtgt_fail(err, errno, "accept: %s", strerror(errno));
+		else if (errno != ECONNABORTED && errno != EINTR)
+			/* no file or no memory is left: some connection will end */
+			poll(NULL, 0, ACCEPT_AGAIN_MS);
 	}
 }
 
