@@ -624,7 +624,7 @@ TEST(misuse)
 		struct rtgt_rdma op;
 		const char *says;
 	} wrong[] = {
-		{ { .sges = RTGT_SGES + 1 }, "129 pieces" },
+		{ { .len = 200, .sges = RTGT_SGES + 1 }, "129 pieces" },
 		{ { .region = RTGT_MAX_REGIONS }, "region " },
 		{ { .len = 4097 }, "4097 bytes at 0 of a buffer of 4096" },
 		{ { .len = 1, .local = 4096 }, "1 bytes at 4096" },

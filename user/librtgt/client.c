@@ -284,11 +284,12 @@ static int check_rdma(const struct rtgt_rdma *op, struct rtgt_err *err)
 				 op->region, RTGT_MAX_REGIONS);
 	if (op->sges > RTGT_SGES)
 		return rtgt_fail(err, EINVAL, "%u pieces: at most %u", op->sges, RTGT_SGES);
+	/* they touch nothing here */
+	if (!op->len || op->opcode == RTGT_WR_FLUSH)
+		return 0;
 	if (!op->mr)
-		return op->opcode == RTGT_WR_FLUSH ? 0 :
-			rtgt_fail(err, EINVAL, "%s without a buffer", rdma_name(op->opcode));
-	if (op->opcode != RTGT_WR_FLUSH &&
-	    (op->local > op->mr->len || op->len + gaps > op->mr->len - op->local))
+		return rtgt_fail(err, EINVAL, "%s without a buffer", rdma_name(op->opcode));
+	if (op->local > op->mr->len || op->len + gaps > op->mr->len - op->local)
 		return rtgt_fail(err, EINVAL, "%u bytes at %zu of a buffer of %zu", op->len,
 				 op->local, op->mr->len);
 	return 0;

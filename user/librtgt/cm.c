@@ -409,20 +409,26 @@ static int resolve_id(struct rtgt_cm *cm, struct addrinfo *src, struct addrinfo 
 static int resolve_any(struct rtgt_cm *cm, struct addrinfo *src, struct addrinfo *dst,
 		       struct rtgt_err *err)
 {
-	int ret = rtgt_fail(err, EADDRNOTAVAIL,
-			    "%s has no address of the kind of the source address %s",
-			    cm->param.host, src ? cm->param.source : "(none)");
+	struct rtgt_err why = { 0 };
+	int ret = 0;
 
 	for (; dst; dst = dst->ai_next) {
 		if (src && src->ai_family != dst->ai_family)
 			continue;
-		ret = resolve_id(cm, src, dst, err);
-		if (!ret || ret == -EINTR || !dst->ai_next)
+		ret = resolve_id(cm, src, dst, &why);
+		if (!ret)
+			return 0;
+		if (ret == -EINTR)
 			break;
 		if (cm->id)
 			rdma_destroy_id(cm->id);
 		cm->id = NULL;
 	}
+	if (!ret)
+		return rtgt_fail(err, EADDRNOTAVAIL,
+				 "%s has no address of the kind of the source address %s",
+				 cm->param.host, cm->param.source);
+	*err = why;
 	return ret;
 }
 

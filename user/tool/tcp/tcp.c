@@ -169,6 +169,7 @@ static int connect_to(struct rtgt_tcp *t, const struct addrinfo *dst, struct rtg
  */
 int rtgt_tcp_open(struct rtgt_tcp *t, const struct rtgt_tcp_param *param, struct rtgt_err *err)
 {
+	struct rtgt_err why = { 0 };
 	struct addrinfo *dst;
 	int ret;
 
@@ -178,12 +179,12 @@ int rtgt_tcp_open(struct rtgt_tcp *t, const struct rtgt_tcp_param *param, struct
 	ret = lookup(param->host, param->service, AF_UNSPEC, &dst, err);
 	if (ret)
 		return ret;
-	for (struct addrinfo *at = dst; at; at = at->ai_next) {
-		ret = connect_to(t, at, err);
-		if (!ret)
-			break;
-	}
+	ret = -ENOENT;
+	for (struct addrinfo *at = dst; at && ret; at = at->ai_next)
+		ret = connect_to(t, at, &why);
 	freeaddrinfo(dst);
+	if (ret)
+		*err = why;
 	if (!ret)
 		ret = hello(t, err);
 	if (ret)
