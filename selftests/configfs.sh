@@ -338,6 +338,8 @@ mkdir_while_enabling() {
 	disabled_port
 	attr_set "$DIR/mr_max" 4096
 	attr_set "$DIR/regions/mem/size" "$((65536 / SLOW))K"
+	mkdir "$DIR/regions/more"
+	attr_set "$DIR/regions/more/size" "$((65536 / SLOW))K"
 	background enabling "$BASH" -c "echo 1 >'$DIR/enable'"
 	wait_until 10 is_changing || fail "state: $(show "$DIR/state")"
 	fails_with "Device or resource busy" mkdir "$DIR/regions/late"
