@@ -25,6 +25,8 @@ help:
 #:   RUNS=3          so many boots
 #:   T='lifecycle siw'  only these parts of selftests/bench.sh
 #:   WALL=1          by the clock on the wall instead: one boot, RUNS times in turn
+#: make bench-explain  processor time and memory of rtgt explain --check and of tshark, for
+#:                   captures of PACKETS=200000 packets
 #: make bench-compare  what became slower than selftests/bench-baseline
 #: make bench-figures  draws what make bench found, for Documentation/performance.rst
 #: make shell        the same two guests, for you
@@ -86,6 +88,9 @@ bench: build
 
 bench-compare:
 	@vm/bench compare
+
+bench-explain: build
+	@vm/root run scripts/bench-explain $(PACKETS)
 
 bench-figures:
 	@vm/bench figures
@@ -150,5 +155,5 @@ clean:
 distclean: clean
 	@vm/root forget
 
-.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-figures shell coverage mutants lint docs features \
+.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-explain bench-figures shell coverage mutants lint docs features \
 	capture wireshark report-check report-picture fuzz build kernel-config kernel kernel-patch source matrix install clean distclean

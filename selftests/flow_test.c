@@ -634,6 +634,49 @@ TEST_F(flow, second_run)
 	EXPECT_STREQ("", self->rules);
 }
 
+/* Requests only, of as many queue pairs as are kept: messages take no more memory than they may */
+TEST_F_TIMEOUT(flow, memory, 120)
+{
+	struct flow *f = flow_new(&ops, self, 0, 0);
+	uint64_t most = 0;
+
+	for (uint32_t turn = 0; turn < 64; turn++) {
+		for (uint32_t i = 0; i < FLOW_CONNS; i++) {
+			bth(self, 0, PKT_SEND_ONLY, 1000 * i + turn, 8)->qpn = 0x100 + i;
+			flow_packet(f, &self->p, &self->seen);
+		}
+		most = f->msg_bytes > most ? f->msg_bytes : most;
+	}
+	EXPECT_LT(FLOW_MSG_BYTES / 2, most);
+	EXPECT_GE(FLOW_MSG_BYTES, most);
+	EXPECT_LT(0, flow_totals(f)->forgotten_messages);
+	EXPECT_EQ(0, flow_totals(f)->forgotten_connections);
+	flow_end(f);
+	EXPECT_EQ(0, f->msg_bytes);
+	flow_free(f);
+}
+
+/* Answers that may be of many queue pairs: not each of them gets a look at all */
+TEST_F(flow, many_candidates)
+{
+	struct flow *f = flow_new(&ops, self, 0, 0);
+	const struct flow_try *t = &f->tries[0x9000 % FLOW_BUCKETS];
+	unsigned int looks = 0;
+
+	for (uint32_t i = 0; i < 2 * FLOW_GUESSES; i++) {
+		bth(self, 0, PKT_SEND_ONLY, 500, 8)->qpn = 0x100 + i;
+		flow_packet(f, &self->p, &self->seen);
+	}
+	for (uint32_t i = 0; i < 5000; i++) {
+		bth(self, 1, PKT_ACK, 500, 0)->qpn = 0x9000;
+		flow_packet(f, &self->p, &self->seen);
+		looks += !t->left || t->left == t->wait;
+	}
+	EXPECT_GE(40, looks);
+	EXPECT_EQ(5000, flow_totals(f)->unjudged[FLOW_NO_REQUEST]);
+	flow_free(f);
+}
+
 /* XRC has the rules of RC */
 TEST_F(flow, xrc)
 {

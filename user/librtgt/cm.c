@@ -178,6 +178,19 @@ static int fail_reject(struct rtgt_cm *cm, const struct rdma_cm_event *ev, struc
 	}
 }
 
+static const char elsewhere[] =
+	" Here: this program is not in the first network namespace, and rxe of many kernels"
+	" receives only there";
+
+/* Not in the network namespace of the first process, which not everybody may look at */
+static bool in_namespace(void)
+{
+	char mine[64] = "", first[64] = "";
+
+	return readlink("/proc/self/ns/net", mine, sizeof(mine) - 1) > 0 &&
+	       readlink("/proc/1/ns/net", first, sizeof(first) - 1) > 0 && strcmp(mine, first);
+}
+
 static int fail_connect(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 {
 	char to[128];
@@ -198,8 +211,8 @@ static int fail_connect(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 				 to, ntohs(rdma_get_src_port(cm->id)));
 	case ETIMEDOUT:
 		return rtgt_fail(err, ETIMEDOUT,
-				 "connecting to %s timed out: the host is there but no RDMA device answered. There: rdma link (state ACTIVE?), UDP port 4791 open?",
-				 to);
+				 "connecting to %s timed out: the host is there but no RDMA device answered. There: rdma link (state ACTIVE?), UDP port 4791 open?%s",
+				 to, in_namespace() ? elsewhere : "");
 	default:
 		return rtgt_fail(err, status, "connecting to %s failed: %s", to, strerror(status));
 	}

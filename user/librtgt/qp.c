@@ -410,7 +410,7 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 					 rtgt_transport_str(q->cm->param.transport));
 		if (now >= end)
 			return rtgt_fail(err, ETIMEDOUT,
-					 "no completion within %d s: is the link still up? (--timeout waits longer)",
+					 "no completion within %d s: is the link still up, and its MTU the same at both ends? (--timeout waits longer)",
 					 timeout / 1000);
 		if (unheard(q) && now >= wake) {
 			rtgt_qp_wake(q);

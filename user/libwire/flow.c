@@ -114,12 +114,34 @@ static void link_newest(struct flow *f, struct flow_conn *c)
 	f->newest = c;
 }
 
+/* Nobody knows who answers this connection */
+static void lone_add(struct flow *f, struct flow_conn *c)
+{
+	c->next_lone = f->lone;
+	c->lone = &f->lone;
+	if (f->lone)
+		f->lone->lone = &c->next_lone;
+	f->lone = c;
+	f->lones++;
+}
+
+static void lone_remove(struct flow *f, struct flow_conn *c)
+{
+	if (!c->lone)
+		return;
+	*c->lone = c->next_lone;
+	if (c->next_lone)
+		c->next_lone->lone = c->lone;
+	c->lone = NULL;
+	f->lones--;
+}
+
 static void make_room(struct flow *f)
 {
 	struct flow_conn *c = f->oldest;
 
-	while (c && !c->ended)
-		c = c->newer;
+	for (unsigned int i = 0; c && !c->ended; i++)
+		c = i < FLOW_OLDEST ? c->newer : NULL;
 	if (!c) {
 		c = f->oldest;
 		c->forgotten = true;
@@ -182,10 +204,15 @@ void flow_conn_end(struct flow *f, struct flow_conn *c)
 	for (uint8_t i = 0; i < 2; i++) {
 		key_remove(bucket(f->by_qp, c->end[i].addr, c->end[i].qpn), &c->qp[i]);
 		key_remove(bucket(f->by_comm, c->end[i].addr, c->end[i].comm_id), &c->comm[i]);
+		if (c->half[i].room > FLOW_MSGS_LEAST)
+			f->msg_bytes -= (c->half[i].room - FLOW_MSGS_LEAST) *
+					sizeof(*c->half[i].msg);
 		free(c->half[i].msg);
 		free(c->half[i].cap);
+		flow_marks_free(f, &c->half[i]);
 	}
 	unlink_age(f, c);
+	lone_remove(f, c);
 	f->conns--;
 	free(c->iwarp);
 	free(c);
@@ -237,15 +264,33 @@ static bool is_answer(uint8_t opcode)
 	return op >= PKT_READ_FIRST && op <= PKT_ATOMIC_ACK;
 }
 
+/* Where many connections would be looked through in vain, not each answer gets that look */
+static bool is_tried(struct flow *f, const struct pkt *p)
+{
+	struct flow_try *t = &f->tries[p->qpn % FLOW_BUCKETS];
+
+	if (t->qpn != p->qpn) {
+		*t = (struct flow_try) { .qpn = p->qpn };
+	} else if (t->left) {
+		t->left--;
+		return true;
+	}
+	t->wait = !t->wait ? 1 : t->wait < FLOW_TRIES_WAIT ? 2 * t->wait : FLOW_TRIES_WAIT;
+	t->left = t->wait;
+	return false;
+}
+
 /* Who of a capture that begins in the middle answers whom: by the PSN, if it is only one's */
 static struct flow_conn *guess_answered(struct flow *f, const struct pkt *p)
 {
 	struct flow_conn *found = NULL;
 
-	for (struct flow_conn *c = f->newest; c; c = c->older) {
+	if (f->lones > FLOW_GUESSES && is_tried(f, p))
+		return NULL;
+	for (struct flow_conn *c = f->lone; c; c = c->next_lone) {
 		struct flow_half *h = &c->half[0];
 
-		if (!c->guessed || c->has_qps || c->transport != (p->opcode & 0xe0) || !h->known ||
+		if (c->transport != (p->opcode & 0xe0) || !h->known ||
 		    !flow_same_addr(c->end[1].addr, p->src) ||
 		    !flow_same_addr(c->end[0].addr, p->dst) ||
 		    !(flow_msg_of(h, p->psn) || flow_psn_diff(h->next, p->psn) == 1))
@@ -258,6 +303,7 @@ static struct flow_conn *guess_answered(struct flow *f, const struct pkt *p)
 		return NULL;
 	flow_bind(f, found, 0, p->qpn);
 	found->has_qps = true;
+	lone_remove(f, found);
 	return found;
 }
 
@@ -273,6 +319,7 @@ static struct flow_conn *guess(struct flow *f, const struct pkt *p, uint8_t *to)
 		return NULL;
 	c->guessed = true;
 	c->lacking = true;
+	lone_add(f, c);
 	c->transport = p->opcode & 0xe0;
 	flow_bind(f, c, 1, p->qpn);
 	*to = 1;
@@ -476,7 +523,7 @@ void flow_complete(struct flow *f)
  * flow_new() - begin with a capture
  * @ops: who is told what; any of them may be NULL
  * @arg: handed to them
- * @max_conns: connections that are kept at a time, 0 for the usual 4096
+ * @max_conns: connections that are kept at a time, 0 for the usual FLOW_CONNS
  * @max_msgs: messages that wait in each direction of one, 0 for the usual 1024
  *
  * Return: the flow, to be freed with flow_free(); NULL without memory.
@@ -490,7 +537,7 @@ struct flow *flow_new(const struct flow_ops *ops, void *arg, unsigned int max_co
 		return NULL;
 	f->ops = ops;
 	f->arg = arg;
-	f->max_conns = max_conns ? max_conns : 4096;
+	f->max_conns = max_conns ? max_conns : FLOW_CONNS;
 	f->max_msgs = max_msgs ? max_msgs : 1024;
 	rules_begin(f);
 	return f;
@@ -511,6 +558,7 @@ void flow_free(struct flow *f)
 		return;
 	f->ops = &nobody;
 	flow_end(f);
+	flow_marks_free(f, &f->gsi);
 	free(f);
 }
 

@@ -162,6 +162,7 @@ struct flow_mark {
  * @midway: messages were given up: the next packet may go on with one
  * @rnr_packet: the last RNR NAK: of @rnr_psn, which had been sent at @rnr_asked_ns, that asks to
  *	wait for @rnr_us from @rnr_ns on; 0: that was sent again
+ * @mark: @marks packets that were seen lately, by their PSNs, of @marked; at most FLOW_RECENT
  * @before: what had the PSN of this end's latest packet before, and was a request like that one,
  *	or an answer; its ns is 0: nothing is known of it
  * @stale: requests that came when one with this PSN had been taken, whoever made them
@@ -182,7 +183,8 @@ struct flow_half {
 	uint32_t rnr_psn, rnr_us;
 	struct flow_msg *msg;
 	uint32_t head, nr, room;
-	struct flow_mark mark[FLOW_RECENT], before;
+	struct flow_mark *mark, before;
+	uint32_t marks, marked;
 	struct flow_cap *cap;
 	uint16_t caps, caps_room;
 	uint64_t packets, bytes, retransmitted, duplicates, stale, gaps, rnr, naks;
@@ -243,6 +245,7 @@ struct flow_conn {
 	unsigned int pendings;
 	struct flow_key qp[2], comm[2];
 	struct flow_conn *newer, *older;		/* by their last packet */
+	struct flow_conn *next_lone, **lone;	/* guessed, and nobody knows who answers it */
 	struct flow_iwarp *iwarp;
 	uint64_t terminate, terminated;
 };

@@ -121,15 +121,15 @@ static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 		    struct flow_msg *m)
 {
 	if (PKT_SYNDROME(p->syndrome) == PKT_AETH_RNR) {
-		const struct flow_mark *asked = &h->mark[p->psn % FLOW_RECENT];
+		const struct flow_mark *asked = h->marks ? &h->mark[p->psn % h->marks] : NULL;
 
 		h->rnr++;
 		f->totals.rnr++;
 		/* whoever asked again since then was not told yet */
-		h->rnr_packet = asked->psn == p->psn ? p->number : 0;
+		h->rnr_packet = asked && asked->psn == p->psn ? p->number : 0;
 		h->rnr_psn = p->psn;
 		h->rnr_ns = p->ns;
-		h->rnr_asked_ns = asked->ns;
+		h->rnr_asked_ns = asked ? asked->ns : 0;
 		h->rnr_us = pkt_rnr_us(p->syndrome);
 		if (m)
 			m->rnr++;
@@ -192,7 +192,7 @@ void flow_answer(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	struct flow_msg *m;
 
 	seen->class = FLOW_NEW;
-	if (flow_is_copy(mine, p)) {
+	if (flow_is_copy(f, mine, p)) {
 		seen->class = FLOW_DUPLICATE;
 		mine->duplicates++;
 		f->totals.duplicates++;

@@ -146,7 +146,7 @@ void flow_cm(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 
 	if (!p->at[PKT_CM].len)
 		return;
-	seen->class = flow_is_copy(&f->gsi, p) ? FLOW_DUPLICATE : FLOW_NEW;
+	seen->class = flow_is_copy(f, &f->gsi, p) ? FLOW_DUPLICATE : FLOW_NEW;
 	if (p->attr == PKT_CM_REQ) {
 		c = req(f, p);
 	} else if (p->attr != PKT_CM_SIDR_REQ && p->attr != PKT_CM_SIDR_REP) {

@@ -11,10 +11,19 @@ enum { PKT_NAK_SEQUENCE, PKT_NAK_INVALID, PKT_NAK_ACCESS, PKT_NAK_OPERATION };
 
 #define FLOW_RULES	64
 #define FLOW_MTU_MIN	256	/* bytes: the smallest path MTU */
-#define FLOW_BUCKETS	4096
+#define FLOW_BUCKETS	16384
 #define FLOW_SHARED	256	/* capabilities that a port's connections share */
 #define FLOW_SENT_KEPT	32	/* messages of an end that a Terminate may quote */
 #define FLOW_KILLED	64	/* keys that died lately, of whatever connection */
+/* Beside capabilities, less than 64 MiB: connections, the least of each, and these two */
+#define FLOW_CONNS	10240	/* connections that are kept, if nobody says how many */
+#define FLOW_MSG_BYTES	(16u << 20)	/* of messages, beyond FLOW_MSGS_LEAST of each direction */
+#define FLOW_MARK_BYTES	(8u << 20)	/* of marks, beyond FLOW_MARKS_LEAST of each direction */
+#define FLOW_MSGS_LEAST	4
+#define FLOW_MARKS_LEAST	4
+#define FLOW_OLDEST	16	/* so many are looked at for one that has ended */
+#define FLOW_GUESSES	64	/* so many connections are looked through for each answer */
+#define FLOW_TRIES_WAIT	1024	/* answers without a look, at most */
 #define FLOW_AHEAD	65536	/* packets: more than a requester has outstanding */
 #define FLOW_LINGER_NS	2000000000ull	/* so long late packets find their ended connection */
 
@@ -22,6 +31,11 @@ enum { PKT_NAK_SEQUENCE, PKT_NAK_INVALID, PKT_NAK_ACCESS, PKT_NAK_OPERATION };
 struct flow_shared {
 	uint8_t addr[16];
 	struct flow_cap cap;
+};
+
+/* An answer that had no connection: so many more to this queue pair get no look at all guesses */
+struct flow_try {
+	uint32_t qpn, left, wait;
 };
 
 struct flow_killed {
@@ -46,9 +60,12 @@ struct flow {
 	void *arg;
 	unsigned int max_conns, max_msgs, conns;
 	struct flow_key *by_qp[FLOW_BUCKETS], *by_comm[FLOW_BUCKETS];
-	struct flow_conn *newest, *oldest;
+	struct flow_conn *newest, *oldest, *lone;
+	unsigned int lones;
 	struct flow_shared shared[FLOW_SHARED];
 	struct flow_killed killed[FLOW_KILLED];
+	struct flow_try tries[FLOW_BUCKETS];
+	uint64_t msg_bytes, mark_bytes;	/* of all messages' and marks' memory beyond the least */
 	struct flow_half gsi;	/* the CM's packets, of which copies are told */
 	struct flow_refused refused[FLOW_KILLED];
 	unsigned int shareds, killeds, refuseds;
@@ -162,7 +179,8 @@ void flow_msgs_shrink(struct flow_half *h);
 void flow_mtu(struct flow_conn *c, uint32_t mtu);
 bool flow_read_spans(struct flow_half *h, uint32_t psn);
 void flow_mark_of(struct flow_mark *m, const struct pkt *p);
-bool flow_is_copy(struct flow_half *h, const struct pkt *p);
+bool flow_is_copy(struct flow *f, struct flow_half *h, const struct pkt *p);
+void flow_marks_free(struct flow *f, struct flow_half *h);
 void flow_lost_track(struct flow *f, struct flow_conn *c, struct flow_half *h, uint32_t next);
 
 /* flow_cap.c */

@@ -130,16 +130,53 @@ void flow_mark_of(struct flow_mark *m, const struct pkt *p)
 		m->payload = checksum(0, pkt_bytes(p, PKT_PAYLOAD), p->at[PKT_PAYLOAD].len);
 }
 
+/* Room for four times as many, as long as there is memory for that */
+static void more_marks(struct flow *f, struct flow_half *h)
+{
+	const uint32_t marks = h->marks ? 4 * h->marks : FLOW_MARKS_LEAST;
+	const size_t bytes = (marks - h->marks) * sizeof(*h->mark);
+	struct flow_mark *all;
+
+	if (h->marks && f->mark_bytes + bytes > FLOW_MARK_BYTES)
+		return;
+	all = calloc(marks, sizeof(*all));
+	if (!all)
+		return;
+	for (uint32_t i = 0; i < h->marks; i++)
+		if (h->mark[i].ns)
+			all[h->mark[i].psn % marks] = h->mark[i];
+	if (h->marks)
+		f->mark_bytes += bytes;
+	free(h->mark);
+	h->mark = all;
+	h->marks = marks;
+}
+
+/* A direction is over */
+void flow_marks_free(struct flow *f, struct flow_half *h)
+{
+	if (h->marks > FLOW_MARKS_LEAST)
+		f->mark_bytes -= (h->marks - FLOW_MARKS_LEAST) * sizeof(*h->mark);
+	free(h->mark);
+}
+
 /*
  * A copy that the network made has the IP identification and the ICRC of the first;
  * what a sender sends again has an identification of its own.  IPv6 has none, and some
  * devices do not count it: there a copy is what comes at once.
  */
-bool flow_is_copy(struct flow_half *h, const struct pkt *p)
+bool flow_is_copy(struct flow *f, struct flow_half *h, const struct pkt *p)
 {
-	struct flow_mark *m = &h->mark[p->psn % FLOW_RECENT], now;
+	struct flow_mark *m, now;
 	bool same;
 
+	h->before.ns = 0;
+	if (h->marked >= h->marks && h->marks < FLOW_RECENT)
+		more_marks(f, h);
+	if (!h->marks)
+		return false;
+	m = &h->mark[p->psn % h->marks];
+	h->marked++;
 	flow_mark_of(&now, p);
 	same = m->ns && m->psn == now.psn && m->opcode == now.opcode && m->icrc == now.icrc &&
 	       m->ip_id == now.ip_id && (now.ip_id || now.ns - m->ns < 100000);
@@ -161,8 +198,10 @@ bool flow_is_copy(struct flow_half *h, const struct pkt *p)
  */
 struct flow_msg *flow_msg_push(struct flow *f, struct flow_conn *c, struct flow_half *h)
 {
-	if (h->nr == h->room && h->room < f->max_msgs) {
-		uint32_t room = h->room ? 2 * h->room : 8;
+	const uint32_t room = h->room ? 2 * h->room : FLOW_MSGS_LEAST;
+
+	if (h->nr == h->room && h->room < f->max_msgs &&
+	    (!h->room || f->msg_bytes + (room - h->room) * sizeof(*h->msg) <= FLOW_MSG_BYTES)) {
 		struct flow_msg *all = calloc(room, sizeof(*all));
 
 		if (!all)
@@ -170,6 +209,9 @@ struct flow_msg *flow_msg_push(struct flow *f, struct flow_conn *c, struct flow_
 		for (uint32_t i = 0; i < h->nr; i++)
 			all[i] = *flow_msg_at(h, i);
 		free(h->msg);
+		/* the first ones of each direction are free */
+		if (h->room)
+			f->msg_bytes += (room - h->room) * sizeof(*all);
 		h->msg = all;
 		h->head = 0;
 		h->room = room;
@@ -418,7 +460,7 @@ static void unreliable(struct flow *f, const struct pkt *p, struct flow_seen *se
 
 	if (h->known && p->psn != h->next) {
 		if (flow_psn_diff(p->psn, h->next) < 0) {
-			again(f, p, seen, flow_is_copy(h, p));
+			again(f, p, seen, flow_is_copy(f, h, p));
 			return;
 		}
 		h->gaps++;
@@ -442,7 +484,7 @@ static void unreliable(struct flow *f, const struct pkt *p, struct flow_seen *se
 	h->gap = false;
 	h->known = true;
 	seen->class = FLOW_NEW;
-	flow_is_copy(h, p);
+	flow_is_copy(f, h, p);
 	take(f, p, seen);
 }
 
@@ -455,7 +497,7 @@ static uint32_t psns(const struct flow_conn *c, const struct pkt *p)
 static void reliable(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	struct flow_half *h = &seen->conn->half[seen->from];
-	bool copy = flow_is_copy(h, p);
+	bool copy = flow_is_copy(f, h, p);
 	int32_t diff;
 
 	if (!h->known) {
@@ -520,7 +562,7 @@ void flow_request(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	}
 	if (c->transport == PKT_UD) {
 		/* The PSN of a datagram QP counts all it sends, to whomever */
-		seen->class = flow_is_copy(h, p) ? FLOW_DUPLICATE : FLOW_NEW;
+		seen->class = flow_is_copy(f, h, p) ? FLOW_DUPLICATE : FLOW_NEW;
 		if (seen->class == FLOW_NEW)
 			take(f, p, seen);
 	} else {

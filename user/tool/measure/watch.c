@@ -70,7 +70,7 @@ static int look(struct watch *w, struct watched *one)
 	one->seen = now;
 	if (one->idle_ms >= w->timeout * 1000)
 		return rtgt_fail(&w->why, ETIMEDOUT,
-				 "no completion within %u s: is the link still up? (--timeout waits longer)",
+				 "no completion within %u s: is the link still up, and its MTU the same at both ends? (--timeout waits longer)",
 				 w->timeout);
 	return one->client ? rtgt_cm_check(&one->client->cm, &w->why) : 0;
 }
