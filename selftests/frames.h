@@ -17,7 +17,7 @@
 
 #define FRAME_MAX	2048
 #define FRAME_MASKED	16
-/* The first byte of an input of the fuzzer that is no frame but a file, or segments of a stream */
+/* The first byte of a fuzzer input: the rest is a capture file, or segments of a TCP stream */
 #define FRAME_FUZZ_FILE		0x40
 #define FRAME_FUZZ_STREAM	0x41
 

@@ -225,7 +225,7 @@ int capture_filter(struct capture *c, const char *filter, struct rtgt_err *err)
 		c->text = strdup(filter);
 		if (!c->text)
 			return rtgt_fail(err, ENOMEM, "no memory");
-		/* what is wrong with it is told before the first packet */
+		/* a bad filter is an error before the first packet is read */
 		return filter_of(c, DLT_EN10MB, err) ? 0 : -EINVAL;
 	}
 	if (pcap_compile(c->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN))

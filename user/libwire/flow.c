@@ -367,9 +367,9 @@ static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen
 }
 
 /*
- * Without the CM nothing says that the queue pair of that number is another one now.  But what has
- * a PSN from before the first one is not sent again, and where all was answered no sender goes on
- * so far ahead.
+ * Without the CM's messages, no packet shows that a queue pair number belongs to a new queue pair.
+ * But a sender does not repeat PSNs from before its first one, and if all its requests have been
+ * answered, its next PSN is not that far ahead.
  */
 static bool begins_anew(const struct flow_conn *c, const struct pkt *p, uint8_t from)
 {

@@ -134,8 +134,8 @@ struct flow_msg {
 
 /*
  * A packet that was seen lately.
- * @headers, @payload: checksums of what the one that is sent again must have as well; the payload's
- *	if it is @whole
+ * @headers: checksum of the fields that a retransmission must repeat
+ * @payload: checksum of its bytes, valid if the capture has the packet @whole
  * @orig: of the answer to an atomic operation
  */
 struct flow_mark {

@@ -319,7 +319,7 @@ int pcapng_next(struct pcapng *ng, struct pkt *p, int *link, struct rtgt_err *er
  * pcapng_open() - read a file
  * @file: at its beginning; pcapng_close() closes it
  *
- * Return: what to read, or NULL: there is no memory, and the file is still the caller's.
+ * Return: the reader; NULL without memory, and then the caller still owns @file.
  */
 struct pcapng *pcapng_open(FILE *file)
 {

@@ -608,7 +608,7 @@ void rules_begin(struct flow *f)
 }
 
 /**
- * flow_profile() - ask also for what one device does
+ * flow_profile() - also check the rules of a profile
  * @profile: struct rule.profile
  *
  * Return: false if no rule has this profile.
