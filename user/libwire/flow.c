@@ -474,6 +474,23 @@ static void roce(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	rules_judge(f, AT_PACKET, &any);
 }
 
+static void follow(struct flow *f, const struct pkt *p, struct flow_seen *seen)
+{
+	if (p->kind == PKT_TCP_SEGMENT || p->kind == PKT_IWARP) {
+		let_go(f, p->ns);
+		flow_iwarp(f, p, seen);
+	} else if (p->kind == PKT_ROCE || p->kind == PKT_ROCE_CM) {
+		roce(f, p, seen);
+	} else if (p->kind == PKT_CNP && p->fault == PKT_WHOLE) {
+		/* it belongs to no message */
+		rules_judge(f, AT_PACKET, &(struct rule_case){ .p = p, .seen = seen, .want = -1 });
+	}
+	if (seen->conn && seen->class != FLOW_CORRUPT) {
+		seen->conn->half[seen->from].last_packet = p->number;
+		seen->conn->half[seen->from].last_ns = p->ns;
+	}
+}
+
 /**
  * flow_packet() - the next packet
  * @f: flow
@@ -487,15 +504,7 @@ void flow_packet(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	memset(seen, 0, sizeof(*seen));
 	if (!f->first_ns)
 		f->first_ns = p->ns;
-	if (p->kind == PKT_TCP_SEGMENT || p->kind == PKT_IWARP) {
-		let_go(f, p->ns);
-		flow_iwarp(f, p, seen);
-	} else if (p->kind == PKT_ROCE || p->kind == PKT_ROCE_CM) {
-		roce(f, p, seen);
-	} else if (p->kind == PKT_CNP && p->fault == PKT_WHOLE) {
-		/* it belongs to no message */
-		rules_judge(f, AT_PACKET, &(struct rule_case){ .p = p, .seen = seen, .want = -1 });
-	}
+	follow(f, p, seen);
 	/* what a segment completed is no packet, but may show that the segment was iWARP's */
 	if (p->kind == PKT_IWARP) {
 		if (seen->conn && f->why == FLOW_NO_BEGINNING) {

@@ -99,6 +99,7 @@ struct flow_cap {
  * @bytes: its length; of a SEND those seen so far
  * @needed: packets that it takes on this path, answers with data included, acknowledges not
  * @sent: those that were seen, copies included
+ * @again_packet: the first of its packets that was sent again; 0: none was
  * @answer_psn: READ: what the next packet of the answer has
  * @refused_packet: a NAK said that what this one was allowed is not (nobody is asked twice)
  * @answer_gap: READ: the packet of the answer behind the one that is missing; 0: none is
@@ -125,7 +126,7 @@ struct flow_msg {
 	uint32_t rkey, imm, inv_rkey, rtgt_tag;
 	uint32_t needed, sent, retransmitted, duplicates, rnr;
 	uint32_t answer_psn;
-	uint64_t answer_gap, refused_packet;
+	uint64_t answer_gap, refused_packet, again_packet;
 	uint64_t sink_va, unrefused;
 	uint32_t sink_rkey;
 	uint64_t first_packet, last_packet, end_packet;
@@ -170,6 +171,9 @@ struct flow_mark {
  * @served_after: messages behind that one which were served all the same
  * @cut: a message was refused before its last packet was seen: more of it may be on the way
  * @cut_op: what that one was
+ * @last_packet: the latest of this end's packets, sent at @last_ns
+ * @sequence_packet: the latest NAK that asked for a PSN again, @sequence_psn
+ * @most: bytes of the longest message of this end that was answered
  * @msg: those that are open, a ring that begins at @head
  * @cap: the memory of *this* end, which the other asks for
  * @caps_lost: some are no longer kept
@@ -178,9 +182,9 @@ struct flow_half {
 	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending, cut, unsure, midway;
 	uint8_t cut_op;
 	uint32_t first, next, beyond, answered, begun, base, restarts, failed;
-	uint64_t failed_packet, served_after;
+	uint64_t failed_packet, served_after, last_packet, last_ns, sequence_packet, most;
 	uint64_t gap_packet, rnr_packet, rnr_ns, rnr_asked_ns;
-	uint32_t rnr_psn, rnr_us;
+	uint32_t rnr_psn, rnr_us, sequence_psn;
 	struct flow_msg *msg;
 	uint32_t head, nr, room;
 	struct flow_mark *mark, before;

@@ -137,6 +137,10 @@ static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 	}
 	h->naks++;
 	f->totals.naks++;
+	if (p->syndrome == (PKT_AETH_NAK << 5 | PKT_NAK_SEQUENCE)) {
+		h->sequence_packet = p->number;
+		h->sequence_psn = p->psn;
+	}
 	if (PKT_SYNDROME(p->syndrome) != PKT_AETH_NAK ||
 	    PKT_SYNDROME_VALUE(p->syndrome) == PKT_NAK_SEQUENCE ||
 	    !m || m->status != FLOW_OPEN)

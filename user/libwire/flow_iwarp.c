@@ -95,6 +95,7 @@ static void mpa_reply(struct flow *f, struct flow_conn *c, const struct pkt *p)
 	mpa(f, c, p, 1);
 	if (c->iwarp->mpa[1].flags & MPA_REJECT) {
 		c->rej = true;
+		c->rej_from = 1;
 		c->ended = true;
 	} else {
 		c->rep = true;

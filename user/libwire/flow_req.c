@@ -58,6 +58,8 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
 	if (status == FLOW_OK || status == FLOW_SENT) {
 		c->half[m->from].ops[m->op]++;
 		c->half[m->from].op_bytes[m->op] += m->bytes;
+		if (m->bytes > c->half[m->from].most)
+			c->half[m->from].most = m->bytes;
 	}
 	f->totals.messages++;
 	if (m->op == FLOW_READ && m->answer_gap && !m->asked_again)
@@ -446,6 +448,8 @@ static void again(struct flow *f, const struct pkt *p, struct flow_seen *seen, b
 		return;
 	m->sent++;
 	*(copy ? &m->duplicates : &m->retransmitted) += 1;
+	if (!copy && !m->again_packet)
+		m->again_packet = p->number;
 	if (m->op == FLOW_READ && m->status == FLOW_OPEN) {
 		m->asked_again = true;
 		m->answer_gap = 0;

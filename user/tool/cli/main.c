@@ -48,6 +48,7 @@ static const char help[] =
 "  report     what a run left in a directory, as one page: packet by packet, figures\n"
 "  timeline   when did what happen, at both ends and on the wire\n"
 "  tcp-serve  serve lat and bw over TCP, to compare with\n"
+"  why        what in a capture failed or took long, and why; what a status means\n"
 "\n"
 "Options:\n"
 "  -j, --json             print results as JSON\n"
@@ -89,6 +90,7 @@ static const struct command commands[] = {
 	{ "report", IN_WIRE(cmd_report) },
 	{ "timeline", IN_WIRE(cmd_timeline) },
 	{ "tcp-serve", IN_RTGT(cmd_tcp_serve) },
+	{ "why", IN_WIRE(cmd_why) },
 	{ }
 };
 

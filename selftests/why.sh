@@ -1,0 +1,209 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# why.sh: rtgt why names the cause of what fails, from a capture at the target's end.  Each case
+# makes something fail in one way, and the cause must be that one.
+#
+# weight 1.8
+
+. "${0%/*}/lib.sh"
+. "$HERE/capture_fixtures.sh"
+
+# It exits with 1 and has each text.
+because() { # TEXT...
+	local rc=0 text want
+	text=$(rtgt why "$WORK/wire.pcap") || rc=$?
+	((rc == 1)) || fail "rtgt why exits $rc: $text"
+	for want; do
+		[[ $text == *"$want"* ]] || fail "not \"$want\" but: $text"
+	done
+	rtgt -j why "$WORK/wire.pcap" >"$WORK/why" || true
+	document "$WORK/why"
+	TEXT=$text
+}
+
+# One access is refused, for one reason, which is certain.
+refused() { # CAUSE PROBE-ARG...
+	target_port scope=private region mem size=4096 region ro size=4096 access=read
+	record
+	probe access "${@:2}" >"$WORK/said" || fail "$(<"$WORK/said")"
+	has "$(<"$WORK/said")" wc=rem-access
+	recorded 1
+	because "refused: " "  cause: $1"
+	same "causes" "$(jq -s '[.[] | select(.what | test(": refused: ")) | .causes[].cause] | length' "$WORK/why")" 1
+	# the same that the word for the status lists
+	rtgt why "remote access error" >"$WORK/status" || fail "$(<"$WORK/status")"
+	grep -q "^status 10, REM_ACCESS_ERR: " "$WORK/status" || fail "$(<"$WORK/status")"
+}
+
+invalid() { # CAUSE PROBE-ARG...
+	target_port recv_size=256 region mem size=4096 access=read,write,atomic
+	record
+	probe "${@:2}" >"$WORK/said" || fail "$(<"$WORK/said")"
+	[[ $(<"$WORK/said") != *wc=success* ]] || fail "$(<"$WORK/said")"
+	recorded 1
+	because "refused: NAK " "  cause: $1"
+}
+
+# The target's acknowledgments are lost on their way.
+silent() {
+	target_port region mem size=4096
+	disturb_device "$(netdev "$RTGT_TARGET_DEV")" "u8 0x11 0xff at 28" loss 100%
+	record
+	fails_with "" rtgt ping -C 1 -S 64 -o write --timeout 3 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	wait_until 20 is_in_capture DREQ || fail "$(rtgt explain "$WORK/wire.pcap")"
+	end_record
+	because "WRITE of " ": no answer" "of its packets were sent again" "perhaps: the other queue pair is in the error state"
+}
+
+is_in_capture() { # TEXT
+	rtgt explain "$WORK/wire.pcap" 2>/dev/null | grep -q -e "$1"
+}
+
+# All that the target's CM says is lost.
+unheard() {
+	target_port
+	disturb_device "$(netdev "$RTGT_TARGET_DEV")" "u32 1 0xffffff at 32" loss 100%
+	record
+	fails_with "timed out" rtgt ping -C 1 -o write --timeout 3 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	wait_until 20 is_in_capture "CM REJ" || fail "$(rtgt explain "$WORK/wire.pcap")"
+	end_record
+	because "nobody answered the REQ" "perhaps: a firewall drops UDP port 4791"
+	refused_by_icmp
+}
+
+# The same, and the target's kernel says that it has no such port: as if rxe were not there.
+refused_by_icmp() {
+	local time
+	# the time of the last record
+	time=$(rtgt explain -T fields -e frame.time_epoch "$WORK/wire.pcap" | tail -n 1)
+	{
+		printf '%08x%08x%08x%08x' "${time%.*}" 0 70 70 | hex_words
+		# Ethernet; IPv4 from the target to the client; ICMP 3, 3; the header of what was sent
+		hex 020000000001 020000000002 0800
+		hex 450000380000000040010000 "$(address_hex "$RTGT_TARGET_ADDR")" "$(address_hex "$RTGT_CLIENT_ADDR")"
+		hex 0303000000000000
+		hex 450000380000000040110000 "$(address_hex "$RTGT_CLIENT_ADDR")" "$(address_hex "$RTGT_TARGET_ADDR")"
+		hex c00012b700240000
+	} >>"$WORK/wire.pcap"
+	because "ICMP from $RTGT_TARGET_ADDR: port unreachable" "  cause: a host on the way"
+}
+
+hex() { # DIGITS...
+	local digits
+	digits=$(printf '%s' "$@")
+	# shellcheck disable=SC2059 # the digits are the format
+	printf "${digits//??/\\x&}"
+}
+
+# Numbers of eight digits, the lowest byte first, as pcap of this machine has them
+hex_words() {
+	local text
+	read -rn 32 text || [[ $text ]]
+	while [[ $text ]]; do
+		hex "${text:6:2}${text:4:2}${text:2:2}${text:0:2}"
+		text=${text:8}
+	done
+}
+
+address_hex() { # IPV4
+	# shellcheck disable=SC2086 # four words
+	printf '%02x%02x%02x%02x' ${1//./ }
+}
+
+nobody_listens() {
+	target_port
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	record
+	has "$(probe connect)" result=refused status=8
+	wait_until 20 is_in_capture "CM REJ" || fail "$(rtgt explain "$WORK/wire.pcap")"
+	end_record
+	because "the server refused: REJ, invalid service ID" "perhaps: the port is another, or is not enabled"
+}
+
+full() {
+	target_port max_conns=1
+	background one probe hold count=1
+	wait_line one ready=1
+	record
+	has "$(probe connect)" result=refused reason=full
+	wait_until 20 is_in_capture "rtgt: full" || fail "$(rtgt explain "$WORK/wire.pcap")"
+	end_record
+	send_line one echo
+	finish one
+	because "the server refused: " "  cause: the target's reason: "
+}
+
+not_ready() {
+	target_port recv_depth=2 region mem
+	record
+	has "$(probe access op=send withhold=2 rnr_retry=1)" wc=rnr-exceeded
+	recorded 1
+	because "RNR NAKs" "perhaps: the program there posts fewer receives"
+}
+
+# Packets of WRITEs are lost on their way.
+lost() {
+	target_port region mem size=64K
+	# the first one of its packets
+	disturb "u8 0x06 0xff at 28" loss 20% seed 7
+	record
+	rtgt ping -C 20 -S 5000 -o write -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/said" ||
+		fail "$(<"$WORK/said")"
+	recorded 1
+	because "WRITE of 5000 bytes" ": took " "the other end missed a packet (NAK)" "  cause: a packet was lost on the way there"
+}
+
+# A healthy connection: nothing but time, of a slow machine.
+healthy() {
+	local rc=0
+	target_port recv_size=8K region mem size=8K
+	record
+	rtgt ping -C 2 -S 1,5000 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/said" || fail "$(<"$WORK/said")"
+	recorded 1
+	rtgt why "$WORK/wire.pcap" >"$WORK/why" || rc=$?
+	grep -q "^[0-9]* packets, 1 connections, [1-9][0-9]* messages: " "$WORK/why" || fail "exit $rc: $(<"$WORK/why")"
+	((rc == 0)) || ! grep -E "^[a-z].*: (refused|no answer|nobody)" "$WORK/why" || fail "exit $rc: $(<"$WORK/why")"
+}
+
+words() {
+	local rc word
+	for word in 12 RETRY_EXC_ERR IBV_WC_RETRY_EXC_ERR IB_WC_RETRY_EXC_ERR "transport retry counter exceeded"; do
+		same "of $word" "$(rtgt why "$word" | head -n 1)" \
+			"status 12, RETRY_EXC_ERR: no acknowledgment came, however often the packet was sent"
+	done
+	rtgt -j why 5 >"$WORK/why"
+	document "$WORK/why"
+	for word in 22 "no such status" IBV_WC_; do
+		fails_with "neither a file nor a status" rtgt why "$word"
+	done
+	fails_with "give one CAPTURE" rtgt why
+	fails_with "give one CAPTURE" rtgt why 1 2
+	echo "no capture" >"$WORK/text"
+	rc=0
+	rtgt why "$WORK/text" 2>"$WORK/err" || rc=$?
+	same "exit status of a text" "$rc" 2
+	# a pcap file without a packet
+	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >"$WORK/none.pcap"
+	rc=0
+	rtgt why "$WORK/none.pcap" >"$WORK/said" || rc=$?
+	same "exit status of nothing" "$rc" 3
+}
+
+tcase key "an rkey that nobody advertised" refused "nobody advertised this rkey" op=write rkey=0x12345
+tcase range --needs cm --more "a range beyond the memory" refused "the range is not all inside" op=read len=64 offset=4090
+tcase right --needs cm --more "a right that the region does not grant" refused "the memory was advertised without the right" op=write region=1
+tcase revoked --needs cm --more "an rkey that was revoked" refused "the rkey was revoked before" op=write revoke=1
+tcase long --needs cm "a SEND that is longer than the receive" invalid "the message is longer than the receives there" access op=send body=257
+tcase depth --needs cm "a READ for which no resources were agreed on" invalid "1 READs and atomic operations are outstanding" access op=read reads=0
+tcase misaligned --needs cm,atomic --more "an atomic operation at an odd address" invalid "the address 0x" access op=faa offset=4
+tcase silent --needs acks "requests that nobody acknowledges" silent
+tcase unheard --needs cm "a REQ that nobody answers, and what ICMP says of it" unheard
+tcase nobody-listens --needs cm "a port where nobody listens" nobody_listens
+tcase full "a target that is full" full
+tcase not-ready --needs rnr --more "a receiver that is not ready" not_ready
+tcase lost --tier fast,wire --needs cm "a packet that was lost on its way" lost
+tcase healthy --more "a connection on which nothing failed" healthy
+tcase words "the statuses of completions, and what is none" words
+
+tmain "$@"

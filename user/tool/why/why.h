@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * rtgt why: what may have caused a failure.  See why.c, which reads captures, and why_status.c,
+ * which knows statuses.
+ */
+#ifndef RTGT_WHY_H
+#define RTGT_WHY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rtgt/wire.h>
+#include "libwire/flow.h"
+#include "libwire/iwarp.h"
+#include "tool/cli/cli.h"
+
+struct json_object;
+
+#define WHY_KEPT	64		/* addresses asked for, refusals, resets */
+#define WHY_LONG_NS	1000000000ull	/* longer than this is long, and unanswered */
+#define WHY_DAY_NS	(86400 * 1000000000ull)
+
+/**
+ * struct why_cause - what may be the cause, and what shows whether it is
+ * @cause: a sentence without its period
+ * @check: a command or what to look at; "there" is the other end
+ */
+struct why_cause {
+	const char *cause, *check;
+};
+
+#define WHY_CAUSES	6
+
+/**
+ * struct why_status - a number that a program gets
+ * @nr: the number
+ * @name: its name without IBV_WC_, or in words
+ * @string: what ibv_wc_status_str() says
+ * @says: what it says
+ * @cause: the likely ones first; ends with an empty one
+ */
+struct why_status {
+	unsigned int nr;
+	const char *name, *string, *says;
+	struct why_cause cause[WHY_CAUSES + 1];
+};
+
+/* Somebody asked who has an address */
+struct why_asked {
+	uint8_t version, addr[16];
+	bool told;
+	uint64_t packet, times, answered;
+};
+
+/* What ICMP refused, on its way to an address; a TCP connection that was reset from there */
+struct why_refusal {
+	uint8_t version, type, code, addr[16], by[16];
+	uint64_t packet;
+};
+
+/* A target's reason to refuse a connection */
+struct why_typed {
+	uint64_t packet;
+	struct rtgt_refusal refusal;
+};
+
+/**
+ * struct why - a capture
+ * @asked, @refused, @reset, @typed: the latest, rings
+ * @last_ns: of the latest packet
+ * @terminate: what the packet says that is being followed, if it is a Terminate
+ * @conn: the connection of which messages are told; @told of them took long, @more more did;
+ *	@failed: one failed, and @behind more with it
+ */
+struct why {
+	const struct tool *tool;
+	struct flow *flow;
+	struct iwarp *iwarp;
+	struct why_asked asked[WHY_KEPT];
+	struct why_refusal refused[WHY_KEPT], reset[WHY_KEPT];
+	struct why_typed typed[WHY_KEPT];
+	unsigned int nr_asked, nr_refused, nr_reset, nr_typed;
+	uint64_t packets, problems, first_ns, last_ns;
+	struct pkt_terminate terminate;
+	uint64_t conn, told, more, behind, corrupt, first_corrupt;
+	bool failed;
+};
+
+static inline const char *why_end(unsigned int end)
+{
+	return end ? "the server" : "the client";
+}
+
+static inline const char *why_address(const struct flow_conn *c, unsigned int end, char *buf,
+				      size_t size)
+{
+	return pkt_address(c->end[end].ip_version, c->end[end].addr, buf, size);
+}
+
+/* A capture's clock may jump: what it says of more than a day is not believed */
+static inline uint64_t why_since(uint64_t later, uint64_t earlier)
+{
+	return later > earlier && later - earlier < WHY_DAY_NS ? later - earlier : 0;
+}
+
+/* The packet of a step of the CM, and whose it is; 0: there is none */
+static inline uint64_t why_step(const struct flow_conn *c, enum flow_step step, uint8_t *from)
+{
+	for (unsigned int i = 0; i < c->steps; i++) {
+		if (c->step[i].step == step) {
+			*from = c->step[i].from;
+			return c->step[i].packet;
+		}
+	}
+	return 0;
+}
+
+/* why_seen.c: evidence */
+void why_note(struct why *w, const struct pkt *p);
+bool why_on_the_way(struct why *w, struct json_object *o, const struct flow_conn *c,
+		    unsigned int to, uint64_t from_packet);
+const struct why_refusal *why_reset(const struct why *w, const struct flow_conn *c,
+				    uint64_t from_packet);
+bool why_typed(const struct why *w, uint64_t packet, char *buf, size_t size);
+void why_neighbours(struct why *w);
+
+/* why_msg.c, why_conn.c: what failed or took long; for struct flow_ops */
+void why_message(void *arg, const struct flow_conn *c, const struct flow_msg *m);
+void why_connection(void *arg, const struct flow_conn *c);
+void why_begin(struct why *w, const struct flow_conn *c);
+
+/* why_status.c */
+const struct why_status *why_completion(unsigned int status);
+const struct why_status *why_reject(unsigned int reason);
+int why_word(struct tool *tool, const char *word);
+
+/* why_out.c: a problem, which is an object whatever is printed */
+struct json_object *why_problem(const char *type);
+void why_say(struct json_object *o, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void why_seen(struct json_object *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void why_because(struct json_object *o, bool certain, const char *check, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void why_perhaps(struct json_object *o, const struct why_status *s);
+void why_put(const struct tool *tool, struct json_object *o);
+void why_found(struct why *w, struct json_object *o);
+
+#endif /* RTGT_WHY_H */

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt why: connections that were refused, or did not come about.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <json-c/json.h>
+
+#include "tool/out/json.h"
+#include "why.h"
+
+#define REJ_TIMEOUT	4	/* IBA 12.6.7.2 */
+
+/* Messages of this connection are told from now on */
+void why_begin(struct why *w, const struct flow_conn *c)
+{
+	if (w->conn == c->id)
+		return;
+	w->conn = c->id;
+	w->told = 0;
+	w->more = 0;
+	w->behind = 0;
+	w->failed = false;
+}
+
+static struct json_object *connection_problem(const struct flow_conn *c, const char *text)
+{
+	struct json_object *o = why_problem("connection");
+	char from[64], to[64];
+
+	rtgt_json_int(o, "connection", (int64_t)c->id);
+	rtgt_json_int(o, "packet", (int64_t)c->first_packet);
+	why_say(o, "what", "connection %" PRIu64 ", packet %" PRIu64 ": %s to port %u of %s: %s",
+		c->id, c->first_packet, why_address(c, 0, from, sizeof(from)),
+		(unsigned int)(c->service_id & 0xffff), why_address(c, 1, to, sizeof(to)), text);
+	return o;
+}
+
+static void rejected(struct why *w, const struct flow_conn *c)
+{
+	const struct why_status *s = why_reject(c->reject);
+	uint8_t who = 0;
+	const uint64_t packet = why_step(c, c->iwarp ? FLOW_STEP_MPA_REPLY : FLOW_STEP_REJ, &who);
+	struct json_object *o;
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s refused: %s%s", why_end(c->rej_from),
+		 c->iwarp ? "MPA Reply with the reject bit" : "REJ, ",
+		 c->iwarp ? "" : pkt_reject_name(c->reject));
+	o = connection_problem(c, text);
+	why_seen(o, "packet %" PRIu64 ": it refuses", packet);
+	if (why_typed(w, packet, text, sizeof(text)))
+		why_because(o, true, "there: rtgt show, dmesg, the limits of the port",
+			    "the target's reason: %s", text);
+	else if (c->iwarp)
+		why_perhaps(o, why_reject(28));
+	else if (s)
+		why_perhaps(o, s);
+	else
+		why_because(o, false, "there: dmesg", "%s", pkt_reject_name(c->reject));
+	why_found(w, o);
+}
+
+static void not_connected(struct why *w, const struct flow_conn *c)
+{
+	const unsigned int silent = c->rep ? 0 : 1;
+	struct json_object *o = connection_problem(c, silent ? "nobody answered the REQ" :
+						   "the client did not answer the REP");
+
+	why_seen(o, "%u messages of the CM were sent again", c->repeated_steps);
+	if (why_on_the_way(w, o, c, silent, c->first_packet)) {
+		why_found(w, o);
+		return;
+	}
+	why_because(o, false, "there: rdma link (state ACTIVE, and the netdev of this address)",
+		    "the host has no RDMA device on this address, or its driver is not loaded");
+	why_because(o, false, "tcpdump -n udp port 4791 at both ends; nft list ruleset",
+		    "a firewall drops UDP port 4791");
+	why_because(o, false, "ping; rdma link", "the host or the link is down");
+	why_because(o, false, "there: ip netns; rdma system (netns shared or exclusive)",
+		    "the address is in a network namespace in which its driver does not receive");
+	why_found(w, o);
+}
+
+/* A connection has ended */
+void why_connection(void *arg, const struct flow_conn *c)
+{
+	struct why *w = arg;
+	/* a client that gives up says so in a REJ (ib_cm) */
+	const bool gave_up = c->rej && !c->rej_from && !c->rep && c->reject == REJ_TIMEOUT;
+	const bool waited = c->repeated_steps || why_since(w->last_ns, c->last_ns) > WHY_LONG_NS;
+
+	why_begin(w, c);
+	if (w->behind || w->more) {
+		struct json_object *o = why_problem("more");
+
+		rtgt_json_int(o, "connection", (int64_t)c->id);
+		rtgt_json_int(o, "unanswered", (int64_t)w->behind);
+		rtgt_json_int(o, "delayed", (int64_t)w->more);
+		why_say(o, "what", "connection %" PRIu64 ": %" PRIu64
+			" messages behind the one that failed were not answered, and %" PRIu64
+			" more took long", c->id, w->behind, w->more);
+		why_put(w->tool, o);
+	}
+	if (gave_up || (c->req && !c->rtu && !c->data && !c->ended && !c->iwarp && waited))
+		not_connected(w, c);
+	else if (c->rej)
+		rejected(w, c);
+}
