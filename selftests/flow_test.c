@@ -495,6 +495,19 @@ TEST_F(flow, unknown_length)
 	EXPECT_STREQ("", self->rules);
 }
 
+/* A READ may take one PSN, whatever it takes at the smallest MTU; its answer says so, too */
+TEST_F(flow, unknown_length_one)
+{
+	self->f->complete = false;
+	read_request(self, 100, 2500);
+	write_packet(self, 101, 8, 0);
+	EXPECT_EQ(FLOW_NEW, self->seen.class);
+	EXPECT_FALSE(self->seen.conn->half[0].gap);
+	EXPECT_EQ(102, self->seen.conn->half[0].next);
+	EXPECT_EQ(2, self->seen.conn->half[0].nr);
+	EXPECT_EQ(2, self->seen.conn->half[0].msg[0].needed);
+}
+
 /* Two that may have sent a request are none: an answer is nobody's */
 TEST_F(flow, candidates)
 {

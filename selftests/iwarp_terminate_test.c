@@ -182,6 +182,17 @@ TEST_F(flow, refused)
 	}
 }
 
+/* The first message of all may be refused */
+TEST_F(flow, refused_first)
+{
+	uint8_t q[46];
+
+	target(self, RTGT_ACCESS_READ);
+	self->rule[0] = 0;
+	refuse(self, 0x12, 1, 0xc0, quote_send(q, 1), 18);
+	EXPECT_STREQ("terminate-reason ", self->rule);
+}
+
 /* A Terminate that quotes what is not in the capture */
 TEST_F(flow, refused_unknown)
 {

@@ -9,7 +9,7 @@
  *	look leaks FILE RULES			reports of kmemleak's, but those RULES
  *						say are not ours
  *	look resources DEVICE...		RDMA objects there are, a line a device
- *	look crc FILE [OFFSET [LENGTH]]		CRC-32 of a part of a file
+ *	look crc FILE [OFFSET LENGTH]		CRC-32 of a part of a file
  *	look filled FILE OFFSET LENGTH BYTE	are they all BYTE?
  *	look holds FILE OFFSET LENGTH CRC BYTE	these have this CRC-32, and all
  *						around them are BYTE
@@ -517,9 +517,10 @@ static int look(int argc, char **argv, int log_fd, const char *read_up_to, struc
 	}
 	if (!strcmp(what, "resources"))
 		return look_resources(argv + 1, argc - 1);
-	if (!strcmp(what, "crc"))
-		return print_crc(open_stream(argv[1], argc > 2 ? number(argv[2]) : 0,
-					     argc > 3 ? number(argv[3]) : UINT64_MAX));
+	if (!strcmp(what, "crc") && argc == 2)
+		return print_crc(open_stream(argv[1], 0, UINT64_MAX));
+	if (!strcmp(what, "crc") && argc == 4)
+		return print_crc(open_stream(argv[1], number(argv[2]), number(argv[3])));
 	if (!strcmp(what, "filled") && argc == 5)
 		return filled(open_stream(argv[1], number(argv[2]), number(argv[3])),
 			      (unsigned int)number(argv[4]));

@@ -110,6 +110,31 @@ windows() {
 	tolerate_log "non-flush error status"
 }
 
+# How many objects of each kind the server has.
+objects() { # PID
+	local kind
+	for kind in pd qp cq mr; do
+		rdma resource show "$kind" | grep -c " pid $1 " || true
+	done | paste -sd ' '
+}
+
+# A connection of a private port has a domain, regions and queues of its own.
+leaves_nothing() {
+	local before
+	target_port scope=private region mem size=8K region other size=8K
+	before=$(objects "${SERVERS[$PORT]}")
+	background holder probe hold count=2
+	wait_line holder ready=2
+	[[ $(objects "${SERVERS[$PORT]}") != "$before" ]] || fail "two clients take no objects: $before"
+	finish holder
+	expect_counters conns_closed=2
+	wait_until 10 has_objects "$before" || fail "before: $before, afterwards: $(objects "${SERVERS[$PORT]}")"
+}
+
+has_objects() { # WANTED
+	[[ $(objects "${SERVERS[$PORT]}") == "$1" ]]
+}
+
 # One that asks and does not take the answers: its neighbours get theirs, those who come
 # get theirs, and the server ends although it is there.
 sick_client() {
@@ -243,6 +268,7 @@ tcase count "with --count N, rtgt serve exits after N connections" counted
 tcase printed "counters are printed on SIGUSR1 and at the end, connections with -v" printed
 tcase poll --more "rtgt serve works with --poll" polled
 tcase windows --needs windows "with --windows, a client can invalidate its rkeys and get new ones" windows
+tcase leaves-nothing "the objects of a private port's connections go with them" leaves_nothing
 tcase sick --more "a client that receives no replies does not block the others" sick_client
 tcase srq-contexts --needs rnr --more "with srq, clients that failed or send nothing keep no receive context" srq_contexts
 tcase nak-first --needs acks --more "rtgt serve does not close a connection before the device has sent its NAK" nak_first
