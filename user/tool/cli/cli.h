@@ -46,6 +46,7 @@ struct command {
 
 int cmd_bw(struct tool *tool, int argc, char **argv);
 int cmd_cost(struct tool *tool, int argc, char **argv);
+int cmd_doctor(struct tool *tool, int argc, char **argv);
 int cmd_explain(struct tool *tool, int argc, char **argv);
 int cmd_reconcile(struct tool *tool, int argc, char **argv);
 int cmd_lat(struct tool *tool, int argc, char **argv);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * rtgt doctor: what a host lacks for RDMA.  See doctor.c.
+ */
+#ifndef RTGT_DOCTOR_H
+#define RTGT_DOCTOR_H
+
+#include <net/if.h>
+
+#include "tool/cli/options.h"
+
+struct json_object;
+
+#define DOCTOR_PATH	256
+#define DOCTOR_DEVICES	32
+
+/**
+ * struct doctor_device - an RDMA device
+ * @name: in /sys/class/infiniband
+ * @netdev: below its first port; empty when it has none here
+ * @usable: nothing is wrong with it
+ */
+struct doctor_device {
+	char name[64], netdev[IF_NAMESIZE];
+	bool usable;
+};
+
+/**
+ * struct doctor - what was found
+ * @to: the other host, if @to.host; @to.service of its target
+ * @verbose: print what is right, too
+ * @found: each check, as an object
+ * @nr: checks; @wrong of them
+ */
+struct doctor {
+	const struct tool *tool;
+	struct where to;
+	bool verbose;
+	struct json_object *found;
+	unsigned int nr, wrong;
+	struct doctor_device device[DOCTOR_DEVICES];
+	unsigned int devices;
+};
+
+void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void doctor_wrong(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+bool doctor_read(const char *path, char *buf, size_t size);
+
+void doctor_host(struct doctor *d);	/* doctor_host.c: this host */
+void doctor_peer(struct doctor *d);	/* doctor_peer.c: the way to another one */
+
+#endif /* RTGT_DOCTOR_H */
