@@ -112,6 +112,44 @@ wrong_icrc() {
 	same "ICRCs that are wrong" "$(rtgt explain "$WORK/pcap" | grep -c "ICRC WRONG")" 1
 }
 
+# A WRITE of three packets and a refused READ, in plain words: without the numbers that differ.
+words() {
+	local dev text
+	target_port region mem size=4096
+	dev=$(netdev "$RTGT_CLIENT_DEV")
+	rdma_packets
+	background dump tcpdump -U --immediate-mode -i "$dev" -w "$WORK/pcap" "$FILTER"
+	wait_until 10 grep -q listening "$WORK/dump.err" || fail "tcpdump: $(<"$WORK/dump.err")"
+	has "$(probe access op=write len=2500 offset=1000)" wc=success
+	has "$(probe access op=read len=64 rkey=0x12345)" wc=rem-access
+	wait_until 10 twice_disconnected || fail "no end of the connections in $(rtgt explain "$WORK/pcap")"
+	kill -INT "${BG_PID[dump]}"
+	finish dump
+	text=$(rtgt explain --verbose "$WORK/pcap" | sed -n 's/^    //p' | sed 's/0x[0-9a-f]*/HEX/g; s/\(queue pair\|PSN\|port\|packet\) [0-9]\+/\1 N/g; s/, [0-9]* us after/, N us after/')
+	diff -u - <(echo "$text") <<-'END' >"$WORK/diff" || fail "$(<"$WORK/diff")"
+		the client asks for a connection to port N. It has queue pair N, and the server shall begin with PSN N; packets carry up to 1024 bytes. Its private data is rtgt's
+		the server agrees. It has queue pair N, and the client shall begin with PSN N. It says which memory may be reached: 4096 bytes at address HEX with the key HEX
+		the client has got the ConnectReply: both ends know that the connection is up
+		the client asks to write 2500 bytes into the memory of the server at address HEX, which is 1000 bytes after the one it got in the ConnectReply, and carries the key that came with it (rkey HEX). This packet has the first 1024 bytes
+		the client goes on with what packet N began: bytes 1024 to 2047
+		the client goes on with what packet N began: bytes 2048 to 2499, the last. It requests an acknowledgment
+		the server has all of packet N and those that go on with it and all before it: the WRITE of 2500 bytes is done, N us after it was sent. It has done 1 message on this connection
+		the client ends the connection
+		the server knows that the connection has ended: nothing follows
+		the client asks for a connection to port N. It has queue pair N, and the server shall begin with PSN N; packets carry up to 1024 bytes. Its private data is rtgt's
+		the server agrees. It has queue pair N, and the client shall begin with PSN N. It says which memory may be reached: 4096 bytes at address HEX with the key HEX
+		the client has got the ConnectReply: both ends know that the connection is up
+		the client asks to read 64 bytes of the memory of the server at address HEX (rkey HEX: no such key was advertised). The answer takes one packet and one PSN
+		the server refuses PSN N: remote access error. It was packet N, a READ: no such key was advertised. The connection is lost with it: both queue pairs fail
+		the server ends the connection
+		the client knows that the connection has ended: nothing follows
+	END
+}
+
+twice_disconnected() {
+	(($(rtgt explain "$WORK/pcap" 2>/dev/null | grep -c "CM DREP") == 2))
+}
+
 refused() {
 	echo "this is no capture" >"$WORK/text"
 	: >"$WORK/empty"
@@ -127,6 +165,7 @@ refused() {
 
 tcase live-json --tier wire,fast --more "on the wire, as JSON: CM, WRITE, right ICRCs, valid against the schema" live_json
 tcase captured --tier fast,wire "from a file, through a pipe, filtered, cut, with a wrong ICRC" captured
+tcase words --needs cm "in plain words: a connection, a WRITE, a READ that is refused" words
 tcase refused --tier fast,wire "for a file that is no capture, or a wrong option, rtgt explain prints one line" refused
 
 tmain "$@"

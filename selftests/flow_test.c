@@ -27,7 +27,7 @@ FIXTURE(flow)
 	uint64_t number, ns;
 	unsigned int messages, ok, naks, unanswered, incomplete, sent, connections;
 	unsigned int broken, doubtful;
-	char rules[256];
+	char rules[256], words[256];
 	struct flow_msg last;
 	struct flow_conn conn;
 };
@@ -62,6 +62,7 @@ static void on_broken(void *arg, const char *rule, uint64_t packet, const char *
 	self->broken++;
 	snprintf(self->rules + n, sizeof(self->rules) - n, "%s@%llu ", rule,
 		 (unsigned long long)packet);
+	snprintf(self->words, sizeof(self->words), "%s", words);
 	if (!words[0])
 		abort();
 }
@@ -788,10 +789,23 @@ TEST_F(flow, corrupt)
 	up(self);
 	p = bth(self, 0, PKT_WRITE_ONLY, PSN_C, 8);
 	p->icrc = PKT_ICRC_BAD;
+	p->icrc_want = 0x04030201;
+	p->data = (const uint8_t *)"\x11\x12\x13\x14";
 	p->at[PKT_ICRC].len = 4;
+	p->at[PKT_PAYLOAD].len = 0;
 	give(self);
 	EXPECT_EQ(FLOW_CORRUPT, self->seen.class);
 	EXPECT_STREQ("icrc@4 ", self->rules);
+	EXPECT_STREQ("the ICRC is 11 12 13 14, of these bytes it is 01 02 03 04: the packet was changed on its way",
+		     self->words);
+	/* the same bytes, the other way round */
+	self->p.icrc_want = 0x11121314;
+	self->p.number++;
+	give(self);
+	EXPECT_STREQ("the ICRC is 11 12 13 14, of these bytes it is 14 13 12 11: its bytes are in reverse order, as rxe sends them on a big-endian machine",
+		     self->words);
+	self->rules[0] = 0;
+	self->broken = 1;
 	write_packet(self, PSN_C, 8, 0);
 	ack(self, PSN_C, ACK_OK, 1);
 	EXPECT_EQ(1, self->broken);

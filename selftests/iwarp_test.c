@@ -18,6 +18,7 @@ FIXTURE(iwarp)
 	uint64_t number;
 	unsigned int frames, fpdus, good, bad, markers;
 	size_t payload;
+	char lines[4096];		/* what the client's are */
 };
 
 FIXTURE_SETUP(iwarp)
@@ -37,6 +38,8 @@ static void feed(struct _test_data_iwarp *self, bool back, uint8_t flags, size_t
 	const struct pkt *u;
 	struct pkt p = {};
 	unsigned int nr;
+	char line[256];
+	size_t n;
 
 	stream_segment(&self->f, &self->dir[back], back, flags, 50000, from, to);
 	p.data = exact(&self->block, self->f.b, self->f.len);
@@ -54,8 +57,12 @@ static void feed(struct _test_data_iwarp *self, bool back, uint8_t flags, size_t
 		self->good += u[i].icrc == PKT_ICRC_OK;
 		self->markers += u[i].bad_marker;
 		self->bad += u[i].icrc == PKT_ICRC_BAD || u[i].fault;
-		if (!back)
-			self->payload += u[i].at[PKT_PAYLOAD].len;
+		if (back)
+			continue;
+		self->payload += u[i].at[PKT_PAYLOAD].len;
+		pkt_line(&u[i], line, sizeof(line));
+		n = strlen(self->lines);
+		snprintf(self->lines + n, sizeof(self->lines) - n, "%s\n", line);
 	}
 }
 
@@ -106,6 +113,29 @@ TEST_F(iwarp, segments)
 			ASSERT_EQ(expected(), self->payload);
 		}
 	}
+}
+
+/* What each of them is, in a line */
+TEST_F(iwarp, lines)
+{
+	stream_make(self->dir, 2);
+	open_stream(self);
+	for (size_t at = 40; at < self->dir[0].len; at += 100)
+		feed(self, false, 0x10, at, at + 100 < self->dir[0].len ? at + 100 :
+		     self->dir[0].len);
+	EXPECT_STREQ("MPA Request rev=2 crc rtgt\n"
+		     "SEND msn=1 last\n"
+		     "RDMA WRITE stag=0x03040506 to=0x708090a0b0c0d0e payload=11 last\n"
+		     "RDMA READ Request msn=3 size=539042339 stag=0x24252627 to=0x28292a2b2c2d2e2f last\n"
+		     "RDMA READ Response stag=0x05060708 to=0x90a0b0c0d0e0f10 payload=99 last\n"
+		     "SEND with Invalidate msn=5 payload=176 last\n"
+		     "SEND with Solicited Event msn=6 payload=275 last\n"
+		     "SEND with Solicited Event and Invalidate msn=7 payload=396 last\n"
+		     "SEND msn=8 payload=539 last\n"
+		     "RDMA WRITE stag=0x0a0b0c0d to=0xe0f101112131415 payload=704 last\n"
+		     "RDMA READ Request msn=10 size=656943402 stag=0x2b2c2d2e to=0x2f30313233343536 last\n"
+		     "RDMA READ Response stag=0x0c0d0e0f to=0x1011121314151617 payload=1100 last\n"
+		     "SEND with Invalidate msn=12 payload=1331 last\n", self->lines);
 }
 
 /* Out of order, twice, and overlapping: the same */

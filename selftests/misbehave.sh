@@ -476,13 +476,19 @@ rtgt_port_set() { # LINE
 }
 
 # What a service, a transport or an SRQ has no opportunity for.
-unsupported() { # ATTRIBUTES FAULT...
+# Those behind a "+" it has.
+unsupported() { # ATTRIBUTES [+]FAULT...
 	local name ms
 	# shellcheck disable=SC2086 # several words
 	target_port enable=0 $1
 	for name in "${@:2}"; do
 		ms=
 		[[ $name != *-delay && $name != move-late ]] || ms=" ms 5"
+		if [[ $name == +* ]]; then
+			set_fault "${name#+}$ms"
+			set_fault "${name#+} off"
+			continue
+		fi
 		fails_with "Operation not supported" set_fault "$name$ms"
 		set_fault "$name off"
 	done
@@ -662,10 +668,10 @@ tcase covered "each fault has a case" covered
 tcase bad-lines "bad lines fail with their errno and change nothing" bad_lines
 tcase tool "rtgt port set and rtgt show have the faults, the kernel log tells of them" tool
 tcase example "rtgt ping notices the example of the documentation" example
-tcase unsupported-sink "the service sink has no replies" unsupported service=sink reply-tag reply-delay region-bit move-late cap-rkey qp-sqd
-tcase unsupported-rping --more "the REP of rping has no capability" unsupported service=rping reply-tag rep-rkey rep-ask rep-short
+tcase unsupported-sink "the service sink has no replies" unsupported service=sink reply-tag reply-delay region-bit move-late cap-rkey qp-sqd +recv-none +disconnect +rej-full +qp-err
+tcase unsupported-rping --more "the REP of rping has no capability" unsupported service=rping reply-tag rep-rkey rep-ask rep-short +dreq-ignore +rtu-ignore
 tcase unsupported-ud --more "datagrams have no connection" unsupported transport=ud reply-twice move-never cap-len rep-len rep-delay rej-full rtu-ignore dreq-ignore recv-none disconnect qp-err qp-sqd
-tcase unsupported-srq --more "receives of an SRQ are posted for all" unsupported srq=1 recv-none
+tcase unsupported-srq "receives of an SRQ are posted for all" unsupported srq=1 recv-none +qp-sqd +rep-len
 tcase disable-amid --more --limit 60 "the port is disabled while everything goes wrong" disabled_amid
 tcase disable-amid-srq --limit 60 --more "the same with an SRQ and private regions" disabled_amid srq=1 scope=private
 tcase remove-amid --more --limit 60 "rdma link delete while everything goes wrong" removed_amid

@@ -4,9 +4,11 @@
  * that an event of the trace belongs to.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool/timeline/timeline.h"
 
@@ -82,6 +84,94 @@ static int req_of(struct timeline *t, struct tl_line *line, char *rest, size_t s
 		if (t->conn[i].name[0][0])
 			return i;
 	return -1;
+}
+
+/* What tl_trace_read() makes of a text: 0 or a negative errno, and what it says then */
+static int trace_of(struct tl_trace *t, const char *text, struct rtgt_err *err)
+{
+	char path[] = "/tmp/timeline_test.XXXXXX";
+	int fd = mkstemp(path), ret;
+
+	memset(err, 0, sizeof(*err));
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		abort();
+	close(fd);
+	ret = tl_trace_read(t, path, err);
+	unlink(path);
+	return ret;
+}
+
+#define EVENT(rest)	"  tool-7  [001] ...1. " rest "\n"
+#define MARK(rest)	EVENT("1.000000: tracing_mark_write: " TL_MARK rest)
+
+/* A trace: lines in the order of their times, what was lost, and what the recorder says */
+TEST(trace)
+{
+	struct rtgt_err err;
+	struct tl_trace t;
+
+	ASSERT_EQ(0, trace_of(&t, "# tracer: nop\n"
+		"# entries-in-buffer/entries-written: 3/5   #P:1\n\n"
+		EVENT("12.000003: late: a=1")
+		" my [x]-70 [012] d..2. 12.000002: early:\n"
+		"CPU:1 [LOST 40 EVENTS]\n"
+		EVENT("12.000003: last: b=2")
+		EVENT("3.000009: tracing_mark_write: of somebody else")
+		MARK("offset_ns=500 error_ns=20") MARK("dropped=6") MARK("dropped=0")
+		MARK("missing=rdma_cma") MARK("device=rxe0 addr=192.0.2.1")
+		MARK("offset_ns=530 error_ns=10"), &err));
+	ASSERT_EQ(4, t.lines);
+	EXPECT_EQ(3000009, t.line[0].us);
+	EXPECT_EQ(12000002, t.line[1].us);
+	EXPECT_STREQ("early", t.line[1].event);
+	EXPECT_STREQ("", t.line[1].rest);
+	EXPECT_EQ(70, t.line[1].pid);
+	EXPECT_EQ(5, t.line[1].nr);
+	EXPECT_STREQ("late", t.line[2].event);
+	EXPECT_STREQ("a=1", t.line[2].rest);
+	EXPECT_EQ(7, t.line[2].pid);
+	EXPECT_STREQ("last", t.line[3].event);
+	EXPECT_EQ(42, t.lost);
+	EXPECT_EQ(6, t.dropped);
+	EXPECT_EQ(500, t.offset_ns);
+	EXPECT_EQ(20, t.error_ns);
+	EXPECT_EQ(30, t.moved_ns);
+	ASSERT_EQ(1, t.nr_missing);
+	EXPECT_STREQ("rdma_cma", t.missing[0]);
+	ASSERT_EQ(1, t.devices);
+	EXPECT_STREQ("rxe0", t.device[0].name);
+	EXPECT_STREQ("192.0.2.1", t.device[0].addr);
+	tl_trace_free(&t);
+}
+
+/* What is no trace, with the line that is none */
+TEST(no_trace)
+{
+	static const struct {
+		const char *text, *says;
+	} all[] = {
+		{ "a text\n", "line 1 is no event of a trace: \"a text\"" },
+		{ MARK("offset_ns=1 error_ns=1") "  tool-7 [001] ...1. 1.00003: x: y\n",
+		  "line 2 is no event" },
+		{ "  tool-7 [001] ...1. 1.000003: x\n", "line 1 is no event" },
+		{ "  tool-7 [001] ...1. 1.000003: : y\n", "line 1 is no event" },
+		{ "  tool-7 (001) ...1. 1.000003: x: y\n", "line 1 is no event" },
+		{ "  tool-x [001] ...1. 1.000003: x: y\n", "line 1 is no event" },
+		{ EVENT("1.000003: x: y"), "does not say how its clock" },
+		{ "# a comment", "its last line is cut short" },
+	};
+	struct rtgt_err err;
+	struct tl_trace t;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		EXPECT_EQ(-EPROTO, trace_of(&t, all[i].text, &err));
+		EXPECT_NE(NULL, strstr(err.text, all[i].says)) {
+			TH_LOG("row %zu: %s", i, err.text);
+		}
+		tl_trace_free(&t);
+	}
+	EXPECT_EQ(-ENOENT, tl_trace_read(&t, "/nowhere/at/all", &err));
+	tl_trace_free(&t);
 }
 
 /* Values of an event by their names, which are whole words */

@@ -65,7 +65,7 @@ int object_port(struct object *o, const char *name)
 	*o = (struct object) { .what = "port", .name = name, .attrs = port_attrs };
 	snprintf(o->port, sizeof(o->port), "%s", name);
 	if (tree_path(o->path, tree_config(), "ports/%s", name))
-		return failed("the path of port %s is too long", name);
+		return failed("too long: the path of port %s", name);
 	return EXIT_OK;
 }
 
@@ -83,7 +83,7 @@ int object_region(struct object *o, const char *name)
 	if (!tree_name_ok(slash + 1))
 		return bad_name("region", slash + 1);
 	if (tree_path(o->path, tree_config(), "ports/%s/regions/%s", o->port, slash + 1))
-		return failed("the path of region %s is too long", name);
+		return failed("too long: the path of region %s", name);
 	return EXIT_OK;
 }
 
@@ -161,7 +161,7 @@ static int set_attr(const struct object *o, const struct attr *attr, const char 
 	int ret;
 
 	if (tree_path(path, o->path, "%s", attr->name))
-		return failed("the path of %s %s is too long", o->what, o->name);
+		return failed("too long: the path of %s %s", o->what, o->name);
 	ret = tree_write(path, value);
 	switch (-ret) {
 	case 0:
@@ -284,7 +284,7 @@ int port_enable(const struct object *port, bool on)
 	int ret;
 
 	if (tree_path(path, port->path, "enable"))
-		return failed("the path of port %s is too long", port->name);
+		return failed("too long: the path of port %s", port->name);
 	ret = tree_write(path, on ? "1" : "0");
 	if (!ret)
 		return EXIT_OK;
@@ -298,7 +298,7 @@ int port_revoke(const struct object *port, const char *id)
 	int ret;
 
 	if (tree_path(path, port->path, "revoke"))
-		return failed("the path of port %s is too long", port->name);
+		return failed("too long: the path of port %s", port->name);
 	ret = tree_write(path, id);
 	switch (-ret) {
 	case 0:

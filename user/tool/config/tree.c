@@ -51,16 +51,16 @@ int tree_need_module(void)
 
 int tree_path(char *path, const char *root, const char *fmt, ...)
 {
+	char tail[TREE_PATH];
 	va_list ap;
-	int at, n;
+	int n;
 
-	at = snprintf(path, TREE_PATH, "%s/", root);
-	if (at >= TREE_PATH)
-		return -ENAMETOOLONG;
 	va_start(ap, fmt);
-	n = vsnprintf(path + at, (size_t)(TREE_PATH - at), fmt, ap);
+	n = vsnprintf(tail, sizeof(tail), fmt, ap);
 	va_end(ap);
-	return n < TREE_PATH - at ? 0 : -ENAMETOOLONG;
+	if (n < TREE_PATH)
+		n = snprintf(path, TREE_PATH, "%s/%s", root, tail);
+	return n < TREE_PATH ? 0 : -ENAMETOOLONG;
 }
 
 bool tree_exists(const char *path)
