@@ -112,9 +112,9 @@ wrong_icrc() {
 	same "ICRCs that are wrong" "$(rtgt explain "$WORK/pcap" | grep -c "ICRC WRONG")" 1
 }
 
-# A WRITE of three packets and a refused READ, in plain words: without the numbers that differ.
-words() {
-	local dev text
+# A WRITE of three packets, and on another connection a READ that is refused
+record_two() {
+	local dev
 	target_port region mem size=4096
 	dev=$(netdev "$RTGT_CLIENT_DEV")
 	rdma_packets
@@ -125,6 +125,12 @@ words() {
 	wait_until 10 twice_disconnected || fail "no end of the connections in $(rtgt explain "$WORK/pcap")"
 	kill -INT "${BG_PID[dump]}"
 	finish dump
+}
+
+# In plain words, without the numbers that differ
+words() {
+	local text
+	record_two
 	text=$(rtgt explain --verbose "$WORK/pcap" | sed -n 's/^    //p' | sed 's/0x[0-9a-f]*/HEX/g; s/\(queue pair\|PSN\|port\|packet\) [0-9]\+/\1 N/g; s/, [0-9]* us after/, N us after/')
 	diff -u - <(echo "$text") <<-'END' >"$WORK/diff" || fail "$(<"$WORK/diff")"
 		the client asks for a connection to port N. It has queue pair N, and the server shall begin with PSN N; packets carry up to 1024 bytes. Its private data is rtgt's
@@ -144,6 +150,52 @@ words() {
 		the server ends the connection
 		the client knows that the connection has ended: nothing follows
 	END
+}
+
+# Packets of a connection, a queue pair, a message, of what failed: of the capture of words().
+selection() {
+	local all second qp
+	record_two
+	all=$(rtgt explain "$WORK/pcap" | wc -l)
+	second=$(rtgt explain --conn 2 "$WORK/pcap")
+	qp=$(rtgt explain -T fields -e infiniband.cm.req.localqpn "$WORK/pcap" | grep . | tail -n 1)
+	grep -q "dmalen=64" <<<"$second" || fail "$second"
+	same "packets of both connections" "$(($(rtgt explain --conn 1 "$WORK/pcap" | wc -l) + $(wc -l <<<"$second")))" "$all"
+	same "what failed" "$(rtgt explain --failed "$WORK/pcap")" "$second"
+	same "of the queue pair" "$(rtgt explain --qp $((qp)) --conn 2 "$WORK/pcap")" "$second"
+	same "of another queue pair" "$(rtgt explain --qp 16777214 "$WORK/pcap")" ""
+	same "of no connection" "$(rtgt explain --conn 3 "$WORK/pcap")" ""
+	same "of the first message" "$(rtgt explain --message 1 "$WORK/pcap" | grep -o "RC [A-Za-z ]* qp" | paste -sd ,)" \
+		"RC RDMA WRITE First qp,RC RDMA WRITE Middle qp,RC RDMA WRITE Last qp,RC Acknowledge qp"
+	same "as columns" "$(rtgt explain --conn 2 -T fields -e frame.number "$WORK/pcap" | wc -l)" "$(wc -l <<<"$second")"
+	rtgt explain --json --failed "$WORK/pcap" >"$WORK/json"
+	document "$WORK/json"
+	same "objects" "$(jq -s '[.[] | select(.type != "summary") | .connection // .id] | unique' -c "$WORK/json")" "[2]"
+	fails_with "reads a FILE twice" rtgt explain --failed - </dev/null
+	fails_with "judges all packets" rtgt explain --check --conn 1 "$WORK/pcap"
+	fails_with "--conn" rtgt explain --conn 0 "$WORK/pcap"
+}
+
+# Somebody ends it: what was read is judged, and the exit status says that it is not all.
+stopped_early() {
+	local rc=0
+	record_two
+	mkfifo "$WORK/pipe"
+	background judge rtgt explain --check "$WORK/pipe"
+	exec 3>"$WORK/pipe"
+	cat "$WORK/pcap" >&3
+	wait_until 10 has_read "${BG_PID[judge]}" || fail "it does not read"
+	kill -INT "${BG_PID[judge]}"
+	finish judge || rc=$?
+	exec 3>&-
+	same "exit status" "$rc" 130
+	grep -q "^rtgt: explain: interrupted behind packet [1-9]" "$WORK/judge.err" || fail "$(<"$WORK/judge.err")"
+	grep -q "packets judged" "$WORK/judge.out" || fail "$(<"$WORK/judge.out")"
+}
+
+# It waits in read() for more.
+has_read() { # PID
+	grep -q "pipe_read\|anon_pipe_read" "/proc/$1/stack"
 }
 
 twice_disconnected() {
@@ -166,6 +218,8 @@ refused() {
 tcase live-json --tier wire,fast --more "on the wire, as JSON: CM, WRITE, right ICRCs, valid against the schema" live_json
 tcase captured --tier fast,wire "from a file, through a pipe, filtered, cut, with a wrong ICRC" captured
 tcase words --needs cm "in plain words: a connection, a WRITE, a READ that is refused" words
+tcase selected --needs cm "only the packets of a connection, a queue pair, a message, or of what failed" selection
+tcase interrupted --needs cm --more "when interrupted, what was read is judged" stopped_early
 tcase refused --tier fast,wire "for a file that is no capture, or a wrong option, rtgt explain prints one line" refused
 
 tmain "$@"

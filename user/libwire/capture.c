@@ -300,8 +300,9 @@ int capture_next(struct capture *c, struct pkt *p, struct rtgt_err *err)
 {
 	const int ret = c->ng ? next_pcapng(c, p, err) : next_pcap(c, p, err);
 
+	/* a read that a signal ended is no error of the file's */
 	if (ret <= 0)
-		return ret;
+		return c->stopped ? 0 : ret;
 	p->number = ++c->number;
 	if (p->number == 1)
 		c->first_ns = p->ns;

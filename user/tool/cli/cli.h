@@ -18,6 +18,7 @@
 #define EXIT_OK		0
 #define EXIT_FAILED	1	/* the operation failed */
 #define EXIT_USAGE	2	/* the command line is wrong */
+#define EXIT_INTERRUPTED	130	/* by a signal: what is printed is not all */
 #define EXIT_NOTHING	3	/* explain --check: nothing could be judged */
 
 /**

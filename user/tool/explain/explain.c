@@ -37,6 +37,11 @@ static const struct usage_option options[] = {
 	{ OPT_IGNORE, "with --check: skip this rule; may be given many times" },
 	{ OPT_PROFILE, "with --check: also that the device does what rxe does (rxe), or that programs "
 		       "leave their memory alone until it is acknowledged (memory)" },
+	{ OPT_CONN, "only the packets of this connection, by the number that --ladder, --json and "
+		    "rtgt why print" },
+	{ OPT_QP, "only those of connections that have this queue pair" },
+	{ OPT_MESSAGE, "only those of this message, by the number that --ladder and --json print" },
+	{ OPT_FAILED, "only those of connections on which something failed; FILE is read twice" },
 	{ OPT_LIST_RULES, "list the rules: name, requirement, reference" },
 	NO_MORE_OPTIONS
 };
@@ -51,7 +56,7 @@ static const struct usage usage = {
 	.notes =
 "Exit status: 0 done, 1 the capture is damaged or cannot be read, 2 the command line is\n"
 "wrong.  With --check: 0 no rule is broken, 1 one is, 2 the capture cannot be read, 3 it has\n"
-"nothing that could be judged.\n"
+"nothing that could be judged.  130 interrupted: what was read is told.\n"
 "See rtgt-explain(1).\n",
 };
 
@@ -119,6 +124,23 @@ static int set_source(struct source *s, enum opt opt, char *text)
 	}
 }
 
+static int set_select(struct explain_select *s, enum opt opt, const char *text)
+{
+	s->any = true;
+	switch (opt) {
+	case OPT_CONN:
+		return opt_int(opt, text, 1, UINT64_MAX, &s->conn);
+	case OPT_MESSAGE:
+		return opt_int(opt, text, 1, UINT64_MAX, &s->message);
+	case OPT_QP:
+		s->has_qp = true;
+		return opt_uint(opt, text, 0, 0xffffff, &s->qp);
+	default:
+		s->failed = true;
+		return EXIT_OK;
+	}
+}
+
 static int set_option(void *arg, enum opt opt, char *text)
 {
 	const struct chosen *to = arg;
@@ -147,6 +169,11 @@ static int set_option(void *arg, enum opt opt, char *text)
 	case OPT_PROFILE:
 		x->profile = text;
 		return EXIT_OK;
+	case OPT_CONN:
+	case OPT_QP:
+	case OPT_MESSAGE:
+	case OPT_FAILED:
+		return set_select(&x->select, opt, text);
 	default:
 		return set_source(to->s, opt, text);
 	}
@@ -169,6 +196,10 @@ static int judge(const struct explain *x, const struct source *s)
 		return misused("explain: --check, --ladder, --verbose and -T fields are one or the other");
 	if (x->json && (x->ladder || x->verbose))
 		return misused("explain: --json tells all that --ladder and --verbose tell");
+	if (x->select.any && x->check)
+		return misused("explain: --check judges all packets: no --conn, --qp, --message or --failed");
+	if (x->select.failed && (s->interface || !strcmp(s->file, "-")))
+		return misused("explain: --failed reads a FILE twice");
 	if ((s->nr_ignored || x->complete || x->profile) && !x->check)
 		return misused("explain: %s is for --check", x->complete ? "--complete" :
 			       x->profile ? "--profile" : "--ignore");
@@ -190,7 +221,8 @@ static int parse(struct explain *x, struct source *s, struct tool *tool, int arg
 	return judge(x, s);
 }
 
-static void print_line(const struct unit *u)
+/* A packet, in a line, and what became whole with it below */
+void explain_line(const struct unit *u)
 {
 	const struct pkt *p = u->p;
 	const uint64_t ns = explain_since(p);
@@ -224,7 +256,7 @@ static void explain_one(struct explain *x, const struct pkt *p)
 	else if (x->nr_columns)
 		explain_columns(x, &u);
 	else
-		print_line(&u);
+		explain_line(&u);
 	if (x->live)
 		fflush(stdout);
 }
@@ -233,6 +265,17 @@ static void explain_one(struct explain *x, const struct pkt *p)
 static int unread(const struct explain *x)
 {
 	return x->check ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* On a terminal, where nothing else is printed for long */
+static void progress(const struct explain *x, bool last)
+{
+	if (!x->check || x->packets < 0x10000 || !isatty(STDERR_FILENO))
+		return;
+	if (last)
+		fputs("\r                        \r", stderr);
+	else
+		fprintf(stderr, "\r%" PRIu64 " packets", x->packets);
 }
 
 static int explain_all(struct explain *x, struct capture *c)
@@ -245,8 +288,16 @@ static int explain_all(struct explain *x, struct capture *c)
 		ret = capture_next(c, &p, &err);
 		if (ret == 1)
 			explain_one(x, &p);
+		if (ret == 1 && x->check && !(x->packets & 0xffff))
+			progress(x, false);
 	} while (ret == 1 && x->packets != x->limit && !ferror(stdout));
+	progress(x, true);
 	rc = x->flow ? explain_flow_close(x) : EXIT_OK;
+	/* what was read is summed up; the status says that it is not all */
+	if (!x->live && atomic_load(&interrupted)) {
+		failed("explain: interrupted behind packet %" PRIu64, x->packets);
+		rc = EXIT_INTERRUPTED;
+	}
 	if (fflush(stdout) || ferror(stdout))
 		return failed("explain: standard output does not take it");
 	if (ret < 0) {
@@ -264,6 +315,7 @@ static int explain(struct explain *x, struct source *s)
 	int ret, rc;
 
 	x->live = s->interface;
+	atomic_store(&interrupted, false);
 	if (s->interface)
 		ret = capture_open_live(&c, s->interface, &how, &err);
 	else
@@ -272,7 +324,9 @@ static int explain(struct explain *x, struct source *s)
 		failed("%s", err.text);
 		return unread(x);
 	}
-	if (s->filter && capture_filter(c, s->filter, &err)) {
+	if ((s->filter && capture_filter(c, s->filter, &err)) ||
+	    (x->select.failed &&
+	     explain_failed(&x->select, s->file, s->filter, x->limit, &err))) {
 		capture_close(c);
 		failed("%s", err.text);
 		return unread(x);
@@ -283,14 +337,13 @@ static int explain(struct explain *x, struct source *s)
 		return rc;
 	}
 	current = c;
-	if (x->live) {
-		interrupt_catch(SA_RESTART, stop);
-		/* Nothing is missed from here on */
-		fprintf(stderr, "rtgt: listening on %s\n", s->interface);
-	}
-	rc = explain_all(x, c);
+	/* a second one ends it at once */
+	interrupt_catch(x->live ? SA_RESTART : (int)SA_RESETHAND, stop);
+	/* Nothing is missed from here on */
 	if (x->live)
-		interrupt_release();
+		fprintf(stderr, "rtgt: listening on %s\n", s->interface);
+	rc = explain_all(x, c);
+	interrupt_release();
 	capture_close(c);
 	return rc;
 }
@@ -314,6 +367,7 @@ static void explain_free(struct explain *x)
 {
 	iwarp_free(x->iwarp);
 	flow_free(x->flow);
+	free(x->select.conns);
 	free(x);
 }
 

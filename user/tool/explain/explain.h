@@ -29,6 +29,23 @@ struct column {
 };
 
 /**
+ * struct explain_select - which packets
+ * @any: not all
+ * @failed: of connections on which something failed: @nr @conns, by their numbers
+ * @has_qp: of connections that have the queue pair @qp
+ * @conn: of this one; 0: any
+ * @message: of this one; 0: any
+ * @lost: there was no memory for one of @conns
+ */
+struct explain_select {
+	bool any, failed, has_qp, lost;
+	uint32_t qp;
+	uint64_t conn, message;
+	uint64_t *conns;
+	size_t nr;
+};
+
+/**
  * struct explain - what is asked for, and what has been seen
  * @out: with @json, gets each object, which it may keep with json_object_get()
  * @arg: for @out
@@ -43,6 +60,7 @@ struct column {
  * @flow: what follows connections, if any of this is asked for
  * @live: from an interface: every line is written at once
  * @limit: packets to look at; 0: all
+ * @select: which of them are told
  * @column: fields to print, with @nr_columns
  * @iwarp: the TCP streams
  * @packets: how many there were
@@ -59,6 +77,7 @@ struct explain {
 	const char *profile;
 	struct flow *flow;
 	uint64_t limit;
+	struct explain_select select;
 	struct column column[EXPLAIN_FIELDS_MAX];
 	unsigned int nr_columns;
 	struct iwarp *iwarp;
@@ -85,6 +104,14 @@ void explain_columns(const struct explain *x, const struct unit *u);
 /* explain.c, for whoever wants the objects */
 int explain_file(const char *path, uint64_t limit, void (*out)(void *arg, struct json_object *o),
 		 void *arg);
+
+void explain_line(const struct unit *u);
+
+/* explain_select.c: which packets */
+int explain_failed(struct explain_select *s, const char *path, const char *filter, uint64_t limit,
+		   struct rtgt_err *err);
+bool explain_selects(const struct explain_select *s, const struct flow_conn *c,
+		     const struct flow_msg *m, bool whichever);
 
 /* explain_json.c: objects, the caller's */
 struct json_object *explain_json(const struct explain *x, const struct unit *u,

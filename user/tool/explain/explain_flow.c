@@ -20,7 +20,7 @@ static void message(void *arg, const struct flow_conn *c, const struct flow_msg 
 {
 	const struct explain *x = arg;
 
-	if (x->json && !x->check)
+	if (x->json && !x->check && explain_selects(&x->select, c, m, false))
 		put(x, explain_json_message(x, c, m));
 }
 
@@ -28,7 +28,8 @@ static void connection(void *arg, const struct flow_conn *c)
 {
 	const struct explain *x = arg;
 
-	if (x->json && !x->check)
+	if (x->json && !x->check && !x->select.message &&
+	    explain_selects(&x->select, c, NULL, true))
 		put(x, explain_json_connection(x, c));
 }
 
@@ -36,6 +37,9 @@ static void broken(void *arg, const char *rule, uint64_t packet, const char *wor
 {
 	const struct explain *x = arg;
 
+	/* of which connection it is nobody says */
+	if (x->select.any)
+		return;
 	if (x->json)
 		put(x, explain_json_broken("broken", rule, packet, words));
 	else
@@ -46,6 +50,8 @@ static void doubtful(void *arg, const char *rule, uint64_t packet, const char *w
 {
 	const struct explain *x = arg;
 
+	if (x->select.any)
+		return;
 	if (x->json)
 		put(x, explain_json_broken("doubtful", rule, packet, words));
 	else if (x->check)
@@ -65,7 +71,7 @@ static const struct flow_ops ops = { message, connection, broken, doubtful };
  */
 int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_ignored)
 {
-	if (!x->json && !x->check && !x->ladder && !x->verbose)
+	if (!x->json && !x->check && !x->ladder && !x->verbose && !x->select.any)
 		return EXIT_OK;
 	x->flow = flow_new(&ops, x, 0, 0);
 	if (!x->flow)
@@ -108,6 +114,33 @@ static void print_inner(const struct pkt *p, const struct flow_seen *seen)
 		printf("        %s\n", words);
 }
 
+/* A packet, but for what became whole with it: an object, or NULL if it is printed */
+static struct json_object *tell(struct explain *x, const struct unit *u,
+				const struct flow_seen *seen)
+{
+	if (x->check)
+		return NULL;
+	if (x->json)
+		return explain_json(x, u, seen);
+	if (!x->ladder)
+		print_words(u->p, seen);
+	else if (u->p->kind != PKT_TCP_SEGMENT)
+		explain_ladder(x, u->p, seen);
+	return NULL;
+}
+
+/* What became whole; @o: with the segment's object */
+static void tell_inner(struct explain *x, struct json_object *o, const struct pkt *p,
+		       const struct flow_seen *seen)
+{
+	if (o)
+		explain_json_inner(x, o, p, seen);
+	else if (x->ladder)
+		explain_ladder(x, p, seen);
+	else if (x->verbose)
+		print_inner(p, seen);
+}
+
 /**
  * explain_flow_one() - a packet
  * @x: what is asked for
@@ -115,31 +148,36 @@ static void print_inner(const struct pkt *p, const struct flow_seen *seen)
  */
 void explain_flow_one(struct explain *x, const struct unit *u)
 {
+	const bool plain = !x->check && !x->json && !x->ladder && !x->verbose;
 	const struct pkt *p = u->p;
 	struct json_object *o = NULL;
 	struct flow_seen seen;
+	bool wanted;
 
 	x->first_ns = p->first_ns;
 	flow_packet(x->flow, p, &seen);
-	if (x->check)
-		;
-	else if (x->json)
-		o = explain_json(x, u, &seen);
-	else if (!x->ladder)
-		print_words(p, &seen);
-	else if (p->kind != PKT_TCP_SEGMENT)
-		explain_ladder(x, p, &seen);
+	/* of which message a segment is only what became whole with it says */
+	wanted = explain_selects(&x->select, seen.conn, seen.msg, u->nr);
+	if (wanted && !plain)
+		o = tell(x, u, &seen);
+	if (u->nr && x->select.message)
+		wanted = false;
 	for (unsigned int i = 0; i < u->nr; i++) {
 		flow_packet(x->flow, &u->inner[i], &seen);
-		if (o)
-			explain_json_inner(x, o, &u->inner[i], &seen);
-		else if (x->ladder)
-			explain_ladder(x, &u->inner[i], &seen);
-		else if (!x->check)
-			print_inner(&u->inner[i], &seen);
+		if (!explain_selects(&x->select, seen.conn, seen.msg, false))
+			continue;
+		wanted = true;
+		if (!plain)
+			tell_inner(x, o, &u->inner[i], &seen);
 	}
-	if (o)
+	if (o && wanted)
 		put(x, o);
+	else
+		json_object_put(o);
+	if (plain && wanted && x->nr_columns)
+		explain_columns(x, u);
+	else if (plain && wanted)
+		explain_line(u);
 }
 
 static void print_limits(const struct explain *x, const struct flow_totals *t)
