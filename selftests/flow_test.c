@@ -11,6 +11,7 @@
 
 #include "libwire/flow_priv.h"
 
+#include "words.h"
 #include "kselftest_harness.h"
 
 #define MTU	1024
@@ -63,6 +64,7 @@ static void on_broken(void *arg, const char *rule, uint64_t packet, const char *
 	snprintf(self->rules + n, sizeof(self->rules) - n, "%s@%llu ", rule,
 		 (unsigned long long)packet);
 	snprintf(self->words, sizeof(self->words), "%s", words);
+	note_words(rule, packet, words);
 	if (!words[0])
 		abort();
 }
@@ -71,9 +73,8 @@ static void on_doubtful(void *arg, const char *rule, uint64_t packet, const char
 {
 	FIXTURE_DATA(flow) * self = arg;
 
-	(void)rule;
-	(void)packet;
 	self->doubtful++;
+	note_words(rule, packet, words);
 	if (!words[0])
 		abort();
 }

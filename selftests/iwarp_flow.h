@@ -9,6 +9,7 @@
 #include <endian.h>
 
 #include <rtgt/proto.h>
+#include "words.h"
 #include "bytes.h"
 #include "streams.h"
 #include "libwire/flow.h"
@@ -65,6 +66,7 @@ static void broken(void *arg, const char *rule, uint64_t packet, const char *wor
 
 	snprintf(self->rule + len, sizeof(self->rule) - len, "%s ", rule);
 	self->packet = packet;
+	note_words(rule, packet, words);
 }
 
 static const struct flow_ops ops = { message, connection, broken, NULL };

@@ -319,6 +319,39 @@ TEST_F(iwarp, what_iw_cm_does)
 	EXPECT_EQ(4, self->conn.qpn[1]);
 }
 
+/* The first FPDU is the first packet of the connection's first message that has one */
+TEST_F(iwarp, first_fpdu)
+{
+	struct tl_msg msg[] = {
+		{ .conn = 2, .seen.id = 5 },
+		{ .conn = 1, .seen.id = 6 },
+		{ .conn = 1, .seen.id = 7 },
+	};
+	struct tl_packet packet[] = {
+		{ .number = 20, .us = 200, .msg = 5 },
+		{ .number = 21, .us = 210, .msg = 7, .opcode = 3 },
+		{ .number = 22, .us = 220, .msg = 7, .opcode = 3, .from_server = true },
+	};
+	char buf[1024];
+
+	self->conn.seen.id = 1;
+	self->t.msg = msg;
+	self->t.msgs = 3;
+	self->t.packet = packet;
+	self->t.packets = 3;
+	tl_iwarp_segments(&self->t, &self->conn);
+	EXPECT_STREQ("w:the first FPDU: SEND", TOLD);
+	ASSERT_EQ(1, self->conn.events.nr);
+	EXPECT_EQ(21, self->conn.events.event[0].packet);
+	EXPECT_EQ(210, self->conn.events.event[0].us);
+	EXPECT_TRUE(self->conn.events.event[0].to_target);
+	/* of another connection only */
+	self->conn.events.nr = 0;
+	self->t.packets = 1;
+	tl_iwarp_segments(&self->t, &self->conn);
+	EXPECT_STREQ("", TOLD);
+}
+
 /* Another's, and what is no address */
 TEST_F(iwarp, of_others)
 {
