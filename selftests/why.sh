@@ -29,6 +29,10 @@ refused() { # CAUSE PROBE-ARG...
 	probe access "${@:2}" >"$WORK/said" || fail "$(<"$WORK/said")"
 	has "$(<"$WORK/said")" wc=rem-access
 	recorded 1
+	if is_iwarp; then
+		because "refused: Terminate, " "  cause: the STag is none of the other end's"
+		return
+	fi
 	because "refused: " "  cause: $1"
 	same "causes" "$(jq -s '[.[] | select(.what | test(": refused: ")) | .causes[].cause] | length' "$WORK/why")" 1
 	# the same that the word for the status lists

@@ -64,11 +64,17 @@ struct why_typed {
 	struct rtgt_refusal refusal;
 };
 
+/* A Terminate */
+struct why_said {
+	uint64_t packet;
+	const char *name;
+	enum pkt_cause cause;
+};
+
 /**
  * struct why - a capture
- * @asked, @refused, @reset, @typed: the latest, rings
+ * @asked, @refused, @reset, @typed, @said: the latest, rings
  * @last_ns: of the latest packet
- * @terminate: what the packet says that is being followed, if it is a Terminate
  * @conn: the connection of which messages are told; @told of them took long, @more more did;
  *	@failed: one failed, and @behind more with it
  */
@@ -79,9 +85,9 @@ struct why {
 	struct why_asked asked[WHY_KEPT];
 	struct why_refusal refused[WHY_KEPT], reset[WHY_KEPT];
 	struct why_typed typed[WHY_KEPT];
-	unsigned int nr_asked, nr_refused, nr_reset, nr_typed;
+	struct why_said said[WHY_KEPT];
+	unsigned int nr_asked, nr_refused, nr_reset, nr_typed, nr_said;
 	uint64_t packets, problems, first_ns, last_ns;
-	struct pkt_terminate terminate;
 	uint64_t conn, told, more, behind, corrupt, first_corrupt;
 	bool failed;
 };
@@ -122,6 +128,7 @@ bool why_on_the_way(struct why *w, struct json_object *o, const struct flow_conn
 const struct why_refusal *why_reset(const struct why *w, const struct flow_conn *c,
 				    uint64_t from_packet);
 bool why_typed(const struct why *w, uint64_t packet, char *buf, size_t size);
+const struct why_said *why_terminate(const struct why *w, uint64_t packet);
 void why_neighbours(struct why *w);
 
 /* why_msg.c, why_conn.c: what failed or took long; for struct flow_ops */

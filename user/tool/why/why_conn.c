@@ -82,6 +82,52 @@ static void not_connected(struct why *w, const struct flow_conn *c)
 	why_found(w, o);
 }
 
+/* A WRITE of iWARP is over for its sender when it is sent: then no message is refused */
+static void terminated(struct why *w, const struct flow_conn *c)
+{
+	static const struct why_cause causes[] = {
+		[PKT_CAUSE_STAG] = {
+			"the STag is none of the other end's: it was revoked, or is of another connection",
+			"rtgt explain --verbose CAPTURE: which STag was advertised"
+		},
+		[PKT_CAUSE_BOUNDS] = {
+			"the range reaches beyond the memory of the STag",
+			"address and length against those that were advertised"
+		},
+		[PKT_CAUSE_ACCESS] = {
+			"the memory was advertised without the right to do this",
+			"there: access of the region, the flags of the registration"
+		},
+		[PKT_CAUSE_STREAM] = {
+			"the STag is of another connection, or of another PD",
+			"there: rdma resource show mr, show qp (pdn)"
+		},
+		[PKT_CAUSE_CRC] = {
+			"a byte was changed on the way, or the sender is wrong",
+			"rtgt explain --check CAPTURE"
+		},
+	};
+	const struct why_said *said = why_terminate(w, c->terminate);
+	const char *name = said && said->name ? said->name : "no known reason";
+	const struct why_cause *cause = NULL;
+	struct json_object *o;
+	char text[128];
+
+	snprintf(text, sizeof(text), "refused: Terminate, %s", name);
+	o = connection_problem(c, text);
+	why_seen(o, "packet %" PRIu64 ": the Terminate, with which the connection ends",
+		 c->terminate);
+	if (c->terminated)
+		why_seen(o, "packet %" PRIu64 ": what it refuses", c->terminated);
+	if (said && said->cause < sizeof(causes) / sizeof(causes[0]))
+		cause = &causes[said->cause];
+	if (cause && cause->cause)
+		why_because(o, true, cause->check, "%s", cause->cause);
+	else
+		why_because(o, false, "there: dmesg, the first bad completion", "%s", name);
+	why_found(w, o);
+}
+
 /* A connection has ended */
 void why_connection(void *arg, const struct flow_conn *c)
 {
@@ -106,4 +152,6 @@ void why_connection(void *arg, const struct flow_conn *c)
 		not_connected(w, c);
 	else if (c->rej)
 		rejected(w, c);
+	else if (c->terminate && !w->failed)
+		terminated(w, c);
 }

@@ -260,9 +260,10 @@ static void refused(struct why *w, const struct flow_conn *c, const struct flow_
 static void terminated(struct why *w, const struct flow_conn *c, const struct flow_msg *m)
 {
 	struct json_object *o = message_problem(c, m);
-	const char *name = w->terminate.name ? w->terminate.name : "no known reason";
+	const struct why_said *said = why_terminate(w, c->terminate);
 
-	what(o, c, m, "refused: Terminate, %s", name);
+	what(o, c, m, "refused: Terminate, %s", said && said->name ? said->name :
+	     "no known reason");
 	why_seen(o, "packet %" PRIu64 ": the Terminate, with which the connection ends",
 		 m->end_packet);
 	if (m->op != FLOW_SEND)

@@ -95,10 +95,14 @@ void why_note(struct why *w, const struct pkt *p)
 		t->packet = p->number;
 		rtgt_wire_rej(&t->refusal, pkt_bytes(p, PKT_PRIVATE), p->at[PKT_PRIVATE].len);
 	}
-	w->terminate.name = NULL;
 	if (p->kind == PKT_IWARP && p->at[PKT_RDMAP].len &&
-	    p->at[PKT_RDMAP].variant == PKT_RDMAP_TERMINATE)
-		pkt_terminate(p, &w->terminate);
+	    p->at[PKT_RDMAP].variant == PKT_RDMAP_TERMINATE) {
+		struct why_said *said = &w->said[w->nr_said++ % WHY_KEPT];
+		struct pkt_terminate terminate;
+
+		pkt_terminate(p, &terminate);
+		*said = (struct why_said) { p->number, terminate.name, terminate.cause };
+	}
 }
 
 /* RFC 792 and RFC 4443, 3.1 */
@@ -181,6 +185,15 @@ bool why_typed(const struct why *w, uint64_t packet, char *buf, size_t size)
 		if (packet && w->typed[i].packet == packet && w->typed[i].refusal.typed)
 			return rtgt_refusal_str(&w->typed[i].refusal, buf, size) >= 0;
 	return false;
+}
+
+/* What the Terminate of this packet said; NULL: there is none, or it has been forgotten */
+const struct why_said *why_terminate(const struct why *w, uint64_t packet)
+{
+	for (unsigned int i = 0; i < WHY_KEPT; i++)
+		if (packet && w->said[i].packet == packet)
+			return &w->said[i];
+	return NULL;
 }
 
 /* Asked for in vain, and no connection shows it: none was tried without that answer */
