@@ -152,6 +152,35 @@ words() {
 	END
 }
 
+# The same as arrows
+ladder() {
+	local text
+	record_two
+	text=$(rtgt explain --ladder "$WORK/pcap" | sed 's/^ *[0-9]* *-*[0-9.]*  //; s/-\+/-/g; s/  / /g; s/PSN [0-9]*/PSN N/; s/client [0-9.]*, server [0-9.]*/A, B/')
+	diff -u - <(echo "$text") <<-'END' >"$WORK/diff" || fail "$(<"$WORK/diff")"
+
+		connection 1: A, B
+		1|- CM REQ ->|
+		1|<- CM REP -|
+		1|- CM RTU ->|
+		1|- RC RDMA WRITE First PSN N 1024 bytes ->| WRITE 1
+		1|- RC RDMA WRITE Middle PSN N 1024 bytes ->| WRITE 1
+		1|- RC RDMA WRITE Last PSN N 452 bytes ->| WRITE 1
+		1|<- RC Acknowledge PSN N -| WRITE 1
+		1|- CM DREQ ->|
+		1|<- CM DREP -|
+
+		connection 2: A, B
+		2|- CM REQ ->|
+		2|<- CM REP -|
+		2|- CM RTU ->|
+		2|- RC RDMA READ Request PSN N ->| READ 2
+		2|<- RC Acknowledge PSN N -| NAK remote access error
+		2|<- CM DREQ -|
+		2|- CM DREP ->|
+	END
+}
+
 # Packets of a connection, a queue pair, a message, of what failed: of the capture of words().
 selection() {
 	local all second qp
@@ -218,6 +247,7 @@ refused() {
 tcase live-json --tier wire,fast --more "on the wire, as JSON: CM, WRITE, right ICRCs, valid against the schema" live_json
 tcase captured --tier fast,wire "from a file, through a pipe, filtered, cut, with a wrong ICRC" captured
 tcase words --needs cm "in plain words: a connection, a WRITE, a READ that is refused" words
+tcase ladder --needs cm "as a ladder: the same" ladder
 tcase selected --needs cm "only the packets of a connection, a queue pair, a message, or of what failed" selection
 tcase interrupted --needs cm --more "when interrupted, what was read is judged" stopped_early
 tcase refused --tier fast,wire "for a file that is no capture, or a wrong option, rtgt explain prints one line" refused

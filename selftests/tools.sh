@@ -91,6 +91,92 @@ refused_values() {
 	tolerate_log "rtgt: $PORT: no region"
 }
 
+# Each word that is wrong, and each state in which it cannot be done: status and text.  @ is the port,
+# which is enabled and has the region data.
+refused_config() {
+	local status text command said rc
+	tool_port
+	on_target rtgt region add "$PORT/data" size 64K
+	on_target rtgt port enable "$PORT"
+	while IFS='|' read -r status text command; do
+		rc=0
+		# shellcheck disable=SC2086 # words
+		said=$(on_target rtgt ${command//@/$PORT} 2>&1) || rc=$?
+		[[ $rc == "$status" && $said == *"${text//@/$PORT}"* && $(wc -l <<<"$said") == 1 ]] ||
+			fail "rtgt ${command//@/$PORT} exits $rc: $said"
+	done <<-'END'
+		2|".a" is no name for a port|port add .a
+		2|"a/b" is no name for a port|port set a/b srq 1
+		2|a region is written PORT/NAME, not "data"|region add data
+		2|"" is no name for a port|region add /data
+		2|"." is no name for a region|region add @/.
+		2|which port?|port set
+		2|which region?|region set
+		2|"frobnicate" is no attribute of a port|port set @ frobnicate 1
+		2|"recv_" is no attribute of a port, or not only one|port set @ recv_ 1
+		2|srq needs a value|port set @ srq
+		2|set what? KEY VALUE of port @|port set @
+		2|enable takes one port, "b" is too much|port enable @ b
+		2|show takes one port, "b" is too much|port show @ b
+		2|show takes one port, "b" is too much|region show @ b
+		2|show takes one port, "b" is too much|show @ b
+		2|del takes one region, "b" is too much|region del @/data b
+		2|del takes one port, or --all|port del
+		2|revoke takes a port and a connection, "2" is too much|port revoke @ 1 2
+		1|no port nowhere: rtgt port show lists them|show nowhere
+		1|no port nowhere: rtgt port show lists them|port set nowhere srq 1
+		1|no region @/nothing|region set @/nothing size 1
+		1|port @ exists already: rtgt port set changes it|port add @
+		1|region @/data exists already: rtgt region set changes it|region add @/data
+		1|no port nowhere: rtgt port add nowhere makes it|region add nowhere/data
+		1|port @ is enabled: rtgt port disable @ first|port set @ srq 1
+		1|port @ is enabled: rtgt port disable @ first|region set @/data size 1
+		1|port @ is enabled: rtgt port disable @ first|region del @/data
+		1|port @ is enabled: rtgt port disable @ first|region add @/more
+		1|revoking "77": a connection of a private port or all: rtgt show|port revoke @ 77
+	END
+	same "state" "$(target cat "$CONFIGFS/ports/$PORT/state")" listening
+}
+
+# Enabling fails, and the tool says what to do.
+refused_enable() {
+	local device
+	tool_port
+	tolerate_log "rtgt: "
+	on_target rtgt region add "$PORT/data" size 64K
+	on_target rtgt port set "$PORT" addr 203.0.113.9
+	fails_with "203.0.113.9 is no address of this machine: ip addr" on_target rtgt port enable "$PORT"
+	device=$PORT
+	target_port
+	on_target rtgt port set "$device" addr "$RTGT_TARGET_ADDR" port "$CM_PORT"
+	fails_with "$RTGT_TARGET_ADDR port $CM_PORT is in use: see rdma resource show cm_id" on_target rtgt port enable "$device"
+	on_target rtgt port set "$device" port 1
+	on_target rtgt region set "$device/data" size 16G
+	fails_with "no memory for its regions" on_target rtgt port enable "$device"
+	on_target rtgt region del "$device/data"
+	fails_with "port $device has no region: rtgt region add $device/NAME" on_target rtgt port enable "$device"
+}
+
+# The tables that a person reads: without what differs from run to run.
+shown_as_text() {
+	tool_port
+	on_target rtgt region add "$PORT/data" size 64K access write
+	on_target rtgt region add "$PORT/log" size 100 access read
+	on_target rtgt port enable "$PORT"
+	[[ $(on_target rtgt port show "$PORT" | tr -s ' ') == "NAME STATE ADDRESS"*$'\n'"$PORT listening $RTGT_TARGET_ADDR:$CM_PORT "*" 2 " ]] ||
+		[[ $(on_target rtgt port show "$PORT" | tr -s ' ') == "NAME STATE ADDRESS"*$'\n'"$PORT listening $RTGT_TARGET_ADDR:$CM_PORT "*" 2" ]] ||
+		fail "$(on_target rtgt port show "$PORT")"
+	same "regions" "$(on_target rtgt region show "$PORT" | tr -s ' ' | cut -d ' ' -f 1-3)" \
+		"REGION INDEX SIZE"$'\n'"$PORT/data 0 65536"$'\n'"$PORT/log 1 100"
+	on_target rtgt show >"$WORK/all"
+	grep -q "^features op-write" "$WORK/all" && grep -q " $RTGT_TARGET_DEV:" "$WORK/all" || fail "$(<"$WORK/all")"
+	grep -q "^port $PORT listening $RTGT_TARGET_ADDR:$CM_PORT, service rtgt, transport rc, scope shared$" "$WORK/all" || fail "$(<"$WORK/all")"
+	grep -q "^  region 1    log: 100 bytes, access read, fill zero$" "$WORK/all" || fail "$(<"$WORK/all")"
+	on_target rtgt port revoke "$PORT"
+	on_target rtgt port del "$PORT"
+	same "what is left" "$(on_target rtgt port show | grep -c "^$PORT ")" 0
+}
+
 status_of() { # CMD...
 	local rc=0
 	"$@" >/dev/null 2>&1 || rc=$?
@@ -269,6 +355,9 @@ tcase examples --tier fast,wire "the example client works against the example se
 
 tcase smoke "the module is loaded, does all operations of the device, is unloaded" smoke
 tcase every-key "rtgt port set takes every attribute that configfs has" every_key
+tcase refused-config "rtgt says which word of a port or a region is wrong, and what it cannot do now" refused_config
+tcase refused-enable "rtgt says why a port cannot be enabled" refused_enable
+tcase shown-as-text "rtgt shows ports, regions and features as tables" shown_as_text
 tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
 tcase ping-why "rtgt ping says what a host lacks: permissions, locked memory, MTU, a port" ping_why
