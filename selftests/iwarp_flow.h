@@ -211,14 +211,20 @@ static inline void talk(struct _test_data_flow *self)
 	untagged(self, SERVER, LAST, PKT_RDMAP_SEND, 0, 1, 0, 100);
 }
 
-/* In the first SEND of @from's */
-static inline void say(struct _test_data_flow *self, int from, const void *bytes, size_t len)
+/* In the SEND of @from's with this MSN */
+static inline void say_nth(struct _test_data_flow *self, int from, uint32_t msn, const void *bytes,
+			   size_t len)
 {
 	uint8_t head[16 + 128] = {};
 
-	put(head, 8, 4, 1);
+	put(head, 8, 4, msn);
 	memcpy(head + 16, bytes, len);
 	fpdu(self, from, LAST, PKT_RDMAP_SEND, head, 16 + len, 0);
+}
+
+static inline void say(struct _test_data_flow *self, int from, const void *bytes, size_t len)
+{
+	say_nth(self, from, 1, bytes, len);
 }
 
 /*

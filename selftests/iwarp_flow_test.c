@@ -199,6 +199,60 @@ TEST_F(flow, read_not_granted)
 	EXPECT_EQ(self->number - 1, self->packet);
 }
 
+/* The grant of a WRITE of 8 bytes with an STag */
+static enum flow_grant granted(struct _test_data_flow *self, uint32_t stag, uint64_t to)
+{
+	self->rule[0] = 0;
+	self->messages = 0;
+	tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, stag, to, 8);
+	return self->message[0].grant;
+}
+
+/* While a region is being revoked its STag may live or not; then the reply tells the new one */
+TEST_F(flow, revoked)
+{
+	const uint32_t rw = RTGT_ACCESS_READ | RTGT_ACCESS_WRITE;
+	struct {
+		struct rtgt_msg msg;
+		struct rtgt_range range;
+	} request = {
+		.msg = { .version = RTGT_VERSION, .op = RTGT_MSG_REVOKE, .tag = htobe32(7),
+			 .len = htobe32(sizeof(request.range)) },
+		.range.len = htobe64(4096),
+	};
+	struct {
+		struct rtgt_msg msg;
+		struct rtgt_region region;
+	} reply = {
+		.msg = { .version = RTGT_VERSION, .op = RTGT_MSG_REVOKE | RTGT_MSG_REPLY,
+			 .status = htobe16(RTGT_ST_FAILED), .tag = htobe32(7),
+			 .len = htobe32(sizeof(reply.region)) },
+		.region.cap = { .addr = htobe64(PLACE), .rkey = htobe32(0x222),
+				.len = htobe64(100) },
+		.region.access = htobe32(RTGT_ACCESS_WRITE),
+	};
+
+	target(self, rw);
+	EXPECT_EQ(FLOW_GRANT_INSIDE, granted(self, STAG, PLACE));
+	say_nth(self, CLIENT, 2, &request, sizeof(request));
+	EXPECT_EQ(FLOW_GRANT_UNCERTAIN, granted(self, STAG, PLACE));
+	/* it failed: all is as before; another reply is none to it */
+	say_nth(self, SERVER, 2, &reply, sizeof(reply));
+	EXPECT_EQ(FLOW_GRANT_INSIDE, granted(self, STAG, PLACE));
+	reply.msg.status = 0;
+	say_nth(self, SERVER, 3, &reply, sizeof(reply));
+	EXPECT_EQ(FLOW_GRANT_INSIDE, granted(self, STAG, PLACE));
+	EXPECT_EQ(FLOW_GRANT_KEY, granted(self, 0x222, PLACE));
+	/* and now it succeeds */
+	request.msg.tag = htobe32(8);
+	say_nth(self, CLIENT, 3, &request, sizeof(request));
+	reply.msg.tag = htobe32(8);
+	say_nth(self, SERVER, 4, &reply, sizeof(reply));
+	EXPECT_EQ(FLOW_GRANT_DEAD, granted(self, STAG, PLACE));
+	EXPECT_EQ(FLOW_GRANT_INSIDE, granted(self, 0x222, PLACE + 92));
+	EXPECT_EQ(FLOW_GRANT_RANGE, granted(self, 0x222, PLACE + 93));
+}
+
 /* A request of the client, and the reply to one */
 static void ask(struct _test_data_flow *self, uint32_t msn)
 {
