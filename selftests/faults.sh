@@ -53,6 +53,39 @@ enabling() {
 	has "$(probe bulk len=1048576)" bytes=3145728 same_there=1 same_here=1
 }
 
+# insmod, whose n-th allocation for a module's code fails, until 20 in a row succeed: what debugfs
+# lacks is done without.  Where modules are is the same in all kernels of x86-64.
+loading() {
+	local n=0 row=0 refused=0 dir
+	[[ $(uname -m) == x86_64 ]] || skip "where are modules on $(uname -m)?"
+	need_module_file
+	inject_faults
+	for dir in /sys/kernel/debug/{failslab,fail_page_alloc}; do
+		attr_set "$dir/require-start" 0xffffffffa0000000
+		attr_set "$dir/require-end" 0xffffffffff000000
+	done
+	tolerate_log "debugfs: out of free dentries"
+	defer module_load
+	module_unload
+	while ((row < 20)); do
+		if (
+			fail_nth $((n + 1)) "/proc/$BASHPID"
+			exec insmod "$RTGT_KO"
+		) 2>"$WORK/said"; then
+			module_unload
+			((++row))
+		else
+			[[ $(<"$WORK/said") =~ $NO_MEMORY ]] || fail "allocation $((n + 1)): $(<"$WORK/said")"
+			module_loaded && fail "allocation $((n + 1)) failed, and the module is there"
+			((++refused))
+			row=0
+		fi
+		((++n < 1000)) || fail "no end"
+	done
+	((refused)) || fail "none of $n allocations was missed"
+	note "$((n - 20)) allocations, without $refused of them the module was not loaded"
+}
+
 make_port() {
 	mkdir "$CONFIGFS/ports/$PORT"
 }
@@ -235,6 +268,7 @@ initiating() { # OP
 }
 
 tcase port --limit 120 "whichever allocation fails, making a port leaves nothing behind" making
+tcase load --limit 120 "whichever allocation fails, the module loads, or nothing of it is left" loading
 tcase enable --limit 120 "whichever allocation fails, enabling a port leaves nothing behind" enabling
 tcase connect-private --limit 120 "whichever allocation fails, a client of a private port is answered" connecting scope=private
 tcase connect-shared --limit 120 "whichever allocation fails, a client of a shared port with an SRQ is answered" connecting srq=1
