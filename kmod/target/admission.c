@@ -93,6 +93,12 @@ static void port_peer_put(struct rtgt_port *port, struct rtgt_peer *peer)
 	kref_put(&peer->ref, peer_free);
 }
 
+static void half_open_count(struct rtgt_port *port, int by)
+{
+	lockdep_assert_held(&port->half_lock);
+	port->nr_half_open += by;
+}
+
 /* Count a connection as half-open.  One peer may have half of the backlog. */
 static int port_count_half(struct rtgt_port *port, struct rtgt_peer *peer, struct rtgt_conn *conn,
 			   u32 *bound)
@@ -105,7 +111,7 @@ static int port_count_half(struct rtgt_port *port, struct rtgt_peer *peer, struc
 		*bound = peer->half_open >= share ? share : port->cfg.backlog;
 		ret = -EUSERS;
 	} else {
-		port->nr_half_open++;
+		half_open_count(port, 1);
 		peer->half_open++;
 		conn->half_open = true;
 	}
@@ -122,7 +128,7 @@ void rtgt_port_established(struct rtgt_port *port, struct rtgt_conn *conn)
 	if (conn->half_open) {
 		conn->half_open = false;
 		conn->peer_entry->half_open--;
-		port->nr_half_open--;
+		half_open_count(port, -1);
 	}
 	spin_unlock_irqrestore(&port->half_lock, flags);
 }
@@ -248,7 +254,7 @@ int rtgt_port_admit_request(struct rtgt_port *port, u32 *bound)
 	} else if (port->nr_half_open >= port->cfg.backlog) {
 		ret = -EUSERS;
 	} else {
-		port->nr_half_open++;
+		half_open_count(port, 1);
 		port->nr_requests++;
 	}
 	spin_unlock_irq(&port->half_lock);
@@ -267,7 +273,7 @@ void rtgt_port_request_done(struct rtgt_port *port)
 {
 	mutex_lock(&port->lock);
 	spin_lock_irq(&port->half_lock);
-	port->nr_half_open--;
+	half_open_count(port, -1);
 	spin_unlock_irq(&port->half_lock);
 	WRITE_ONCE(port->nr_requests, port->nr_requests - 1);
 	if (rtgt_port_idle(port))
