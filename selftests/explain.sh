@@ -44,9 +44,10 @@ live_json() {
 		rkeys: [$p[].headers[].fields[] | select(.name == "infiniband.reth.r_key" or .name == "rtgt.rep.rkey") | .value] |
 			unique | length,
 		bytes: [$p[].headers[].fields[] | select(.name == "infiniband.reth.dmalen") | .value] | unique,
+		bth: [$p[].headers[] | select(.name == "BTH").fields | first.name, last.name, (map(.bits) | add)] | unique,
 		counted: (.[-1].packets == ($p | length)) }'
 	same "packets" "$(jq -sc "$filter" "$WORK/live.out")" \
-		'{"wrong":[],"cm":["DREP","DREQ","REP","REQ","RTU"],"rkeys":1,"bytes":["3000"],"counted":true}'
+		'{"wrong":[],"cm":["DREP","DREQ","REP","REQ","RTU"],"rkeys":1,"bytes":["3000"],"bth":[90,"infiniband.bth.opcode","infiniband.bth.psn"],"counted":true}'
 }
 
 # Over TCP: the connection, the rkey that is requested, the WRITE, and a message behind it.
