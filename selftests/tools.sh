@@ -169,7 +169,8 @@ shown_as_text() {
 	same "regions" "$(on_target rtgt region show "$PORT" | tr -s ' ' | cut -d ' ' -f 1-3)" \
 		"REGION INDEX SIZE"$'\n'"$PORT/data 0 65536"$'\n'"$PORT/log 1 100"
 	on_target rtgt show >"$WORK/all"
-	grep -q "^features op-write" "$WORK/all" && grep -q " $RTGT_TARGET_DEV:" "$WORK/all" || fail "$(<"$WORK/all")"
+	grep -q "^features op-write" "$WORK/all" || fail "$(<"$WORK/all")"
+	grep -q " $RTGT_TARGET_DEV:" "$WORK/all" || fail "$(<"$WORK/all")"
 	grep -q "^port $PORT listening $RTGT_TARGET_ADDR:$CM_PORT, service rtgt, transport rc, scope shared$" "$WORK/all" || fail "$(<"$WORK/all")"
 	grep -q "^  region 1    log: 100 bytes, access read, fill zero$" "$WORK/all" || fail "$(<"$WORK/all")"
 	on_target rtgt port revoke "$PORT"
