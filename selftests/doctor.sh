@@ -30,6 +30,12 @@ finds_only() { # TEXT -- CMD...
 	[[ $(grep -c "^wrong: " <<<"$SAID") == 1 && $SAID == *", 1 wrong" ]] || fail "more is wrong: $SAID"
 }
 
+# A device that lacks something beside others that do not: nothing is wrong.
+notes() { # TEXT
+	rtgt doctor >"$WORK/said" || fail "$(<"$WORK/said")"
+	grep -q "^note: $1" "$WORK/said" || fail "no line \"note: $1\" but: $(<"$WORK/said")"
+}
+
 # To the target.
 doctor() { # ARG...
 	rtgt doctor -I "$RTGT_CLIENT_ADDR" -p "$CM_PORT" --timeout 3 "$@" "$RTGT_TARGET_ADDR"
@@ -89,14 +95,30 @@ own_device() {
 
 netdevs() {
 	own_device
-	finds_only "address: rtgt_d, the netdev of rtgt_doc, has no address: ip addr add" -- rtgt doctor
+	notes "address: rtgt_d, the netdev of rtgt_doc, has no address: ip addr add"
 	ip addr add 203.0.113.1/24 dev rtgt_d
 	rtgt doctor >"$WORK/said" || fail "$(<"$WORK/said")"
 	ip link set rtgt_d mtu 300
 	finds "mtu: the MTU of rtgt_d is 300, and rtgt_doc needs 352: ip link set rtgt_d mtu" -- rtgt doctor
 	ip link set rtgt_d mtu 1500
 	ip link set rtgt_d down
-	finds_only "port: the port of rtgt_doc is DOWN: ip link set rtgt_d up" -- rtgt doctor
+	notes "port: the port of rtgt_doc is DOWN: ip link set rtgt_d up"
+	# and without the others
+	only_device rtgt_doc
+	finds_only "port: the port of rtgt_doc is DOWN: ip link set rtgt_d up" -- "${ALONE[@]}"
+	ip link set rtgt_d up
+	ip addr del 203.0.113.1/24 dev rtgt_d
+	wait_until 10 device_active rtgt_doc || fail "$(rdma link)"
+	finds_only "address: rtgt_d, the netdev of rtgt_doc, has no address: ip addr add" -- "${ALONE[@]}"
+}
+
+# ALONE: rtgt doctor where only this device is
+only_device() { # DEVICE
+	local link
+	link=$(readlink -f "/sys/class/infiniband/$1")
+	mkdir "$WORK/one"
+	ln -s "$link" "$WORK/one/$1"
+	ALONE=(unshare -m sh -c "mount --bind '$WORK/one' /sys/class/infiniband; exec rtgt doctor")
 }
 
 ways() {
@@ -122,7 +144,7 @@ no_roce() {
 	defer rdma link del rtgt_doc
 	rdma link add rtgt_doc type rxe netdev rtgt_v
 	wait_until 10 device_active rtgt_doc || fail "$(rdma link)"
-	finds_only "roce: nothing at 203.0.113.2 takes UDP port 4791: .*there: modprobe rdma_rxe" -- rtgt doctor --timeout 3 203.0.113.2
+	finds_only "roce: nothing at 203.0.113.2 takes UDP port 4791: .*: there: modprobe rdma_rxe" -- rtgt doctor --timeout 3 203.0.113.2
 }
 
 own_netns() {

@@ -72,7 +72,7 @@ unheard() {
 	fails_with "timed out" rtgt ping -C 1 -o write --timeout 3 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
 	wait_until 20 is_in_capture "CM REJ" || fail "$(rtgt explain "$WORK/wire.pcap")"
 	end_record
-	because "nobody answered the REQ" "perhaps: a firewall drops UDP port 4791"
+	because "nobody answered the REQ" "perhaps: a firewall drops the packets on their way there"
 	refused_by_icmp
 }
 
@@ -155,7 +155,7 @@ lost() {
 	rtgt ping -C 20 -S 5000 -o write -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/said" ||
 		fail "$(<"$WORK/said")"
 	recorded 1
-	because "WRITE of 5000 bytes" ": took " "the other end missed a packet (NAK)" "  cause: a packet was lost on the way there"
+	because "WRITE of 5000 bytes" ": took " "the other end missed a packet (NAK)" "  cause: a packet did not come in its turn: lost"
 }
 
 # A healthy connection: nothing but time, of a slow machine.

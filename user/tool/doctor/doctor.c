@@ -38,22 +38,23 @@ static const struct usage usage = {
 "See rtgt-doctor(1).\n",
 };
 
-static void add(struct doctor *d, const char *check, const char *fix, const char *text)
+/* @note: it can be mended, but need not: nothing is wrong without */
+static void add(struct doctor *d, const char *check, const char *fix, bool note, const char *text)
 {
 	struct json_object *o = json_object_new_object();
 
 	rtgt_json_str(o, "check", check);
-	rtgt_json_bool(o, "ok", !fix);
+	rtgt_json_bool(o, "ok", !fix || note);
 	rtgt_json_str(o, "text", text);
 	if (fix)
 		rtgt_json_str(o, "fix", fix);
 	json_object_array_add(d->found, o);
 	d->nr++;
-	d->wrong += !!fix;
+	d->wrong += fix && !note;
 	if (d->tool->json)
 		return;
 	if (fix)
-		printf("wrong: %s: %s: %s\n", check, text, fix);
+		printf("%s: %s: %s: %s\n", note ? "note" : "wrong", check, text, fix);
 	else if (d->verbose)
 		printf("ok: %s: %s\n", check, text);
 	fflush(stdout);
@@ -68,7 +69,7 @@ void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	add(d, check, NULL, text);
+	add(d, check, NULL, false, text);
 }
 
 /**
@@ -77,6 +78,8 @@ void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)
  * @check: a word for the check
  * @fix: the command that mends it
  * @fmt: what is wrong
+ *
+ * Of a device that another one stands in for it is a note.
  */
 void doctor_wrong(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
 {
@@ -86,7 +89,7 @@ void doctor_wrong(struct doctor *d, const char *check, const char *fix, const ch
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	add(d, check, fix, text);
+	add(d, check, fix, d->spare, text);
 }
 
 /* The first line of a file; false, and an empty one, if it cannot be read */

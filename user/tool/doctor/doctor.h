@@ -13,29 +13,34 @@ struct json_object;
 
 #define DOCTOR_PATH	256
 #define DOCTOR_DEVICES	32
+#define DOCTOR_NETDEVS	32
 
 /**
  * struct doctor_device - an RDMA device
  * @name: in /sys/class/infiniband
- * @netdev: below its first port; empty when it has none here
- * @usable: nothing is wrong with it
+ * @netdev: that its GIDs belong to, as far as they are in this network namespace
+ * @netdevs: how many
+ * @usable: a port is up, and a netdev has an address
+ * @roce: it is neither iWARP's nor InfiniBand's
  */
 struct doctor_device {
-	char name[64], netdev[IF_NAMESIZE];
-	bool usable;
+	char name[64], netdev[DOCTOR_NETDEVS][IF_NAMESIZE];
+	unsigned int netdevs;
+	bool usable, roce;
 };
 
 /**
  * struct doctor - what was found
  * @to: the other host, if @to.host; @to.service of its target
  * @verbose: print what is right, too
+ * @spare: what is examined now need not work: another device does
  * @found: each check, as an object
  * @nr: checks; @wrong of them
  */
 struct doctor {
 	const struct tool *tool;
 	struct where to;
-	bool verbose;
+	bool verbose, spare;
 	struct json_object *found;
 	unsigned int nr, wrong;
 	struct doctor_device device[DOCTOR_DEVICES];

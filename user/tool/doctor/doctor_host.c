@@ -20,6 +20,7 @@
 #define SYS	"/sys/class/infiniband"
 #define CM_FILE	"/dev/infiniband/rdma_cm"
 #define MTU_MIN	352		/* bytes: 256 of data, and what rxe takes for headers */
+#define PORTS_MAX	4
 #define TRIED	(1u << 20)	/* bytes that a program may want to register at least */
 
 static void check_file(struct doctor *d, const char *path, const char *missing)
@@ -48,7 +49,9 @@ static bool has_address(const char *netdev)
 	if (getifaddrs(&all))
 		return false;
 	for (struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
-		if (!i->ifa_addr || strcmp(i->ifa_name, netdev))
+		/* "eth0:1" is a label of eth0 */
+		if (!i->ifa_addr || strncmp(i->ifa_name, netdev, strlen(netdev)) ||
+		    (i->ifa_name[strlen(netdev)] && i->ifa_name[strlen(netdev)] != ':'))
 			continue;
 		found = i->ifa_addr->sa_family == AF_INET ||
 			(i->ifa_addr->sa_family == AF_INET6 &&
@@ -58,53 +61,76 @@ static bool has_address(const char *netdev)
 	return found;
 }
 
-static bool check_port(struct doctor *d, struct doctor_device *dev)
+static bool is_up(const struct doctor_device *dev, unsigned int port, char *state, size_t size)
 {
-	char path[DOCTOR_PATH], state[64], fix[96];
+	char path[DOCTOR_PATH];
 
-	snprintf(path, sizeof(path), SYS "/%s/ports/1/state", dev->name);
-	doctor_read(path, state, sizeof(state));
-	if (strstr(state, "ACTIVE")) {
-		doctor_fine(d, "port", "%s/1 is ACTIVE, on %s", dev->name,
-			    dev->netdev[0] ? dev->netdev : "no netdev of this namespace");
-		return true;
+	snprintf(path, sizeof(path), SYS "/%s/ports/%u/state", dev->name, port);
+	doctor_read(path, state, size);
+	return strstr(state, "ACTIVE");
+}
+
+/* One of its ports has to be */
+static bool check_port(struct doctor *d, const struct doctor_device *dev)
+{
+	char path[DOCTOR_PATH], state[64] = "", fix[96];
+	unsigned int port;
+
+	for (port = 1; port <= PORTS_MAX; port++) {
+		snprintf(path, sizeof(path), SYS "/%s/ports/%u", dev->name, port);
+		if (access(path, F_OK))
+			break;
+		if (is_up(dev, port, state, sizeof(state))) {
+			doctor_fine(d, "port", "%s/%u is ACTIVE, on %s", dev->name, port,
+				    dev->netdevs ? dev->netdev[0] : "no netdev of this namespace");
+			return true;
+		}
 	}
-	snprintf(fix, sizeof(fix), "ip link set %s up; is its cable in?",
-		 dev->netdev[0] ? dev->netdev : "NETDEV");
+	if (strstr(state, "INIT") || strstr(state, "ARMED"))
+		snprintf(fix, sizeof(fix), "is there a subnet manager (opensm)?");
+	else
+		snprintf(fix, sizeof(fix), "ip link set %s up; is its cable in?",
+			 dev->netdevs ? dev->netdev[0] : "NETDEV");
 	doctor_wrong(d, "port", fix, "the port of %s is %s", dev->name,
 		     strchr(state, ' ') ? strchr(state, ' ') + 1 : "in no known state");
 	return false;
 }
 
-static bool check_netdev(struct doctor *d, struct doctor_device *dev)
+static void check_mtu(struct doctor *d, const struct doctor_device *dev, const char *netdev)
 {
 	char path[DOCTOR_PATH], text[64], fix[96];
 	unsigned long mtu;
-	bool fine = true;
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/mtu", dev->netdev);
-	doctor_read(path, text, sizeof(text));
+	snprintf(path, sizeof(path), "/sys/class/net/%s/mtu", netdev);
+	if (!doctor_read(path, text, sizeof(text)))
+		return;
 	mtu = strtoul(text, NULL, 10);
-	if (mtu < MTU_MIN) {
-		snprintf(fix, sizeof(fix), "ip link set %s mtu 1500", dev->netdev);
-		doctor_wrong(d, "mtu", fix, "the MTU of %s is %lu, and %s needs %u", dev->netdev,
-			     mtu, dev->name, MTU_MIN);
-		fine = false;
+	if (mtu < MTU_MIN && dev->roce) {
+		snprintf(fix, sizeof(fix), "ip link set %s mtu 1500", netdev);
+		doctor_wrong(d, "mtu", fix, "the MTU of %s is %lu, and %s needs %u", netdev, mtu,
+			     dev->name, MTU_MIN);
 	} else {
-		doctor_fine(d, "mtu", "the MTU of %s is %lu", dev->netdev, mtu);
+		doctor_fine(d, "mtu", "the MTU of %s is %lu", netdev, mtu);
 	}
-	if (!has_address(dev->netdev)) {
-		snprintf(fix, sizeof(fix), "ip addr add ADDRESS/24 dev %s", dev->netdev);
-		doctor_wrong(d, "address", fix, "%s, the netdev of %s, has no address",
-			     dev->netdev, dev->name);
-		fine = false;
-	} else {
-		doctor_fine(d, "address", "%s has an address", dev->netdev);
-	}
-	return fine;
 }
 
-static bool registers(struct doctor *d, struct doctor_device *dev, struct ibv_pd *pd)
+/* Of one of its netdevs: a VLAN may have the address */
+static void check_address(struct doctor *d, const struct doctor_device *dev)
+{
+	char fix[96];
+
+	for (unsigned int i = 0; i < dev->netdevs; i++) {
+		if (has_address(dev->netdev[i])) {
+			doctor_fine(d, "address", "%s has an address", dev->netdev[i]);
+			return;
+		}
+	}
+	snprintf(fix, sizeof(fix), "ip addr add ADDRESS/24 dev %s", dev->netdev[0]);
+	doctor_wrong(d, "address", fix, "%s, the netdev of %s, has no address", dev->netdev[0],
+		     dev->name);
+}
+
+static void registers(struct doctor *d, const struct doctor_device *dev, struct ibv_pd *pd)
 {
 	void *buf = aligned_alloc(4096, TRIED);
 	struct rlimit limit = {};
@@ -120,7 +146,7 @@ static bool registers(struct doctor *d, struct doctor_device *dev, struct ibv_pd
 	free(buf);
 	if (mr) {
 		doctor_fine(d, "memory", "%s registers 1 MiB", dev->name);
-		return true;
+		return;
 	}
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	/* EPERM: nothing may be locked at all */
@@ -131,42 +157,109 @@ static bool registers(struct doctor *d, struct doctor_device *dev, struct ibv_pd
 	else
 		doctor_wrong(d, "memory", "dmesg; free", "%s cannot register 1 MiB: %s", dev->name,
 			     strerror(err));
-	return false;
 }
 
 /* What a program does first */
-static bool check_use(struct doctor *d, struct doctor_device *dev, struct ibv_device *ibv)
+static void check_use(struct doctor *d, const struct doctor_device *dev, struct ibv_device *ibv)
 {
 	struct ibv_context *context = ibv_open_device(ibv);
 	struct ibv_pd *pd = context ? ibv_alloc_pd(context) : NULL;
 	struct ibv_cq *cq = pd ? ibv_create_cq(context, 16, NULL, NULL, 0) : NULL;
-	bool fine = false;
 
 	if (!cq)
 		doctor_wrong(d, "verbs", "dmesg; ls -l /dev/infiniband", "%s: %s: %s", dev->name,
 			     pd ? "no completion queue" : context ? "no protection domain" :
 			     "it cannot be opened", strerror(errno));
 	else
-		fine = registers(d, dev, pd);
+		registers(d, dev, pd);
 	if (cq)
 		ibv_destroy_cq(cq);
 	if (pd)
 		ibv_dealloc_pd(pd);
 	if (context)
 		ibv_close_device(context);
-	return fine;
 }
 
-static void check_device(struct doctor *d, struct doctor_device *dev, struct ibv_device **list)
+static void add_netdev(struct doctor_device *dev, const char *name)
+{
+	/* another namespace's: what has its name here is something else */
+	if (!name[0] || !if_nametoindex(name) || dev->netdevs == DOCTOR_NETDEVS)
+		return;
+	for (unsigned int i = 0; i < dev->netdevs; i++)
+		if (!strcmp(dev->netdev[i], name))
+			return;
+	snprintf(dev->netdev[dev->netdevs++], IF_NAMESIZE, "%s", name);
+}
+
+/* Of all GIDs of all ports: those of VLANs have netdevs of their own */
+static void find_netdevs(struct doctor_device *dev)
+{
+	char path[DOCTOR_PATH + 32], name[IF_NAMESIZE];
+	struct dirent *e;
+	DIR *dir;
+
+	for (unsigned int port = 1; port <= PORTS_MAX; port++) {
+		snprintf(path, DOCTOR_PATH, SYS "/%s/ports/%u/gid_attrs/ndevs", dev->name, port);
+		dir = opendir(path);
+		while (dir && (e = readdir(dir))) {
+			if (e->d_name[0] == '.')
+				continue;
+			snprintf(path, sizeof(path), SYS "/%s/ports/%u/gid_attrs/ndevs/%.16s",
+				 dev->name, port, e->d_name);
+			if (doctor_read(path, name, sizeof(name)))
+				add_netdev(dev, name);
+		}
+		if (dir)
+			closedir(dir);
+	}
+}
+
+static bool has_any_address(const struct doctor_device *dev)
+{
+	for (unsigned int i = 0; i < dev->netdevs; i++)
+		if (has_address(dev->netdev[i]))
+			return true;
+	return false;
+}
+
+/* A port is up, and whoever comes from an address of this host may use it */
+static bool is_usable(const struct doctor_device *dev)
+{
+	char state[64];
+
+	for (unsigned int port = 1; port <= PORTS_MAX; port++)
+		if (is_up(dev, port, state, sizeof(state)) &&
+		    (!dev->netdevs || has_any_address(dev)))
+			return true;
+	return false;
+}
+
+static void learn(struct doctor_device *dev)
+{
+	char path[DOCTOR_PATH], layer[32], type[32];
+
+	snprintf(path, sizeof(path), SYS "/%s/ports/1/link_layer", dev->name);
+	doctor_read(path, layer, sizeof(layer));
+	snprintf(path, sizeof(path), SYS "/%s/node_type", dev->name);
+	doctor_read(path, type, sizeof(type));
+	dev->roce = strstr(layer, "Ethernet") && !strstr(type, "RNIC");
+	find_netdevs(dev);
+	dev->usable = is_usable(dev);
+}
+
+static void check_device(struct doctor *d, const struct doctor_device *dev,
+			 struct ibv_device **list)
 {
 	char path[DOCTOR_PATH];
-	bool fine;
 
-	snprintf(path, sizeof(path), SYS "/%s/ports/1/gid_attrs/ndevs/0", dev->name);
-	doctor_read(path, dev->netdev, sizeof(dev->netdev));
-	fine = check_port(d, dev);
-	if (dev->netdev[0])
-		fine = check_netdev(d, dev) && fine;
+	/* an adapter without a cable beside one that has one is no fault */
+	for (unsigned int i = 0; i < d->devices; i++)
+		d->spare |= !dev->usable && d->device[i].usable;
+	if (check_port(d, dev) && dev->netdevs)
+		check_address(d, dev);
+	d->spare = false;
+	for (unsigned int i = 0; i < dev->netdevs; i++)
+		check_mtu(d, dev, dev->netdev[i]);
 	while (*list && strcmp(ibv_get_device_name(*list), dev->name))
 		list++;
 	if (!*list) {
@@ -179,7 +272,7 @@ static void check_device(struct doctor *d, struct doctor_device *dev, struct ibv
 	if (access(path, R_OK | W_OK))
 		check_file(d, path, "modprobe ib_uverbs; udevadm trigger");
 	else
-		dev->usable = check_use(d, dev, *list) && fine;
+		check_use(d, dev, *list);
 }
 
 /**
@@ -203,6 +296,8 @@ void doctor_host(struct doctor *d)
 			     "modprobe rdma_rxe; rdma link add rxe0 type rxe netdev NETDEV",
 			     "there is no RDMA device");
 	check_file(d, CM_FILE, "modprobe rdma_ucm");
+	for (unsigned int i = 0; i < d->devices; i++)
+		learn(&d->device[i]);
 	for (unsigned int i = 0; i < d->devices; i++)
 		check_device(d, &d->device[i], list ? list : &none);
 	if (list)

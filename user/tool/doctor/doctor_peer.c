@@ -34,11 +34,13 @@
  * @peer: the address
  * @source: ours
  * @netdev: that has it
+ * @roce: the device there sends UDP
  */
 struct way {
 	struct sockaddr_storage peer, source;
 	socklen_t len;
 	char to[INET6_ADDRSTRLEN], netdev[IF_NAMESIZE];
+	bool roce;
 };
 
 static bool same(const struct sockaddr *a, const struct sockaddr_storage *b)
@@ -49,6 +51,8 @@ static bool same(const struct sockaddr *a, const struct sockaddr_storage *b)
 		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
 		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 	return a->sa_family == AF_INET6 &&
+	       ((const struct sockaddr_in6 *)a)->sin6_scope_id ==
+	       ((const struct sockaddr_in6 *)b)->sin6_scope_id &&
 	       !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
 		       &((const struct sockaddr_in6 *)b)->sin6_addr, 16);
 }
@@ -59,9 +63,10 @@ static void find_netdev(struct way *w)
 
 	if (getifaddrs(&all))
 		return;
-	for (struct ifaddrs *i = all; i; i = i->ifa_next)
+	for (struct ifaddrs *i = all; i && !w->netdev[0]; i = i->ifa_next)
 		if (same(i->ifa_addr, &w->source))
-			snprintf(w->netdev, sizeof(w->netdev), "%s", i->ifa_name);
+			snprintf(w->netdev, sizeof(w->netdev), "%.*s",
+				 (int)strcspn(i->ifa_name, ":"), i->ifa_name);
 	freeifaddrs(all);
 }
 
@@ -114,7 +119,7 @@ static bool check_route(struct doctor *d, struct way *w)
 	int fd = roce_socket(d, w);
 	char fix[128];
 
-	if (fd == -EADDRNOTAVAIL) {
+	if (fd == -EADDRNOTAVAIL && d->to.source) {
 		doctor_wrong(d, "source", "ip addr", "%s is no address of this host", d->to.source);
 		return false;
 	}
@@ -130,19 +135,37 @@ static bool check_route(struct doctor *d, struct way *w)
 	return true;
 }
 
-/* The address that packets leave from must be one of a device */
-static bool check_way(struct doctor *d, const struct way *w)
+static bool has_netdev(const struct doctor_device *dev, const char *netdev)
 {
+	for (unsigned int i = 0; i < dev->netdevs; i++)
+		if (!strcmp(dev->netdev[i], netdev))
+			return true;
+	return false;
+}
+
+/*
+ * The address that packets leave from must be one of a device.  InfiniBand's, and iWARP's of older
+ * kernels, do not say which netdev they have: then the connection shows it.
+ */
+static bool check_way(struct doctor *d, struct way *w)
+{
+	bool silent = false;
 	char fix[128];
 
 	for (unsigned int i = 0; i < d->devices; i++) {
-		if (strcmp(d->device[i].netdev, w->netdev))
+		const struct doctor_device *dev = &d->device[i];
+
+		silent |= !dev->netdevs;
+		if (!w->netdev[0] || !has_netdev(dev, w->netdev))
 			continue;
-		doctor_fine(d, "way", "%s is on %s", d->device[i].name, w->netdev);
+		doctor_fine(d, "way", "%s is on %s", dev->name, w->netdev);
+		w->roce = dev->roce;
 		return true;
 	}
+	if (silent)
+		return true;
 	snprintf(fix, sizeof(fix), "rdma link add rxe0 type rxe netdev %s; or -I ADDRESS of another",
-		 w->netdev);
+		 w->netdev[0] ? w->netdev : "NETDEV");
 	doctor_wrong(d, "way", fix, "the route to %s leaves through %s, which has no RDMA device",
 		     w->to, w->netdev[0] ? w->netdev : "an unknown netdev");
 	return false;
@@ -164,18 +187,21 @@ static bool is_no_neighbour(const struct way *w)
 	return none;
 }
 
-/* What a datagram to the port of RoCE meets: 0 or an errno */
-static int try_roce_port(const struct doctor *d, struct way *w)
+/* What a datagram to the port of RoCE meets: 0 or an errno; @here: it did not leave this host */
+static int try_roce_port(const struct doctor *d, struct way *w, bool *here)
 {
 	struct pollfd pfd = { .events = POLLIN };
 	int err = 0;
 	char byte = 0;
 
+	*here = false;
 	pfd.fd = roce_socket(d, w);
 	if (pfd.fd < 0)
 		return -pfd.fd;
 	for (unsigned int i = 0; i < 3 && !err; i++) {
+		/* what ICMP said of the one before is an error of this send() */
 		err = send(pfd.fd, &byte, 1, 0) < 0 ? errno : 0;
+		*here = err && !i;
 		if (!err && poll(&pfd, 1, WAIT_MS) > 0 && recv(pfd.fd, &byte, 1, 0) < 0)
 			err = errno;
 	}
@@ -183,26 +209,30 @@ static int try_roce_port(const struct doctor *d, struct way *w)
 	return err;
 }
 
-/* Nothing answered the REQ */
+/* Nothing answered the REQ.  Netfilter and a host's UDP do not show what an adapter does itself. */
 static void no_answer(struct doctor *d, struct way *w, const struct rtgt_err *err)
 {
-	const int udp = try_roce_port(d, w);
+	bool here = false;
+	const int udp = w->roce ? try_roce_port(d, w, &here) : 0;
 	char fix[160];
 
-	if (udp == EHOSTUNREACH || is_no_neighbour(w)) {
+	if (is_no_neighbour(w)) {
 		snprintf(fix, sizeof(fix), "ip neigh show %s; is the host up?", w->to);
 		doctor_wrong(d, "neighbour", fix, "no neighbour has the address %s", w->to);
 	} else if (udp == ECONNREFUSED) {
 		doctor_wrong(d, "roce",
-			     "there: modprobe rdma_rxe; rdma link add rxe0 type rxe netdev NETDEV",
-			     "nothing at %s takes UDP port %u: it has no RoCE device", w->to,
-			     ROCE_PORT);
-	} else if (udp == EPERM || udp == EACCES) {
+			     "there: modprobe rdma_rxe; rdma link add rxe0 type rxe netdev NETDEV; nft list ruleset",
+			     "nothing at %s takes UDP port %u: it has no RoCE device, or a firewall refuses",
+			     w->to, ROCE_PORT);
+	} else if (here && (udp == EPERM || udp == EACCES)) {
 		doctor_wrong(d, "firewall", "nft list ruleset; iptables -L OUTPUT",
 			     "this host does not let UDP to %s port %u out", w->to, ROCE_PORT);
 	} else if (udp) {
-		doctor_wrong(d, "roce", "a firewall on the way, or there: nft list ruleset",
-			     "UDP to %s port %u: %s", w->to, ROCE_PORT, strerror(udp));
+		snprintf(fix, sizeof(fix),
+			 "ip neigh show %s; a firewall on the way, or there: nft list ruleset",
+			 w->to);
+		doctor_wrong(d, "answer", fix, "UDP to %s port %u: %s", w->to, ROCE_PORT,
+			     strerror(udp));
 	} else {
 		doctor_wrong(d, "answer",
 			     "there: rdma link; nft list ruleset (UDP 4791); both: the same VLAN?",
@@ -233,20 +263,26 @@ static void check_messages(struct doctor *d, const struct way *w, struct rtgt_cl
 			     SMALL, err.text);
 		return;
 	}
-	if (c->payload <= SMALL || !mtu) {
-		doctor_fine(d, "messages", "%u bytes come back", SMALL);
+	if (c->payload + sizeof(struct rtgt_msg) < mtu || !mtu) {
+		doctor_fine(d, "messages", "%u bytes come back; the target takes no full packet",
+			    SMALL);
 		return;
 	}
-	if (echo(c, c->payload, &err)) {
-		snprintf(fix, sizeof(fix),
-			 "ip link show at both ends and between them; ping -M do -s %u %s",
-			 mtu + BESIDE - IP_UDP, w->to);
-		doctor_wrong(d, "path-mtu", fix,
-			     "%u bytes come back, %u do not: an MTU on the way is smaller than path MTU %u + %u",
-			     SMALL, c->payload, mtu, BESIDE);
+	if (!echo(c, c->payload, &err)) {
+		doctor_fine(d, "path-mtu", "path MTU %u, messages of %u bytes come back", mtu,
+			    c->payload);
 		return;
 	}
-	doctor_fine(d, "path-mtu", "path MTU %u, messages of %u bytes come back", mtu, c->payload);
+	if (err.code != ETIMEDOUT && err.wc_status != IBV_WC_RETRY_EXC_ERR) {
+		doctor_wrong(d, "messages", "there: dmesg; rtgt show", "an echo of %u bytes: %s",
+			     c->payload, err.text);
+		return;
+	}
+	snprintf(fix, sizeof(fix), "ip link show at both ends and between them; ping -M do -s %u %s",
+		 mtu + BESIDE - IP_UDP, w->to);
+	doctor_wrong(d, "path-mtu", fix,
+		     "%u bytes come back, %u do not: an MTU on the way is smaller than path MTU %u + %u",
+		     SMALL, c->payload, mtu, BESIDE);
 }
 
 static void check_target(struct doctor *d, struct way *w)
@@ -263,7 +299,7 @@ static void check_target(struct doctor *d, struct way *w)
 	if (!ret) {
 		doctor_fine(d, "target", "%s port %s answers", w->to, d->to.service);
 		check_messages(d, w, &c);
-	} else if (c.cm.reject_status) {
+	} else if (c.cm.reject_status > 0 || c.cm.refusal.typed) {
 		doctor_fine(d, "answer", "something at %s answers over RDMA", w->to);
 		doctor_wrong(d, "target", "there: rtgt show", "%s", err.text);
 	} else if (err.code == ETIMEDOUT || err.code == EHOSTUNREACH) {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <json-c/json.h>
 
@@ -179,6 +180,14 @@ static int set_option(void *arg, enum opt opt, char *text)
 	}
 }
 
+/* It can be read twice; one that is not there is told when it is opened */
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") && (stat(path, &st) || S_ISREG(st.st_mode));
+}
+
 /* What does not go together */
 static int judge(const struct explain *x, const struct source *s)
 {
@@ -198,7 +207,7 @@ static int judge(const struct explain *x, const struct source *s)
 		return misused("explain: --json tells all that --ladder and --verbose tell");
 	if (x->select.any && x->check)
 		return misused("explain: --check judges all packets: no --conn, --qp, --message or --failed");
-	if (x->select.failed && (s->interface || !strcmp(s->file, "-")))
+	if (x->select.failed && (s->interface || !is_regular(s->file)))
 		return misused("explain: --failed reads a FILE twice");
 	if ((s->nr_ignored || x->complete || x->profile) && !x->check)
 		return misused("explain: %s is for --check", x->complete ? "--complete" :

@@ -111,7 +111,7 @@ void explain_line(const struct unit *u);
 int explain_failed(struct explain_select *s, const char *path, const char *filter, uint64_t limit,
 		   struct rtgt_err *err);
 bool explain_selects(const struct explain_select *s, const struct flow_conn *c,
-		     const struct flow_msg *m, bool whichever);
+		     const struct flow_msg *m);
 
 /* explain_json.c: objects, the caller's */
 struct json_object *explain_json(const struct explain *x, const struct unit *u,

@@ -20,7 +20,7 @@ static void message(void *arg, const struct flow_conn *c, const struct flow_msg 
 {
 	const struct explain *x = arg;
 
-	if (x->json && !x->check && explain_selects(&x->select, c, m, false))
+	if (x->json && !x->check && explain_selects(&x->select, c, m))
 		put(x, explain_json_message(x, c, m));
 }
 
@@ -29,7 +29,7 @@ static void connection(void *arg, const struct flow_conn *c)
 	const struct explain *x = arg;
 
 	if (x->json && !x->check && !x->select.message &&
-	    explain_selects(&x->select, c, NULL, true))
+	    explain_selects(&x->select, c, NULL))
 		put(x, explain_json_connection(x, c));
 }
 
@@ -149,23 +149,24 @@ static void tell_inner(struct explain *x, struct json_object *o, const struct pk
 void explain_flow_one(struct explain *x, const struct unit *u)
 {
 	const bool plain = !x->check && !x->json && !x->ladder && !x->verbose;
-	const struct pkt *p = u->p;
 	struct json_object *o = NULL;
 	struct flow_seen seen;
-	bool wanted;
+	bool wanted, told;
 
-	x->first_ns = p->first_ns;
-	flow_packet(x->flow, p, &seen);
-	/* of which message a segment is only what became whole with it says */
-	wanted = explain_selects(&x->select, seen.conn, seen.msg, u->nr);
-	if (wanted && !plain)
+	x->first_ns = u->p->first_ns;
+	flow_packet(x->flow, u->p, &seen);
+	/* of which message a segment is, what became whole with it says */
+	wanted = explain_selects(&x->select, seen.conn, seen.msg);
+	told = wanted && !plain;
+	if (told || (x->json && u->nr))
 		o = tell(x, u, &seen);
-	if (u->nr && x->select.message)
-		wanted = false;
 	for (unsigned int i = 0; i < u->nr; i++) {
 		flow_packet(x->flow, &u->inner[i], &seen);
-		if (!explain_selects(&x->select, seen.conn, seen.msg, false))
+		if (!explain_selects(&x->select, seen.conn, seen.msg))
 			continue;
+		if (!told && x->verbose)
+			print_words(u->p, &(struct flow_seen){});
+		told = true;
 		wanted = true;
 		if (!plain)
 			tell_inner(x, o, &u->inner[i], &seen);

@@ -42,7 +42,7 @@ static void connection(void *arg, const struct flow_conn *c)
 {
 	struct explain_select *s = arg;
 
-	if (c->rej || (c->req && !c->rep && c->repeated_steps))
+	if (c->rej || c->terminate || (c->req && !c->rtu && !c->data && c->repeated_steps))
 		s->lost |= note(s, c->id) < 0;
 }
 
@@ -124,12 +124,11 @@ static bool has_conn(const struct explain_select *s, const struct flow_conn *c)
  * @s: what is asked for
  * @c: its connection; NULL: it has none
  * @m: its message; NULL likewise
- * @whichever: it may be of any message
  */
 bool explain_selects(const struct explain_select *s, const struct flow_conn *c,
-		     const struct flow_msg *m, bool whichever)
+		     const struct flow_msg *m)
 {
 	if (!s->any)
 		return true;
-	return c && has_conn(s, c) && (!s->message || whichever || (m && m->id == s->message));
+	return c && has_conn(s, c) && (!s->message || (m && m->id == s->message));
 }

@@ -73,7 +73,8 @@ static int sum_up(struct why *w)
 	struct json_object *o;
 
 	flow_end(w->flow);
-	why_neighbours(w);
+	if (!t->connections)
+		why_neighbours(w);
 	if (w->corrupt) {
 		o = why_problem("corrupt");
 		rtgt_json_int(o, "packet", (int64_t)w->first_corrupt);
@@ -165,7 +166,7 @@ int cmd_why(struct tool *tool, int argc, char **argv)
 	if (strcmp(words.argv[0], "-") && access(words.argv[0], F_OK)) {
 		rc = why_word(tool, words.argv[0]);
 		if (rc == EXIT_NOTHING)
-			return misused("why: \"%s\" is neither a file nor a status: a number from 0 to 21, or a name as RETRY_EXC_ERR",
+			return misused("why: \"%s\" is neither a file nor a status: a number of enum ibv_wc_status, or a name as RETRY_EXC_ERR",
 				       words.argv[0]);
 		return rc;
 	}

@@ -45,16 +45,19 @@ struct why_status {
 	struct why_cause cause[WHY_CAUSES + 1];
 };
 
-/* Somebody asked who has an address */
+/* Somebody asked who has an address, and got no answer since: @times, the first is @packet */
 struct why_asked {
-	uint8_t version, addr[16];
-	bool told;
-	uint64_t packet, times, answered;
+	uint8_t version, addr[16], by[16];
+	uint64_t packet, times;
 };
 
-/* What ICMP refused, on its way to an address; a TCP connection that was reset from there */
+/*
+ * What ICMP of @by refused, of a datagram or segment from @from to @addr; a TCP connection that @by
+ * reset.  @ports: of the refused packet, or of the RST, its source first
+ */
 struct why_refusal {
-	uint8_t version, type, code, addr[16], by[16];
+	uint8_t version, type, code, proto, addr[16], from[16], by[16];
+	uint16_t ports[2];
 	uint64_t packet;
 };
 
@@ -72,11 +75,25 @@ struct why_said {
 };
 
 /**
+ * struct why_conn - what was told of a connection
+ * @id: its number; 0: there is none
+ * @told: messages that took long; @more: those of which only the number is told
+ * @behind: messages that were not answered because one had failed
+ * @failed: one of this end's messages failed
+ * @terminated: the Terminate is told
+ */
+struct why_conn {
+	uint64_t id, told, more, behind;
+	bool failed[2], terminated;
+};
+
+#define WHY_CONNS	4096	/* two with one number modulo this make each other forgotten */
+
+/**
  * struct why - a capture
  * @asked, @refused, @reset, @typed, @said: the latest, rings
  * @last_ns: of the latest packet
- * @conn: the connection of which messages are told; @told of them took long, @more more did;
- *	@failed: one failed, and @behind more with it
+ * @conn: by the connection's number
  */
 struct why {
 	const struct tool *tool;
@@ -87,9 +104,8 @@ struct why {
 	struct why_typed typed[WHY_KEPT];
 	struct why_said said[WHY_KEPT];
 	unsigned int nr_asked, nr_refused, nr_reset, nr_typed, nr_said;
-	uint64_t packets, problems, first_ns, last_ns;
-	uint64_t conn, told, more, behind, corrupt, first_corrupt;
-	bool failed;
+	uint64_t packets, problems, last_ns, corrupt, first_corrupt;
+	struct why_conn conn[WHY_CONNS];
 };
 
 static inline const char *why_end(unsigned int end)
@@ -134,7 +150,8 @@ void why_neighbours(struct why *w);
 /* why_msg.c, why_conn.c: what failed or took long; for struct flow_ops */
 void why_message(void *arg, const struct flow_conn *c, const struct flow_msg *m);
 void why_connection(void *arg, const struct flow_conn *c);
-void why_begin(struct why *w, const struct flow_conn *c);
+struct why_conn *why_conn_of(struct why *w, const struct flow_conn *c);
+bool why_terminate_causes(struct json_object *o, const struct why_said *said);
 
 /* why_status.c */
 const struct why_status *why_completion(unsigned int status);

@@ -11,16 +11,14 @@
 
 #define REJ_TIMEOUT	4	/* IBA 12.6.7.2 */
 
-/* Messages of this connection are told from now on */
-void why_begin(struct why *w, const struct flow_conn *c)
+/* What was told of a connection */
+struct why_conn *why_conn_of(struct why *w, const struct flow_conn *c)
 {
-	if (w->conn == c->id)
-		return;
-	w->conn = c->id;
-	w->told = 0;
-	w->more = 0;
-	w->behind = 0;
-	w->failed = false;
+	struct why_conn *note = &w->conn[c->id % WHY_CONNS];
+
+	if (note->id != c->id)
+		*note = (struct why_conn) { .id = c->id };
+	return note;
 }
 
 static struct json_object *connection_problem(const struct flow_conn *c, const char *text)
@@ -61,29 +59,53 @@ static void rejected(struct why *w, const struct flow_conn *c)
 	why_found(w, o);
 }
 
+/* The client has the REP, or it got lost; or the server has the REQ, or not */
 static void not_connected(struct why *w, const struct flow_conn *c)
 {
 	const unsigned int silent = c->rep ? 0 : 1;
-	struct json_object *o = connection_problem(c, silent ? "nobody answered the REQ" :
-						   "the client did not answer the REP");
+	uint8_t who = 0;
+	const uint64_t mra = why_step(c, FLOW_STEP_MRA, &who);
+	struct json_object *o;
 
+	if (mra && who == 1 && silent) {
+		o = connection_problem(c, "the server asked for patience (MRA), and did not answer");
+		why_seen(o, "packet %" PRIu64 ": the MRA", mra);
+		why_because(o, true, "the program there: does it take RDMA_CM_EVENT_CONNECT_REQUEST?",
+			    "the program there has neither accepted nor rejected");
+		why_found(w, o);
+		return;
+	}
+	o = connection_problem(c, silent ? "nobody answered the REQ" :
+			       "the client did not answer the REP");
 	why_seen(o, "%u messages of the CM were sent again", c->repeated_steps);
 	if (why_on_the_way(w, o, c, silent, c->first_packet)) {
 		why_found(w, o);
 		return;
 	}
-	why_because(o, false, "there: rdma link (state ACTIVE, and the netdev of this address)",
-		    "the host has no RDMA device on this address, or its driver is not loaded");
-	why_because(o, false, "tcpdump -n udp port 4791 at both ends; nft list ruleset",
-		    "a firewall drops UDP port 4791");
+	if (silent)
+		why_because(o, false, "there: rdma link (state ACTIVE, and the netdev of this address)",
+			    "the host has no RDMA device on this address, or its driver is not loaded");
+	else
+		why_because(o, false, "the program there: is it running, does it take events?",
+			    "the client's program has ended, or does not take its events");
+	why_because(o, false, "a capture at the other end; RoCE v2: nft list ruleset, UDP port 4791",
+		    silent ? "a firewall drops the packets on their way there, or back" :
+		    "the REP, or the RTU, is lost on its way each time");
 	why_because(o, false, "ping; rdma link", "the host or the link is down");
-	why_because(o, false, "there: ip netns; rdma system (netns shared or exclusive)",
-		    "the address is in a network namespace in which its driver does not receive");
+	if (silent)
+		why_because(o, false, "there: ip netns; rdma system (netns shared or exclusive)",
+			    "the address is in a network namespace in which its driver does not receive");
 	why_found(w, o);
 }
 
-/* A WRITE of iWARP is over for its sender when it is sent: then no message is refused */
-static void terminated(struct why *w, const struct flow_conn *c)
+/**
+ * why_terminate_causes() - what a Terminate says, as a cause
+ * @o: gets it
+ * @said: the Terminate; NULL: not known
+ *
+ * Return: whether it names one.
+ */
+bool why_terminate_causes(struct json_object *o, const struct why_said *said)
 {
 	static const struct why_cause causes[] = {
 		[PKT_CAUSE_STAG] = {
@@ -107,24 +129,32 @@ static void terminated(struct why *w, const struct flow_conn *c)
 			"rtgt explain --check CAPTURE"
 		},
 	};
-	const struct why_said *said = why_terminate(w, c->terminate);
 	const char *name = said && said->name ? said->name : "no known reason";
-	const struct why_cause *cause = NULL;
+
+	if (said && said->cause < sizeof(causes) / sizeof(causes[0]) && causes[said->cause].cause) {
+		why_because(o, true, causes[said->cause].check, "%s", causes[said->cause].cause);
+		return true;
+	}
+	why_because(o, false, "there: dmesg, the first bad completion; of rtgt: recv_size, recv_depth",
+		    "%s", name);
+	return false;
+}
+
+/* A WRITE of iWARP is over for its sender when it is sent: then no message is refused */
+static void terminated(struct why *w, const struct flow_conn *c)
+{
+	const struct why_said *said = why_terminate(w, c->terminate);
 	struct json_object *o;
 	char text[128];
 
-	snprintf(text, sizeof(text), "refused: Terminate, %s", name);
+	snprintf(text, sizeof(text), "refused: Terminate, %s", said && said->name ? said->name :
+		 "no known reason");
 	o = connection_problem(c, text);
 	why_seen(o, "packet %" PRIu64 ": the Terminate, with which the connection ends",
 		 c->terminate);
 	if (c->terminated)
 		why_seen(o, "packet %" PRIu64 ": what it refuses", c->terminated);
-	if (said && said->cause < sizeof(causes) / sizeof(causes[0]))
-		cause = &causes[said->cause];
-	if (cause && cause->cause)
-		why_because(o, true, cause->check, "%s", cause->cause);
-	else
-		why_because(o, false, "there: dmesg, the first bad completion", "%s", name);
+	why_terminate_causes(o, said);
 	why_found(w, o);
 }
 
@@ -132,26 +162,27 @@ static void terminated(struct why *w, const struct flow_conn *c)
 void why_connection(void *arg, const struct flow_conn *c)
 {
 	struct why *w = arg;
+	const struct why_conn *note = why_conn_of(w, c);
 	/* a client that gives up says so in a REJ (ib_cm) */
 	const bool gave_up = c->rej && !c->rej_from && !c->rep && c->reject == REJ_TIMEOUT;
 	const bool waited = c->repeated_steps || why_since(w->last_ns, c->last_ns) > WHY_LONG_NS;
 
-	why_begin(w, c);
-	if (w->behind || w->more) {
+	if (note->behind || note->more) {
 		struct json_object *o = why_problem("more");
 
 		rtgt_json_int(o, "connection", (int64_t)c->id);
-		rtgt_json_int(o, "unanswered", (int64_t)w->behind);
-		rtgt_json_int(o, "delayed", (int64_t)w->more);
+		rtgt_json_int(o, "unanswered", (int64_t)note->behind);
+		rtgt_json_int(o, "delayed", (int64_t)note->more);
 		why_say(o, "what", "connection %" PRIu64 ": %" PRIu64
 			" messages behind the one that failed were not answered, and %" PRIu64
-			" more took long", c->id, w->behind, w->more);
+			" more took long", c->id, note->behind, note->more);
+		w->problems += note->behind + note->more;
 		why_put(w->tool, o);
 	}
 	if (gave_up || (c->req && !c->rtu && !c->data && !c->ended && !c->iwarp && waited))
 		not_connected(w, c);
 	else if (c->rej)
 		rejected(w, c);
-	else if (c->terminate && !w->failed)
+	else if (c->terminate && !note->terminated)
 		terminated(w, c);
 }

@@ -14,6 +14,8 @@
 #include "tool/out/json.h"
 #include "why.h"
 
+#define NEAR		65536	/* packets, or PSNs: more are about something else */
+#define READ_LONG	(1u << 20)	/* bytes of a READ whose data may take a while */
 #define SHOWN		8	/* messages of a connection that took long */
 #define BESIDE		60	/* bytes beside the payload: IPv4, UDP, BTH, RETH, ICRC */
 #define BESIDE_PING	28	/* what ping adds to the bytes that it is told */
@@ -56,8 +58,9 @@ static void what(struct json_object *o, const struct flow_conn *c, const struct 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	why_say(o, "what", "connection %" PRIu64 ", packet %" PRIu64 ": %s of %" PRIu64
-		" bytes from %s (%s) to %s: %s", c->id, m->first_packet, flow_op_name(m),
-		m->bytes, why_address(c, m->from, from, sizeof(from)), why_end(m->from),
+		" bytes from %s%s to %s: %s", c->id, m->first_packet, flow_op_name(m), m->bytes,
+		why_address(c, m->from, from, sizeof(from)),
+		c->guessed ? "" : m->from ? " (the server)" : " (the client)",
 		why_address(c, !m->from, to, sizeof(to)), text);
 }
 
@@ -137,14 +140,17 @@ static void never_answered(struct why *w, const struct flow_conn *c, const struc
 			 m->retransmitted, m->again_packet);
 	seen_last(o, c, m);
 	if (m->rnr) {
-		why_seen(o, "%u RNR NAKs, the last is packet %" PRIu64, m->rnr, h->rnr_packet);
+		why_seen(o, "%u RNR NAKs", m->rnr);
 		not_ready(o, m);
 	} else if (why_on_the_way(w, o, c, !m->from, m->first_packet)) {
 		;
 	} else if (dreq > m->first_packet && (!m->again_packet || dreq < m->again_packet)) {
 		why_seen(o, "packet %" PRIu64 ": DREQ of %s", dreq, why_end(who));
-		why_because(o, true, "the program there: why does it disconnect?",
+		/* who asks may have waited in vain; who was asked has not answered */
+		why_because(o, who != m->from, "the program there: why does it disconnect?",
 			    "%s ended the connection before it was answered", why_end(who));
+		if (who == m->from)
+			unexplained(o, true);
 	} else if (reset) {
 		why_seen(o, "packet %" PRIu64 ": RST from %s", reset->packet,
 			 pkt_address(reset->version, reset->by, by, sizeof(by)));
@@ -162,7 +168,8 @@ static void never_answered(struct why *w, const struct flow_conn *c, const struc
 }
 
 /* What a NAK may mean, once it is known what was advertised */
-static bool access_refused(struct json_object *o, const struct flow_msg *m)
+static bool access_refused(struct json_object *o, const struct flow_conn *c,
+			   const struct flow_msg *m)
 {
 	static const struct why_cause causes[] = {
 		[FLOW_GRANT_INSIDE] = {
@@ -187,10 +194,13 @@ static bool access_refused(struct json_object *o, const struct flow_msg *m)
 		},
 	};
 
+	/* all that the target advertised is known; of a client's memory what it told the target */
+	const bool certain = c->rtgt && !c->lacking && !c->half[1].list.left && !m->from &&
+			     m->grant != FLOW_GRANT_INSIDE;
+
 	if (m->grant >= sizeof(causes) / sizeof(causes[0]) || !causes[m->grant].cause)
 		return false;
-	why_because(o, m->grant != FLOW_GRANT_INSIDE, causes[m->grant].check, "%s",
-		    causes[m->grant].cause);
+	why_because(o, certain, causes[m->grant].check, "%s", causes[m->grant].cause);
 	return true;
 }
 
@@ -218,7 +228,8 @@ static bool too_many(struct json_object *o, const struct flow_conn *c, const str
 	const unsigned int limit = c->responder_resources[!m->from];
 	unsigned int nr = 0;
 
-	if (m->op == FLOW_SEND || m->op == FLOW_WRITE || m->op == FLOW_FLUSH || !c->req || !c->rep)
+	if (m->op == FLOW_SEND || m->op == FLOW_WRITE || m->op == FLOW_FLUSH || !c->req ||
+	    !c->rep || c->lacking)
 		return false;
 	for (uint32_t i = 0; i < h->nr; i++) {
 		const struct flow_msg *open = &h->msg[(h->head + i) % h->room];
@@ -247,7 +258,7 @@ static void refused(struct why *w, const struct flow_conn *c, const struct flow_
 	if (m->op != FLOW_SEND)
 		why_seen(o, "it asks for address 0x%" PRIx64 " with rkey 0x%x", m->va, m->rkey);
 	if (code == NAK_ACCESS)
-		known = access_refused(o, m);
+		known = access_refused(o, c, m);
 	else
 		known = request_invalid(o, c, m) || (code == NAK_INVALID && too_many(o, c, m));
 	if (!known)
@@ -268,45 +279,74 @@ static void terminated(struct why *w, const struct flow_conn *c, const struct fl
 		 m->end_packet);
 	if (m->op != FLOW_SEND)
 		why_seen(o, "it asks for address 0x%" PRIx64 " with STag 0x%x", m->va, m->rkey);
-	if (!access_refused(o, m))
-		why_perhaps(o, why_completion(IBV_WC_REM_ACCESS_ERR));
+	why_terminate_causes(o, said);
 	why_found(w, o);
+}
+
+/* A NAK was not long before the message, or while it was sent */
+static bool is_near(const struct flow_msg *m, uint64_t packet)
+{
+	return packet && packet < m->end_packet && m->first_packet < packet + NEAR;
 }
 
 /* The other end missed a packet of it, and said so; behind the loss it is seen once only */
 static bool is_missed(const struct flow_half *h, const struct flow_msg *m)
 {
-	return h->sequence_packet && h->sequence_packet < m->end_packet &&
+	return is_near(m, h->sequence_packet) &&
 	       flow_psn_diff(h->sequence_psn, m->first_psn) >= 0 &&
 	       flow_psn_diff(h->sequence_psn, m->last_psn) <= 0;
+}
+
+/* It was sent again because one before it was: that one is told */
+static bool is_carried(const struct flow_half *h, const struct flow_msg *m)
+{
+	if (!m->retransmitted || m->rnr)
+		return false;
+	return (is_near(m, h->sequence_packet) &&
+		flow_psn_diff(h->sequence_psn, m->first_psn) < 0) ||
+	       (h->rnr && flow_psn_diff(h->rnr_psn, m->first_psn) < 0 &&
+		flow_psn_diff(m->first_psn, h->rnr_psn) < NEAR);
+}
+
+static uint64_t took(const struct flow_msg *m)
+{
+	return why_since(m->end_ns, m->first_ns);
+}
+
+/* From its last packet on; what a READ's data take is not known */
+static bool is_long(const struct flow_msg *m)
+{
+	return !(m->op == FLOW_READ && m->bytes > READ_LONG) &&
+	       why_since(m->end_ns, m->sent_ns ? m->sent_ns : m->first_ns) > WHY_LONG_NS;
 }
 
 /* It was answered, but late */
 static void delayed(struct why *w, const struct flow_conn *c, const struct flow_msg *m)
 {
 	const struct flow_half *h = &c->half[m->from];
+	struct why_conn *note = why_conn_of(w, c);
 	struct json_object *o;
 	char text[64];
 
-	if (w->told == SHOWN) {
-		w->more++;
+	if (note->told == SHOWN || is_carried(h, m)) {
+		note->more++;
 		return;
 	}
-	w->told++;
+	note->told++;
 	o = message_problem(c, m);
-	what(o, c, m, "took %s", duration(why_since(m->end_ns, m->first_ns), text, sizeof(text)));
-	if (m->rnr) {
+	what(o, c, m, "took %s", duration(took(m), text, sizeof(text)));
+	if (m->rnr && (m->op == FLOW_SEND || m->has_imm)) {
 		why_seen(o, "%u RNR NAKs", m->rnr);
 		why_because(o, true, "messages outstanding here, receives posted there",
 			    "the other end had no receive posted, and it was asked again later");
-	}
-	if (m->rnr) {
-		;
+	} else if (m->rnr) {
+		why_seen(o, "%u RNR NAKs", m->rnr);
+		not_ready(o, m);
 	} else if (is_missed(h, m)) {
 		why_seen(o, "packet %" PRIu64 ": the other end missed a packet (NAK)",
 			 h->sequence_packet);
 		why_because(o, true, "ip -s link at both ends and between them: drops, errors",
-			    "a packet was lost on the way there");
+			    "a packet did not come in its turn: lost on the way there or in the adapter, or overtaken by later ones");
 	} else if (m->retransmitted) {
 		why_seen(o, "%u of its packets were sent again, and nobody had asked for them",
 			 m->retransmitted);
@@ -317,47 +357,58 @@ static void delayed(struct why *w, const struct flow_conn *c, const struct flow_
 	} else {
 		why_because(o, false, "the load of the other host; of an adapter: PFC (ethtool -S)",
 			    "the other end was slow: nothing was lost or sent again");
+		why_because(o, false, "what the capture program said that it had dropped",
+			    "its own acknowledgment is not in the capture");
 	}
 	why_found(w, o);
 }
 
-/* Does a message lack its answer, or could it still have come? */
+/* Does a message lack its answer, or could it still have come, or be missing in the capture? */
 static bool is_lost(const struct why *w, const struct flow_conn *c, const struct flow_msg *m)
 {
+	const struct flow_half *h = &c->half[m->from], *other = &c->half[!m->from];
+	uint64_t since = h->last_ns > m->first_ns ? h->last_ns : m->first_ns;
 	uint8_t who;
 
-	return m->retransmitted || m->rnr || why_step(c, FLOW_STEP_DREQ, &who) > m->first_packet ||
-	       (c->half[!m->from].last_packet && why_since(w->last_ns, m->first_ns) > WHY_LONG_NS);
+	if (m->retransmitted || m->rnr)
+		return true;
+	if (h->has_answered && flow_psn_diff(h->answered, m->last_psn) > 0)
+		return false;
+	if (why_step(c, FLOW_STEP_DREQ, &who) > m->first_packet)
+		return true;
+	/* the data of a READ come */
+	if (other->last_ns > since)
+		since = other->last_ns;
+	return other->last_packet && why_since(w->last_ns, since) > WHY_LONG_NS;
 }
 
 /* A message has ended */
 void why_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
 {
-	struct why *w = arg;
 	const uint32_t failed = c->half[m->from].failed;
+	struct why *w = arg;
+	struct why_conn *note = why_conn_of(w, c);
 
-	why_begin(w, c);
 	switch (m->status) {
 	case FLOW_NAK:
 		refused(w, c, m);
-		w->failed = true;
+		note->failed[m->from] = true;
 		break;
 	case FLOW_TERMINATED:
 		terminated(w, c, m);
-		w->failed = true;
+		note->terminated = true;
 		break;
 	case FLOW_UNANSWERED:
 		if (c->forgotten || !is_lost(w, c, m))
 			break;
-		if (w->failed || (failed && m->nth > failed))
-			w->behind++;
+		if (c->terminate || note->failed[m->from] || (failed && m->nth > failed))
+			note->behind++;
 		else
 			never_answered(w, c, m);
-		w->failed = true;
+		note->failed[m->from] = true;
 		break;
 	case FLOW_OK:
-		if (m->rnr || m->retransmitted || is_missed(&c->half[m->from], m) ||
-		    why_since(m->end_ns, m->first_ns) > WHY_LONG_NS)
+		if (m->rnr || m->retransmitted || is_missed(&c->half[m->from], m) || is_long(m))
 			delayed(w, c, m);
 		break;
 	default:

@@ -45,6 +45,9 @@ static const struct why_status completions[] = {
 		}, {
 			"the WR has more SGEs than max_send_sge",
 			"ibv_query_qp()"
+		}, {
+			"rxe, of a receive: a SEND came that is longer",
+			"byte_len of the sender's WR"
 		} }
 	}, {
 		IBV_WC_LOC_PROT_ERR, "LOC_PROT_ERR", "local protection error",
@@ -130,6 +133,9 @@ static const struct why_status completions[] = {
 			"the receive there has an SGE that it may not use",
 			"there: its completion, probably LOC_PROT_ERR"
 		}, {
+			"rxe: the SEND is longer than the receive there, which other devices call an invalid request",
+			"there: its completion, LOC_QP_OP_ERR; the length of posted receives"
+		}, {
 			"the device there failed",
 			"there: dmesg"
 		} }
@@ -145,7 +151,7 @@ static const struct why_status completions[] = {
 			"ping HOST; ip neigh show; rdma link at both ends"
 		}, {
 			"a firewall drops UDP port 4791",
-			"tcpdump -n udp port 4791 at both ends; there: nft list ruleset"
+			"a capture at both ends (tcpdump; of an adapter its own, or a mirror port); there: nft list ruleset"
 		}, {
 			"packets of full size do not get through: an MTU on the way is smaller than path MTU + 60",
 			"ping -M do -s 1056 HOST (path MTU 1024), -s 4128 (4096)"
@@ -228,19 +234,22 @@ static const struct why_status rejects[] = {
 			"connect again: it lets the old one go"
 		} }
 	}, {
-		24, "duplicate", "",
-		"the REQ came again with other contents", { {
-			"communication IDs were reused too soon",
-			"connect again"
-		} }
-	}, {
 		28, "consumer reject", "",
 		"the program there refused", { {
 			"its own reason: private data of the REJ may have it",
 			"rtgt explain CAPTURE; of rtgt: the counters rejects_* and dmesg"
 		}, {
+			"it listens on another address of the device, or its backlog is full",
+			"there: rdma resource show cm_id (src-addr)"
+		}, {
 			"it wants other private data, or another version",
 			"there: its log"
+		} }
+	}, {
+		30, "duplicate local communication ID", "",
+		"the REQ has a communication ID that is in use", { {
+			"communication IDs were reused too soon",
+			"connect again"
 		} }
 	},
 	{ .name = NULL }
