@@ -10,7 +10,7 @@
 
 # It exits with 1, and has a line for each text that is wrong.
 finds() { # TEXT... -- CMD...
-	local rc=0 said
+	local rc=0 said text
 	local -a texts=()
 	while [[ $1 != -- ]]; do
 		texts+=("$1")

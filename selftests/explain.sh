@@ -171,7 +171,7 @@ ladder() {
 	END
 }
 
-# Packets of a connection, a queue pair, a message, of what failed: of the capture of words().
+# Selects the packets of a connection, a queue pair, a message and a failed connection.
 selection() {
 	local all second qp
 	record_two
@@ -234,7 +234,7 @@ tcase live-json --tier wire,fast --more "on the wire, as JSON: CM, WRITE, right 
 tcase captured --tier fast,wire "from a file, through a pipe, filtered, cut, with a wrong ICRC" captured
 tcase words --needs cm "in plain words: a connection, a WRITE, a READ that is refused" words
 tcase ladder --needs cm "as a ladder: the same" ladder
-tcase selected --needs cm "only the packets of a connection, a queue pair, a message, or of what failed" selection
+tcase selected --needs cm "prints only the packets of a connection, a queue pair, a message or a failed connection" selection
 tcase interrupted --needs cm --more "when interrupted, what was read is judged" stopped_early
 tcase refused --tier fast,wire "for a file that is no capture, or a wrong option, rtgt explain prints one line" refused
 

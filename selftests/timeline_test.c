@@ -144,7 +144,7 @@ TEST(trace)
 	tl_trace_free(&t);
 }
 
-/* What is no trace, with the line that is none */
+/* Texts that are no trace: the error names the line */
 TEST(no_trace)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# why.sh: rtgt why names the cause of what fails, from a capture at the target's end.  Each case
+# why.sh: rtgt why names the cause of a failure, from a capture at the target's end.  Each case
 # makes something fail in one way, and the cause must be that one.
 #
 # weight 1.8

@@ -57,7 +57,7 @@ static const struct usage usage = {
 	.notes =
 "Exit status: 0 done, 1 the capture is damaged or cannot be read, 2 the command line is\n"
 "wrong.  With --check: 0 no rule is broken, 1 one is, 2 the capture cannot be read, 3 it has\n"
-"nothing that could be judged.  130 interrupted: what was read is told.\n"
+"nothing that could be judged.  130 interrupted: the part that was read is printed.\n"
 "See rtgt-explain(1).\n",
 };
 
@@ -180,7 +180,7 @@ static int set_option(void *arg, enum opt opt, char *text)
 	}
 }
 
-/* It can be read twice; one that is not there is told when it is opened */
+/* Only a regular file can be read twice.  If there is no file, opening it fails with the reason. */
 static bool is_regular(const char *path)
 {
 	struct stat st;

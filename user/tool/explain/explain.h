@@ -60,7 +60,7 @@ struct explain_select {
  * @flow: what follows connections, if any of this is asked for
  * @live: from an interface: every line is written at once
  * @limit: packets to look at; 0: all
- * @select: which of them are told
+ * @select: which of them are printed
  * @column: fields to print, with @nr_columns
  * @iwarp: the TCP streams
  * @packets: how many there were

@@ -28,8 +28,7 @@ static void connection(void *arg, const struct flow_conn *c)
 {
 	const struct explain *x = arg;
 
-	if (x->json && !x->check && !x->select.message &&
-	    explain_selects(&x->select, c, NULL))
+	if (x->json && !x->check && explain_selects(&x->select, c, NULL))
 		put(x, explain_json_connection(x, c));
 }
 
@@ -114,7 +113,7 @@ static void print_inner(const struct pkt *p, const struct flow_seen *seen)
 		printf("        %s\n", words);
 }
 
-/* A packet, but for what became whole with it: an object, or NULL if it is printed */
+/* Print a packet, without the FPDUs that it completed.  With --json: return its object instead */
 static struct json_object *tell(struct explain *x, const struct unit *u,
 				const struct flow_seen *seen)
 {

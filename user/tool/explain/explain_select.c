@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rtgt explain: only some of the packets: of a connection, a queue pair, a message, or of what
- * failed.
+ * rtgt explain: which packets are printed: those of one connection, queue pair or message, or of
+ * the connections on which something failed.
  *
  * What failed is known when a message or a connection ends, so --failed reads the file twice: the
  * numbers that the flow gives to connections are the same each time.

@@ -26,11 +26,6 @@ struct json_object *why_problem(const char *type)
 	return o;
 }
 
-static void text_of(char *buf, size_t size, const char *fmt, va_list ap)
-{
-	vsnprintf(buf, size, fmt, ap);
-}
-
 /* A member in words */
 void why_say(struct json_object *o, const char *key, const char *fmt, ...)
 {
@@ -38,7 +33,7 @@ void why_say(struct json_object *o, const char *key, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	text_of(text, sizeof(text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	rtgt_json_str(o, key, text);
 }
@@ -50,7 +45,7 @@ void why_seen(struct json_object *o, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	text_of(text, sizeof(text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	json_object_array_add(json_object_object_get(o, "seen"), json_object_new_string(text));
 }
@@ -69,7 +64,7 @@ void why_because(struct json_object *o, bool certain, const char *check, const c
 	va_list ap;
 
 	va_start(ap, fmt);
-	text_of(text, sizeof(text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	rtgt_json_str(cause, "cause", text);
 	rtgt_json_str(cause, "check", check);
