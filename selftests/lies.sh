@@ -563,7 +563,7 @@ others() {
 # the parameters.
 honest() { # INITIATOR RUNS
 	local runs=$2 seed=${RTGT_SEED:-$((RANDOM * 32768 + RANDOM))} i op args least=1
-	local access=read,write
+	local access=read,write TARGET=kernel
 	is_iwarp || access+=,atomic
 	! target_has flush || access+=,flush
 	# short READs across pages: Documentation/findings/siw-short-page.rst
@@ -590,10 +590,13 @@ honest() { # INITIATOR RUNS
 		esac
 		((RANDOM % 4)) || args+=(--poll)
 		command_of "$1" "$op"
-		COMMAND=(rtgt "$1" -o "$op" "${args[@]}" "${COMMAND[@]: -7}")
+		case $1 in
+		cost) COMMAND=(rtgt cost --what "mr,$op" "${args[@]:0:4}" --held "$((1 + RANDOM % 3)),$((4 + RANDOM % 3))" "${COMMAND[@]: -7}") ;;
+		ping | lat | bw) COMMAND=(rtgt "$1" -o "$op" "${args[@]}" "${COMMAND[@]: -7}") ;;
+		esac
 		"${COMMAND[@]}" >"$WORK/said" 2>"$WORK/complaint" ||
 			fail "run $i of RTGT_SEED=$seed: ${COMMAND[*]}: $(<"$WORK/complaint")"
-		grep -q "bytes verified" "$WORK/said" || fail "${COMMAND[*]}: $(<"$WORK/said")"
+		[[ $1 != @(ping|lat|bw) ]] || grep -q "bytes verified" "$WORK/said" || fail "${COMMAND[*]}: $(<"$WORK/said")"
 	done
 	note "honest $1: $runs runs, seed $seed"
 }
@@ -641,9 +644,12 @@ done
 tcase tables "the tables of expectations have no fault that the target lacks" tables
 # shellcheck disable=SC2086 # words
 tcase others "initiators are right about faults that no case names" others $FAULTS
-for who in ping lat bw; do
-	tcase "honest-$who" "rtgt $who with random parameters succeeds against an honest target" honest "$who" 3
-	tcase "honest-$who-1000" --long --limit 900 "rtgt $who succeeds 1000 times with random parameters against an honest target" honest "$who" 1000
+for who in ping lat bw cost messages library client; do
+	name="rtgt $who with random parameters" needs=()
+	[[ $who != @(messages|library|client) ]] || name=rtgt-example-$who
+	[[ $who != @(messages|client) ]] || needs=(--needs plain)
+	tcase "honest-$who" "${needs[@]}" "$name succeeds against an honest target" honest "$who" 3
+	tcase "honest-$who-1000" "${needs[@]}" --long --limit 900 "$name succeeds 1000 times against an honest target" honest "$who" 1000
 done
 
 tmain "$@"
