@@ -47,6 +47,8 @@ help:
 #: make lint         the checks of the source, of what changed since they found nothing;
 #:                   silent when fine; ALL=1: of all files
 #: make docs         the documentation as HTML, with the manual pages: build/docs/html/
+#: make library-check  programs in C, C++ and Python with librtgt as make install leaves it, in
+#:                   two guests; what it exports, and its ABI
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
 #: make build        what the guests need, and build/bin/rtgt, the tool for this machine
 #: make install      the tool and its manual pages, built here from the libraries of this
@@ -122,6 +124,9 @@ lint:
 docs:
 	@vm/root run-in docs scripts/docs
 
+library-check: build
+	@scripts/library-test
+
 fuzz:
 	@vm/root run-in fuzz scripts/fuzz
 
@@ -156,4 +161,4 @@ distclean: clean
 	@vm/root forget
 
 .PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-explain bench-figures shell coverage mutants lint docs features \
-	capture wireshark report-check report-picture fuzz build kernel-config kernel kernel-patch source matrix install clean distclean
+	capture wireshark report-check report-picture library-check fuzz build kernel-config kernel kernel-patch source matrix install clean distclean

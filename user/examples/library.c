@@ -2,51 +2,86 @@
 /*
  * The smallest program with librtgt: WRITE bytes into region 0 of a target, let the target compute
  * their CRC-32, READ them back.	library HOST [PORT [SOURCE]]
+ *
+ *	cc $(pkg-config --cflags librtgt) -o library library.c $(pkg-config --libs librtgt)
  */
 #include <stdio.h>
-#include <rtgt/client.h>
+#include <string.h>
+#include <rtgt/rtgt.h>
 
 #define LEN	4096
 
-int main(int argc, char **argv)
+/* Submits an operation, and waits until it is done */
+static int run(struct rtgt_conn *conn, struct rtgt_work *work, struct rtgt_done *done,
+	       struct rtgt_err *err)
 {
-	struct rtgt_client_param param = { .cm = { .service = "7471", .timeout_ms = 5000 } };
-	struct rtgt_rdma op = { .opcode = IBV_WR_RDMA_WRITE, .len = LEN };
-	struct rtgt_client client = { };
-	struct rtgt_mr mr = { };
-	struct rtgt_err err;
-	struct rtgt_diff diff;
-	struct rtgt_took took;
-	uint32_t crc = 0;
+	int ret = rtgt_submit(conn, work, err);
+
+	if (!ret)
+		ret = rtgt_wait(conn, done, 1, 5000, err);
+	if (ret < 0)
+		return ret;
+	if (done->error)
+		rtgt_done_text(done, err->text, sizeof(err->text));
+	return done->error;
+}
+
+static int use(struct rtgt_conn *conn, struct rtgt_buffer *buffer, struct rtgt_err *err)
+{
+	struct rtgt_work work = { .size = sizeof(work), .buffer = buffer, .len = LEN };
+	uint8_t *bytes = rtgt_buffer_bytes(buffer), wrote[LEN];
+	struct rtgt_done done;
 	int ret;
 
-	param.cm.host = argc > 1 ? argv[1] : "localhost";
-	param.cm.service = argc > 2 ? argv[2] : param.cm.service;
-	param.cm.source = argc > 3 ? argv[3] : NULL;
-	ret = rtgt_client_open(&client, &param, &err);
+	for (int i = 0; i < LEN; i++)
+		wrote[i] = (uint8_t)(i * 7 + i / 256);
+	memcpy(bytes, wrote, LEN);
+	work.type = RTGT_WORK_WRITE;
+	ret = run(conn, &work, &done, err);
+	work.type = RTGT_WORK_CHECKSUM;
 	if (!ret)
-		ret = rtgt_mr_create(&mr, client.qp.pd, "data", LEN, IBV_ACCESS_LOCAL_WRITE, NULL,
-				     &err);
-	if (!ret) {
-		rtgt_pattern_fill(mr.buf, LEN, 1);
-		op.mr = &mr;
-		ret = rtgt_client_rdma(&client, &op, &took, &err);
-	}
+		ret = run(conn, &work, &done, err);
+	if (ret)
+		return ret;
+	if (done.crc != rtgt_crc32(0, wrote, LEN))
+		return snprintf(err->text, sizeof(err->text), "the target's bytes are not ours");
+	memset(bytes, 0x55, LEN);
+	work.type = RTGT_WORK_READ;
+	ret = run(conn, &work, &done, err);
+	if (!ret && memcmp(bytes, wrote, LEN))
+		ret = snprintf(err->text, sizeof(err->text), "the bytes that came back are not ours");
 	if (!ret)
-		ret = rtgt_client_checksum(&client, 0, 0, LEN, &crc, &err);
-	if (!ret) {
-		rtgt_pattern_invert(mr.buf, LEN, 1);
-		op.opcode = IBV_WR_RDMA_READ;
-		ret = rtgt_client_rdma(&client, &op, &took, &err);
-	}
+		printf("%d bytes written and read back, CRC-32 0x%08x\n", LEN,
+		       rtgt_crc32(0, bytes, LEN));
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct rtgt_params params = {
+		.size = sizeof(params),
+		.host = argc > 1 ? argv[1] : "localhost",
+		.port = argc > 2 ? argv[2] : NULL,
+		.source = argc > 3 ? argv[3] : NULL,
+		.timeout_ms = 5000,
+	};
+	struct rtgt_domain *domain = NULL;
+	struct rtgt_buffer *buffer = NULL;
+	struct rtgt_conn *conn = NULL;
+	struct rtgt_err err = { 0 }, ignored;
+	int ret = rtgt_domain_open(&domain, &params, &err);
+
+	if (!ret)
+		ret = rtgt_buffer_create(&buffer, domain, LEN, 0, &err);
+	if (!ret)
+		ret = rtgt_connect(&conn, domain, &params, &err);
+	if (!ret)
+		ret = use(conn, buffer, &err);
 	if (ret)
 		fprintf(stderr, "library: %s\n", err.text);
-	else if (crc != rtgt_crc32(0, mr.buf, LEN) || rtgt_pattern_verify(mr.buf, LEN, 1, &diff))
-		ret = fprintf(stderr, "library: the target's bytes are not ours\n");
-	else
-		printf("%d bytes written and read back, CRC-32 0x%08x\n", LEN, crc);
-	/* in any order of failures: what was not made is zero */
-	rtgt_mr_destroy(&mr);
-	rtgt_client_close(&client);
+	/* in this order; what was not made is NULL */
+	rtgt_close(conn);
+	rtgt_buffer_destroy(buffer, &ignored);
+	rtgt_domain_close(domain, &ignored);
 	return ret ? 1 : 0;
 }

@@ -48,7 +48,10 @@ enum {
 static int wait_event(struct rtgt_cm *cm, struct rdma_cm_event **ev, int timeout_ms)
 {
 	uint64_t end = rtgt_now_ns() + (uint64_t)timeout_ms * 1000000u;
-	struct pollfd pfd = { .fd = cm->channel->fd, .events = POLLIN };
+	struct pollfd pfd[2] = {
+		{ .fd = cm->channel->fd, .events = POLLIN },
+		{ .fd = rtgt_cm_cancel_fd(cm), .events = POLLIN },
+	};
 
 	for (;;) {
 		uint64_t now = rtgt_now_ns();
@@ -60,8 +63,10 @@ static int wait_event(struct rtgt_cm *cm, struct rdma_cm_event **ev, int timeout
 			return -errno;
 		if (!left)
 			return -ETIMEDOUT;
-		if (poll(&pfd, 1, left) < 0)
+		if (poll(pfd, 2, left) < 0)
 			return -errno;
+		if (pfd[1].revents)
+			return -ECANCELED;
 	}
 }
 
@@ -120,6 +125,8 @@ static int fail_resolve(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 				 host, strerror(status), cm->attempts, host);
 	case EINTR:
 		return rtgt_fail(err, EINTR, "interrupted");
+	case ECANCELED:
+		return rtgt_fail(err, ECANCELED, "canceled");
 	default:
 		return rtgt_fail(err, status, "cannot resolve %s: %s", host, strerror(status));
 	}
@@ -199,6 +206,8 @@ static int fail_connect(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 	switch (status) {
 	case EINTR:
 		return rtgt_fail(err, EINTR, "interrupted");
+	case ECANCELED:
+		return rtgt_fail(err, ECANCELED, "canceled");
 	case ECONNREFUSED:
 		/* iWARP: no listener for the TCP connection */
 		cm->reject_status = -status;
@@ -431,7 +440,7 @@ static int resolve_any(struct rtgt_cm *cm, struct addrinfo *src, struct addrinfo
 		ret = resolve_id(cm, src, dst, &why);
 		if (!ret)
 			return 0;
-		if (ret == -EINTR)
+		if (ret == -EINTR || ret == -ECANCELED)
 			break;
 		if (cm->id)
 			rdma_destroy_id(cm->id);

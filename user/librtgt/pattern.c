@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include <rtgt/pattern.h>
+#include <rtgt/rtgt.h>
 
 /* The finaliser of splitmix64: every bit of the input reaches every bit of the output */
 static uint64_t word(uint64_t seed, uint64_t index)

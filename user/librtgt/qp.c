@@ -164,7 +164,12 @@ static int make_queues(struct rtgt_qp *q, const struct rtgt_qp_param *param, str
 
 	if (ret)
 		return ret;
-	q->pd = ibv_alloc_pd(verbs);
+	if (param->pd && param->pd->context != verbs)
+		return rtgt_fail(err, EXDEV, "the way to %s is by %s, and the domain is on %s",
+				 q->cm->param.host, ibv_get_device_name(verbs->device),
+				 ibv_get_device_name(param->pd->context->device));
+	q->borrowed_pd = param->pd;
+	q->pd = param->pd ? param->pd : ibv_alloc_pd(verbs);
 	if (!q->pd)
 		return rtgt_fail(err, errno, "no protection domain: %s", strerror(errno));
 	if (!param->poll) {
@@ -261,7 +266,7 @@ void rtgt_qp_destroy(struct rtgt_qp *q)
 	}
 	if (q->channel)
 		ibv_destroy_comp_channel(q->channel);
-	if (q->pd)
+	if (q->pd && !q->borrowed_pd)
 		ibv_dealloc_pd(q->pd);
 	memset(q, 0, sizeof(*q));
 }
@@ -324,7 +329,13 @@ void rtgt_qp_wake(struct rtgt_qp *q)
 		rtgt_log(q->cm->param.log, "qp", "no answer yet: an empty WRITE wakes the peer");
 }
 
-static bool unheard(const struct rtgt_qp *q)
+/**
+ * rtgt_qp_unheard() - may the peer have to be woken?
+ * @q: connected
+ *
+ * Return: true over iWARP, while nothing has come from the peer: see rtgt_qp_wake().
+ */
+bool rtgt_qp_unheard(const struct rtgt_qp *q)
 {
 	return q->qp->context->device->transport_type == IBV_TRANSPORT_IWARP && !q->heard;
 }
@@ -339,22 +350,45 @@ static void drain_events(struct rtgt_qp *q)
 		q->events++;
 }
 
+static int arm_cq(struct rtgt_qp *q, struct rtgt_err *err)
+{
+	int ret = ibv_req_notify_cq(q->cq, 0);
+
+	return ret ? rtgt_fail(err, ret, "cannot arm the completion queue: %s", strerror(ret)) : 0;
+}
+
+/**
+ * rtgt_qp_arm() - take the events that are there, and let the next completion raise one
+ * @q: created, not polling; look at the queue afterwards, since what is there raises none
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_qp_arm(struct rtgt_qp *q, struct rtgt_err *err)
+{
+	drain_events(q);
+	return arm_cq(q, err);
+}
+
 /* Arm, look again, sleep: an event is only raised for what arrives after arming */
 static int sleep_cq(struct rtgt_qp *q, struct ibv_wc *wc, int timeout_ms, struct rtgt_err *err)
 {
-	struct pollfd pfd[2] = {
+	struct pollfd pfd[3] = {
 		{ .fd = q->channel->fd, .events = POLLIN },
 		{ .fd = q->cm->channel->fd, .events = POLLIN },
+		{ .fd = rtgt_cm_cancel_fd(q->cm), .events = POLLIN },
 	};
-	int n = ibv_req_notify_cq(q->cq, 0);
+	int n = arm_cq(q, err);
 
 	if (n)
-		return rtgt_fail(err, n, "cannot arm the completion queue: %s", strerror(n));
+		return n;
 	n = rtgt_qp_poll(q, wc, 1, err);
 	if (n)
 		return n;
-	if (poll(pfd, 2, timeout_ms) < 0)
+	if (poll(pfd, 3, timeout_ms) < 0)
 		return rtgt_fail(err, errno, errno == EINTR ? "interrupted" : "poll failed");
+	if (pfd[2].revents)
+		return rtgt_fail(err, ECANCELED, "canceled");
 	drain_events(q);
 	return rtgt_qp_poll(q, wc, 1, err);
 }
@@ -412,13 +446,13 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 			return rtgt_fail(err, ETIMEDOUT,
 					 "no completion within %d s: is the link still up, and its MTU the same at both ends? (--timeout waits longer)",
 					 timeout / 1000);
-		if (unheard(q) && now >= wake) {
+		if (rtgt_qp_unheard(q) && now >= wake) {
 			rtgt_qp_wake(q);
 			/* a peer that is slow to accept may not be listening yet */
 			wake_ns *= 2;
 			wake = now + wake_ns;
 		}
-		until = unheard(q) && wake < end ? wake : end;
+		until = rtgt_qp_unheard(q) && wake < end ? wake : end;
 		if (q->channel)
 			n = sleep_cq(q, wc, (int)((until - now) / 1000000u) + 1, err);
 		else

@@ -106,9 +106,12 @@ int rtgt_wire_reply(struct rtgt_reply *reply, const void *data, size_t len, stru
 int rtgt_wire_match(const struct rtgt_reply *reply, enum rtgt_op op, uint32_t tag, uint32_t arg,
 		    struct rtgt_err *err)
 {
-	if (reply->status != RTGT_OK)
-		return rtgt_fail(err, EPROTO, "the target refused request %u: %s (status %u)",
-				 op, rtgt_status_str(reply->status), reply->status);
+	if (reply->status != RTGT_OK) {
+		rtgt_fail(err, EPROTO, "the target refused request %u: %s (status %u)", op,
+			  rtgt_status_str(reply->status), reply->status);
+		err->target_status = reply->status;
+		return -EPROTO;
+	}
 	if (reply->op != op)
 		return rtgt_fail(err, EPROTO, "the target answered op %u, not %u", reply->op, op);
 	if (reply->tag != tag)

@@ -38,6 +38,7 @@ extern "C" {
  * @recvs: receives the caller posts itself
  * @flags: IBV_SEND_INLINE, IBV_SEND_FENCE for SENDs; inline makes the queue pair ask for it
  * @odp: register the message buffers on demand, where the device can (rtgt_qp.odp)
+ * @pd: as in struct rtgt_qp_param
  */
 struct rtgt_client_param {
 	struct rtgt_cm_param cm;
@@ -48,6 +49,7 @@ struct rtgt_client_param {
 	unsigned int recvs;
 	unsigned int flags;
 	bool odp;
+	struct ibv_pd *pd;
 };
 
 /**

@@ -40,6 +40,7 @@ enum rtgt_transport {
  * @initiator_depth: READs and atomics of ours that may be under way; 0 is as many as both
  *		     ends can, RTGT_CM_NONE none
  * @responder_resources: those of the peer, likewise
+ * @cancel_fd: ends waiting with -ECANCELED while it is readable; 0 for none
  * @log: for facts; NULL for none
  */
 struct rtgt_cm_param {
@@ -50,6 +51,7 @@ struct rtgt_cm_param {
 	int timeout_ms;
 	int initiator_depth;
 	int responder_resources;
+	int cancel_fd;
 	const struct rtgt_log *log;
 };
 
@@ -93,6 +95,12 @@ struct rtgt_cm {
 	int reject_status;
 	struct rtgt_refusal refusal;
 };
+
+/* For poll(), which takes no notice of a descriptor below 0 */
+static inline int rtgt_cm_cancel_fd(const struct rtgt_cm *cm)
+{
+	return cm->param.cancel_fd > 0 ? cm->param.cancel_fd : -1;
+}
 
 int rtgt_cm_resolve(struct rtgt_cm *cm, const struct rtgt_cm_param *param, struct rtgt_err *err);
 int rtgt_cm_connect(struct rtgt_cm *cm, const void *req, uint8_t req_len, struct rtgt_err *err);

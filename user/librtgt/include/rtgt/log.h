@@ -9,23 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <rtgt/rtgt.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/**
- * struct rtgt_err - why something failed
- * @code: errno value; 0 while nothing failed
- * @wc_status: enum ibv_wc_status of the completion that failed; 0 when none did
- * @vendor_err: the device's own code of that completion
- * @text: one sentence: what is wrong and what to do; no newline
- */
-struct rtgt_err {
-	int code;
-	int wc_status;
-	uint32_t vendor_err;
-	char text[512];
-};
 
 /**
  * struct rtgt_log - where facts go

@@ -29,7 +29,6 @@ void rtgt_pattern_fill(void *buf, size_t len, uint64_t seed);
 void rtgt_pattern_invert(void *buf, size_t len, uint64_t seed);
 bool rtgt_pattern_verify(const void *buf, size_t len, uint64_t seed, struct rtgt_diff *diff);
 bool rtgt_bytes_verify(const void *buf, size_t len, uint8_t byte, struct rtgt_diff *diff);
-uint32_t rtgt_crc32(uint32_t crc, const void *buf, size_t len);
 
 #ifdef __cplusplus
 }

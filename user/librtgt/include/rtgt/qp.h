@@ -51,6 +51,7 @@ extern "C" {
  * @sges: pieces of a work request, at most RTGT_SGES; 0 is 1
  * @inline_data: ask for as much inline data as the device gives
  * @poll: spin on the completion queue rather than sleep until an event
+ * @pd: a protection domain of the caller's, which outlives the queue pair; NULL makes one
  */
 struct rtgt_qp_param {
 	uint32_t send_depth;
@@ -58,6 +59,7 @@ struct rtgt_qp_param {
 	uint32_t sges;
 	bool inline_data;
 	bool poll;
+	struct ibv_pd *pd;
 };
 
 #define RTGT_OPCODES	16
@@ -66,6 +68,7 @@ struct rtgt_qp_param {
  * struct rtgt_qp - a connection's queue pair
  * @cm: the connection it belongs to
  * @pd: its protection domain, for the caller's registrations too
+ * @borrowed_pd: @pd is the caller's
  * @channel: where completion events come from; NULL when polling
  * @cq: completions of both queues
  * @qp: the queue pair; owned by @cm->id
@@ -86,6 +89,7 @@ struct rtgt_qp_param {
 struct rtgt_qp {
 	struct rtgt_cm *cm;
 	struct ibv_pd *pd;
+	bool borrowed_pd;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
@@ -175,8 +179,10 @@ void rtgt_wr_prepare(const struct rtgt_qp *q, const struct rtgt_wr *wr, struct i
 int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *err);
 int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, uint32_t len,
 		      struct rtgt_err *err);
+bool rtgt_qp_unheard(const struct rtgt_qp *q);
 void rtgt_qp_wake(struct rtgt_qp *q);
 int rtgt_qp_poll(struct rtgt_qp *q, struct ibv_wc *wc, int max, struct rtgt_err *err);
+int rtgt_qp_arm(struct rtgt_qp *q, struct rtgt_err *err);
 int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err);
 void rtgt_qp_log(const struct rtgt_qp *q);
 

@@ -1,0 +1,257 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# library.sh: librtgt, as other programs use it: the example programs, and what they cannot show,
+# from Python (user/python/rtgt.py).
+#
+# weight 1
+
+. "${0%/*}/lib.sh"
+
+PYTHON=${RTGT_PYTHON:-/usr/bin/python3}
+
+# In the folder of the tools lie the library and its binding.
+libraries() {
+	need_command "$PYTHON"
+	LIBS=$(command -v rtgt)
+	LIBS=${LIBS%/*}
+	[[ -e $LIBS/librtgt.so.1 && -e $LIBS/rtgt.py ]] || skip "librtgt.so.1 and rtgt.py are not beside rtgt"
+}
+
+# Runs what stands on standard input, with HOST, PORT and SOURCE, after what all of it needs.
+python() {
+	libraries
+	{
+		printf 'import os, select, threading, time, errno, rtgt\nHOST, PORT, SOURCE, FAULTS, IWARP = "%s", %s, "%s", "%s", %s\n' \
+			"$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" "$CONFIGFS/ports/$PORT/faults" \
+			"$(is_iwarp && echo True || echo False)"
+		cat <<-'EOT'
+		def domain(**params):
+		    return rtgt.Domain(HOST, PORT, SOURCE, **{"timeout_ms": 10000, **params})
+		def fault(rule):
+		    with open(FAULTS, "w") as faults:
+		        faults.write(rule)
+		def fails(number, words, function, *args, **named):
+		    try:
+		        function(*args, **named)
+		    except rtgt.Error as error:
+		        assert number in (None, error.errno), f"{error}, not {errno.errorcode[number]}"
+		        assert words in str(error), error
+		        return error
+		    raise AssertionError(f"no error where there should be one: {number}")
+		EOT
+		cat
+	} >"$WORK/program.py"
+	RTGT_LIBRARY=$LIBS/librtgt.so.1 PYTHONPATH=$LIBS PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$WORK/program.py" >"$WORK/said" 2>&1 ||
+		fail "$(<"$WORK/said")"
+}
+
+port_for() {
+	local access=read,write
+	is_iwarp || access+=,atomic
+	target_port region mem size=64K "access=$access"
+}
+
+examples() {
+	port_for
+	libraries
+	rtgt-example-library "$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" >"$WORK/said" 2>&1 || fail "$(<"$WORK/said")"
+	grep -q "^4096 bytes written and read back, CRC-32 0x" "$WORK/said" || fail "$(<"$WORK/said")"
+	rtgt-example-events "$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" 100 >"$WORK/said" 2>&1 || fail "$(<"$WORK/said")"
+	same "events" "$(<"$WORK/said")" "100 and 100 WRITEs of 4096 bytes"
+	RTGT_LIBRARY=$LIBS/librtgt.so.1 PYTHONPATH=$LIBS PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$LIBS/rtgt-example-python" \
+		"$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" >"$WORK/said" 2>&1 || fail "$(<"$WORK/said")"
+	same "python" "$(<"$WORK/said")" "4096 bytes written and read back"
+	expect_no_connections
+	same "connections" "$(counter conns_accepted)" 4
+}
+
+# Every operation, and what it leaves; all of them outstanding at once where they do not meet.
+operations() {
+	port_for
+	python <<-'EOT'
+	with domain() as d, d.buffer(16384, rtgt.REMOTE) as b, d.connect(depth=8) as c:
+	    facts = c.region()
+	    assert facts.len == 65536 and facts.access & 3 == 3 and c.regions == 1 and c.number, facts
+	    b[:] = bytes(i * 7 % 256 for i in range(16384))
+	    wrote = b[:]
+	    c.run("write", b)
+	    assert c.run("checksum", len=16384).crc == rtgt.crc32(wrote)
+	    b[:] = b"U" * 16384
+	    done = c.run("read", b)
+	    assert b[:] == wrote and done.len == 16384 and done.completion_ns and not done.reply_ns
+	    done = c.run("echo", b, len=1000, local=100, back=8192)
+	    assert b[8192:9192] == wrote[100:1100] and done.reply_ns
+	    c.run("pull", b, len=4096, remote=20000)
+	    assert c.run("checksum", len=4096, remote=20000).crc == rtgt.crc32(b[:4096])
+	    b[:4096] = bytes(4096)
+	    c.run("push", b, len=4096, remote=20000)
+	    assert b[:4096] == wrote[:4096]
+	    if facts.access & rtgt.ATOMIC:
+	        c.run("write_imm", b, len=300, remote=30000)
+	        b[:8] = (5).to_bytes(8, "little")
+	        c.run("write", b, len=8, remote=40000)
+	        c.run("faa", b, len=8, remote=40000, local=64, compare_add=3)
+	        assert int.from_bytes(b[64:72], "little") == 5
+	        c.run("cas", b, len=8, remote=40000, local=64, compare_add=8, swap=9)
+	        assert int.from_bytes(b[64:72], "little") == 8
+	        c.run("read", b, len=8, remote=40000, local=64)
+	        assert int.from_bytes(b[64:72], "little") == 9
+	    for i in range(8):
+	        c.submit("write" if i % 2 else "echo", b, id=100 + i, len=512, local=512 * i, remote=512 * i, back=8192 + 512 * i)
+	    assert c.outstanding == 8
+	    fails(errno.EAGAIN, "8 operations are outstanding", c.submit, "write", b)
+	    fails(errno.EBUSY, "operations use the buffer", b.close)
+	    fails(errno.EBUSY, "2 buffers and connections", d.close)
+	    ids = []
+	    while c.outstanding:
+	        ids += [done.id for done in c.wait(5000) if not done.error]
+	    assert sorted(ids) == list(range(100, 108)), ids
+	    fails(errno.ENOENT, "nothing is outstanding", c.wait, 0)
+	EOT
+	expect_no_connections
+	same "failures" "$(counter qp_errors) $(counter send_errors)" "0 0"
+}
+
+# Wrong values are refused here, what the target refuses is an error of the operation alone.
+refused() {
+	target_port region mem size=64K access=read,write region other size=4096 access=write
+	python <<-'EOT'
+	with domain() as d, d.buffer(4096) as b, d.connect(payload=100) as c:
+	    for number, words, work, fields in (
+	            (errno.ERANGE, "the region has 65536", "write", {"remote": 65000}),
+	            (errno.ERANGE, "of a buffer of 4096", "read", {"local": 1}),
+	            (errno.ERANGE, "at most 100", "echo", {"len": 101}),
+	            (errno.EINVAL, "it has 8", "cas", {"len": 4}),
+	            (errno.EINVAL, "work.type is 12", 12, {}),
+	            (errno.EINVAL, "region 2: the target has 2", "write", {"region": 2}),
+	            (errno.EINVAL, "work.flags 0x8", "write", {"flags": 8}),
+	            (errno.EACCES, "RTGT_BUFFER_REMOTE", "push", {})):
+	        fails(number, words, c.submit, work, b, **fields)
+	    fails(errno.EINVAL, "without a buffer", c.submit, "write", len=1)
+	    fails(errno.EINVAL, "1 to", d.buffer, 0)
+	    fails(errno.EINVAL, "depth is 1025", d.connect, depth=1025)
+	    fails(errno.EINVAL, "timeout_ms is -1", d.connect, timeout_ms=-1)
+	    fails(errno.EINVAL, "params.flags 0x2", d.connect, flags=2)
+	    with domain() as other, other.buffer(64) as foreign:
+	        fails(errno.EXDEV, "another domain", c.submit, "write", foreign)
+	    error = fails(errno.EREMOTEIO, "the target refused the CHECKSUM", c.run, "checksum", region=1, len=64)
+	    assert error.target_status == 10 and error.done.target_status == 10, error.target_status
+	    c.run("write", b)
+	    # over iWARP a WRITE is done when TCP has it, and what the target refuses ends the connection
+	    error = fails(None if IWARP else errno.EIO, "" if IWARP else "remote", c.run, "read", b, remote=65000, flags=rtgt.UNCHECKED)
+	    assert IWARP or error.wc_status in (9, 10, 11), error.wc_status
+	    fails(None if IWARP else errno.EIO, "", c.submit, "write", b)
+	    with d.connect() as again:
+	        again.run("write", b)
+	EOT
+	expect_no_connections
+}
+
+# A reply that comes after its waiter gave up is still its own.
+late() {
+	port_for
+	python <<-'EOT'
+	with domain() as d, d.buffer(4096) as b, d.connect() as c:
+	    fault("reply-delay every 1 for 1 ms 1000")
+	    b[:] = os.urandom(4096)
+	    c.submit("echo", b, id=1, len=64, back=1024)
+	    fails(errno.ETIMEDOUT, "1 operations are outstanding", c.wait, 50)
+	    c.submit("echo", b, id=2, len=64, local=64, back=2048)
+	    ids = []
+	    while c.outstanding:
+	        ids += [done.id for done in c.wait(20000) if not done.error]
+	    assert sorted(ids) == [1, 2], ids
+	    assert b[1024:1088] == b[:64] and b[2048:2112] == b[64:128]
+	EOT
+	expect_no_connections
+}
+
+# One descriptor for all connections of a loop; each connection has its own completions.
+event_loop() {
+	port_for
+	python <<-'EOT'
+	with domain() as d, d.buffer(65536) as b:
+	    conns = [d.connect(depth=4) for _ in range(3)]
+	    of, left, got = {c.fileno(): c for c in conns}, {c: 40 for c in conns}, {c: 0 for c in conns}
+	    poll = select.poll()
+	    for fd in of:
+	        poll.register(fd, select.POLLIN)
+	    def turn(c):
+	        while True:
+	            while left[c] and c.outstanding < 4:
+	                c.submit("echo" if left[c] % 3 == 0 else "write", b, len=1000, back=2000)
+	                left[c] -= 1
+	            done = c.complete()
+	            assert not any(one.error for one in done), done[0]
+	            got[c] += len(done)
+	            if not done:
+	                return
+	    for c in conns:
+	        turn(c)
+	    while any(c.outstanding for c in conns):
+	        ready = poll.poll(20000)
+	        assert ready, "nothing came"
+	        for fd, _ in ready:
+	            turn(of[fd])
+	    assert set(got.values()) == {40}, got.values()
+	    for c in conns:
+	        c.close()
+	EOT
+	expect_no_connections
+}
+
+# The caller's descriptor ends connecting and waiting, and nothing is lost.
+canceled() {
+	port_for
+	python <<-'EOT'
+	end, start = os.pipe()
+	with domain(cancel_fd=end) as d, d.buffer(64) as b, d.connect() as c:
+	    fault("reply-drop every 1")
+	    c.submit("echo", b, len=8)
+	    threading.Timer(0.2, os.write, (start, b"x")).start()
+	    fails(errno.ECANCELED, "1 operations are outstanding", c.wait, -1)
+	    fails(errno.ECANCELED, "canceled", d.connect)
+	    os.read(end, 1)
+	    fails(errno.ETIMEDOUT, "", c.wait, 10)
+	    assert c.outstanding == 1
+	EOT
+	expect_no_connections
+}
+
+# When the target closes the connection all operations end, and nothing can be submitted any more.
+closed() {
+	port_for
+	python <<-'EOT'
+	for flags in 0, rtgt.BUSY_POLL:
+	    with domain() as d, d.buffer(4096) as b, d.connect(flags=flags) as c:
+	        assert (c.fileno() == -1) == bool(flags)
+	        fault("disconnect every 1")
+	        c.submit("echo", b, id=7, len=8)
+	        c.submit("checksum", id=8, len=8)
+	        done = []
+	        while len(done) < 2:
+	            done += c.wait(20000)
+	        assert sorted(one.id for one in done) == [7, 8] and all(one.error for one in done), [str(one) for one in done]
+	        assert c.outstanding == 0
+	        try:
+	            c.submit("write", b)
+	        except rtgt.Error as error:
+	            assert error.errno in (errno.ECONNRESET, errno.EIO), error
+	        else:
+	            raise AssertionError("a WRITE was submitted")
+	        b.close()
+	        fault("off")
+	EOT
+	expect_no_connections
+}
+
+tcase examples "the programs in user/examples that use librtgt" examples
+tcase operations "each operation of librtgt, and eight at once" operations
+tcase refused "librtgt refuses wrong values, and tells what the target refused" refused
+tcase late "a reply that comes late belongs to the operation that waits for it" late
+tcase event-loop "three connections in one poll()" event_loop
+tcase closed "the target closes the connection: all operations end, whoever waits and however" closed
+tcase canceled "a descriptor of the caller's ends every wait" canceled
+
+tmain "$@"

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The public library: operations that are done.
+ *
+ * An operation that the target answers is done when both have come, its own completion and the
+ * reply, in either order.  A reply is found by its tag, which names the slot and how often it was
+ * used, not by the receive that it arrives in: an operation whose waiter gave up stays in its slot,
+ * and a reply that comes late is still its own.
+ *
+ * Whatever ends the connection ends all operations: each gets a struct rtgt_done with an error, and
+ * then the functions return that of the connection.  Only rtgt_close() is of use afterwards.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/timerfd.h>
+
+#include "internal.h"
+#include "public.h"
+
+#define COMPLETIONS	16
+#define GRACE_MS	200
+#define HOUR_NS		3600000000000u
+
+/* Nothing of it is under way any more */
+static void end_slot(struct rtgt_conn *c, struct rtgt_slot *s)
+{
+	if (s->awaited)
+		c->messages--;
+	s->posted = false;
+	s->awaited = false;
+	s->ready = true;
+	c->ready[c->nr_ready++] = (unsigned int)(s - c->slot);
+	if (s->work.buffer)
+		__atomic_sub_fetch(&s->work.buffer->users, 1, __ATOMIC_RELEASE);
+	s->work.buffer = NULL;
+}
+
+/* The connection is of no use any more, and the first that failed tells why */
+static void fail_slot(struct rtgt_conn *c, struct rtgt_slot *s, const struct rtgt_err *why)
+{
+	rtgt_conn_break(c, why);
+	s->done.error = -why->code;
+	s->done.wc_status = why->wc_status;
+	s->done.vendor_err = why->vendor_err;
+	s->done.target_status = why->target_status;
+	end_slot(c, s);
+}
+
+static void fail_wc(struct rtgt_conn *c, struct rtgt_slot *s, const struct ibv_wc *wc)
+{
+	struct rtgt_err why = { };
+
+	rtgt_fail(&why, EIO, "%s failed: %s (status %d, vendor error 0x%x): %s",
+		  s ? rtgt_kind_of(s)->name : "the receive of a reply",
+		  ibv_wc_status_str(wc->status), wc->status, wc->vendor_err,
+		  rtgt_wc_meaning(wc->status));
+	why.wc_status = wc->status;
+	why.vendor_err = wc->vendor_err;
+	if (s)
+		fail_slot(c, s, &why);
+	else
+		rtgt_conn_break(c, &why);
+}
+
+static void take_sent(struct rtgt_conn *c, struct rtgt_slot *s, const struct ibv_wc *wc)
+{
+	struct rtgt_err why = { };
+
+	s->posted = false;
+	if (wc->status != IBV_WC_SUCCESS) {
+		fail_wc(c, s, wc);
+		return;
+	}
+	if (s->moved < s->work.len) {
+		if (rtgt_slot_post(c, s, &why))
+			fail_slot(c, s, &why);
+		return;
+	}
+	s->done.completion_ns = rtgt_now_ns() - s->start;
+	s->done.len = s->work.len;
+	if (!s->awaited)
+		end_slot(c, s);
+}
+
+/* What depends on the operation; the rest of the reply is right */
+static int use_reply(struct rtgt_slot *s, const struct rtgt_reply *r, struct rtgt_err *err)
+{
+	const struct rtgt_work *w = &s->work;
+
+	switch (w->type) {
+	case RTGT_WORK_ECHO:
+		if (r->len != w->len)
+			return rtgt_fail(err, EPROTO, "the echo has %u bytes, %llu were sent",
+					 r->len, (unsigned long long)w->len);
+		memcpy(w->buffer->mr.buf + w->back, r->body, r->len);
+		return 0;
+	case RTGT_WORK_CHECKSUM:
+		s->done.crc = r->crc;
+		if (r->covered != w->len)
+			return rtgt_fail(err, EPROTO, "the checksum covers %llu bytes, not %llu",
+					 (unsigned long long)r->covered,
+					 (unsigned long long)w->len);
+		return 0;
+	case RTGT_WORK_WRITE_IMM:
+		if (r->covered != s->last_len)
+			return rtgt_fail(err, EPROTO,
+					 "the target's completion tells %llu bytes, %u were written",
+					 (unsigned long long)r->covered, s->last_len);
+		return 0;
+	default:
+		if (r->len)
+			return rtgt_fail(err, EPROTO,
+					 "the reply to op %u has %u bytes, it should have none",
+					 r->op, r->len);
+		return 0;
+	}
+}
+
+/* A refusal is the operation's own error: the connection stays */
+static void take_reply(struct rtgt_conn *c, const struct rtgt_reply *r)
+{
+	struct rtgt_slot *s = &c->slot[RTGT_ID_INDEX(r->tag) % c->depth];
+	struct rtgt_err why = { };
+	uint32_t imm;
+
+	if (RTGT_ID_INDEX(r->tag) >= c->depth || !s->awaited || s->tag != r->tag) {
+		rtgt_fail(&why, EPROTO, "a reply with the tag %u, for which nobody waits", r->tag);
+		rtgt_conn_break(c, &why);
+		return;
+	}
+	imm = s->work.type == RTGT_WORK_WRITE_IMM ? rtgt_imm(RTGT_IMM_ACK, s->tag) : 0;
+	s->done.reply_ns = rtgt_now_ns() - s->start;
+	if (r->status != RTGT_OK) {
+		s->done.error = -EREMOTEIO;
+		s->done.target_status = r->status;
+	} else if (rtgt_wire_match(r, rtgt_kind_of(s)->op, s->tag, imm, &why) ||
+		   use_reply(s, r, &why)) {
+		fail_slot(c, s, &why);
+		return;
+	}
+	s->awaited = false;
+	c->messages--;
+	if (!s->posted)
+		end_slot(c, s);
+}
+
+static void take_received(struct rtgt_conn *c, unsigned int i, const struct ibv_wc *wc)
+{
+	const struct rtgt_mr m = rtgt_message_of(&c->rx, c->stride, i);
+	struct rtgt_err why = { };
+	struct rtgt_reply reply;
+
+	c->free_recv[c->nr_free_recv++] = i;
+	if (wc->status != IBV_WC_SUCCESS)
+		fail_wc(c, NULL, wc);
+	else if (rtgt_wire_reply(&reply, m.buf, wc->byte_len, &why))
+		rtgt_conn_break(c, &why);
+	else
+		take_reply(c, &reply);
+}
+
+static void take_wc(struct rtgt_conn *c, const struct ibv_wc *wc)
+{
+	struct rtgt_slot *s = &c->slot[RTGT_ID_INDEX(wc->wr_id) % c->depth];
+
+	if (wc->wr_id & RTGT_ID_RECV)
+		take_received(c, RTGT_ID_INDEX(wc->wr_id), wc);
+	else if (wc->wr_id & RTGT_ID_SLOT && s->busy && !s->ready)
+		take_sent(c, s, wc);
+}
+
+/* Return: how many completions there were, or a negative errno when the queue is of no use */
+static int take_wcs(struct rtgt_conn *c, struct rtgt_err *err)
+{
+	struct ibv_wc wc[COMPLETIONS];
+	int n = rtgt_qp_poll(&c->client.qp, wc, COMPLETIONS, err);
+
+	for (int i = 0; i < n; i++)
+		take_wc(c, &wc[i]);
+	return n;
+}
+
+/* Nothing there: let the next one raise an event, and look whether it came in between */
+static int arm(struct rtgt_conn *c, struct rtgt_err *err)
+{
+	int ret;
+
+	if (!c->client.qp.channel)
+		return 0;
+	ret = rtgt_qp_arm(&c->client.qp, err);
+	return ret ? ret : take_wcs(c, err);
+}
+
+/* All that is outstanding ends with the connection; what ended it is another operation's */
+static void fail_all(struct rtgt_conn *c)
+{
+	const bool other = c->broken == EIO || c->broken == EPROTO;
+	const struct rtgt_err ended = { .code = other ? ECONNRESET : c->broken };
+
+	for (struct rtgt_slot *s = c->slot; s < c->slot + c->depth; s++)
+		if (s->busy && !s->ready)
+			fail_slot(c, s, &ended);
+}
+
+static uint32_t hand_over(struct rtgt_conn *c, struct rtgt_done *done, uint32_t max)
+{
+	const uint32_t n = c->nr_ready < max ? c->nr_ready : max;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct rtgt_slot *s = &c->slot[c->ready[i]];
+
+		done[i] = s->done;
+		s->busy = false;
+		s->ready = false;
+	}
+	c->busy -= n;
+	c->nr_ready -= n;
+	memmove(c->ready, c->ready + n, c->nr_ready * sizeof(*c->ready));
+	return n;
+}
+
+/* Until something is done, or there is nothing and the next completion raises an event */
+static int take_all(struct rtgt_conn *c, struct rtgt_err *err)
+{
+	int n;
+
+	do {
+		n = take_wcs(c, err);
+		if (!n)
+			n = arm(c, err);
+	} while (n > 0 && !c->nr_ready && !c->broken);
+	return n;
+}
+
+/*
+ * A target that refuses an access closes the connection at once, and its DREQ may overtake the
+ * NAK that says why.  So after the news of the end a completion has a moment to arrive.
+ */
+static void look_for_end(struct rtgt_conn *c)
+{
+	const uint64_t now = rtgt_now_ns();
+	struct itimerspec at = { .it_value.tv_nsec = GRACE_MS * 1000000 };
+	struct rtgt_err why = { };
+
+	if (!rtgt_cm_check(&c->client.cm, &why))
+		return;
+	if (!c->ending_ns) {
+		c->ending_ns = now + GRACE_MS * 1000000u;
+		if (c->timer >= 0)
+			timerfd_settime(c->timer, 0, &at, NULL);
+	}
+	if (now >= c->ending_ns || !c->busy)
+		rtgt_conn_break(c, &why);
+}
+
+/**
+ * rtgt_complete() - take what is done
+ * @conn: open
+ * @done: filled
+ * @max: how many fit there, at least 1
+ * @err: says what is wrong
+ *
+ * With rtgt_fd(): call this until it returns 0, then wait until the descriptor is readable.  That
+ * nothing is lost in between is this function's business.
+ *
+ * Context: does not wait.
+ * Return: how many, 0 if nothing is done, or the negative errno of the connection, which has ended
+ * then and has no operation left.
+ */
+int rtgt_complete(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max,
+		  struct rtgt_err *err)
+{
+	struct rtgt_err why = { };
+
+	if (!max)
+		return rtgt_fail(err, EINVAL, "no room for a completion");
+	if (!conn->broken && !conn->nr_ready && take_all(conn, &why) < 0)
+		rtgt_conn_break(conn, &why);
+	if (!conn->broken && !conn->nr_ready)
+		look_for_end(conn);
+	if (conn->broken)
+		fail_all(conn);
+	if (conn->broken && !conn->nr_ready)
+		return rtgt_conn_failed(conn, err);
+	return (int)hand_over(conn, done, max);
+}
+
+static bool canceled(const struct rtgt_conn *c)
+{
+	struct pollfd fd = { .fd = rtgt_cm_cancel_fd(&c->client.cm), .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+/* Return: 0, or -EINTR */
+static int sleep_until(const struct rtgt_conn *c, uint64_t end, struct rtgt_err *err)
+{
+	struct pollfd fd[2] = {
+		{ .fd = c->epoll, .events = POLLIN },
+		{ .fd = rtgt_cm_cancel_fd(&c->client.cm), .events = POLLIN },
+	};
+	const uint64_t now = rtgt_now_ns();
+
+	if (c->epoll >= 0 && now < end && poll(fd, 2, (int)((end - now) / 1000000u) + 1) < 0)
+		return rtgt_fail(err, errno, "waiting for a completion: %s",
+				 strerror(errno));
+	return 0;
+}
+
+/**
+ * rtgt_wait() - take what is done, and wait until something is
+ * @conn: open
+ * @done: filled
+ * @max: how many fit there, at least 1
+ * @timeout_ms: how long to wait; 0 does not, a negative one waits as long as it takes
+ * @err: says what is wrong
+ *
+ * After -ETIMEDOUT, -ECANCELED and -EINTR everything is as before: the operations are outstanding.
+ *
+ * Context: sleeps, or with RTGT_PARAM_BUSY_POLL spins.
+ * Return: how many, at least 1, or a negative errno: -ENOENT when nothing is outstanding,
+ * -ETIMEDOUT, -ECANCELED, -EINTR, or the error of the connection, which has ended then.
+ */
+int rtgt_wait(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max, int timeout_ms,
+	      struct rtgt_err *err)
+{
+	const uint64_t end = timeout_ms < 0 ? UINT64_MAX :
+					      rtgt_now_ns() + (uint64_t)timeout_ms * 1000000u;
+
+	for (;;) {
+		int n = rtgt_complete(conn, done, max, err);
+
+		if (n)
+			return n;
+		if (!conn->busy)
+			return rtgt_fail(err, ENOENT, "nothing is outstanding");
+		if (canceled(conn))
+			return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding",
+					 conn->busy);
+		if (rtgt_now_ns() >= end)
+			return rtgt_fail(err, ETIMEDOUT,
+					 "nothing was done within %d ms: %u operations are outstanding",
+					 timeout_ms, conn->busy);
+		/* an hour at a time: poll() takes no more than an int of milliseconds */
+		n = sleep_until(conn, end == UINT64_MAX ? rtgt_now_ns() + HOUR_NS : end, err);
+		if (n)
+			return n;
+	}
+}
+
+/**
+ * rtgt_done_text() - an operation's end in words
+ * @done: from rtgt_complete() or rtgt_wait()
+ * @text: filled, with a 0 at the end
+ * @size: bytes there
+ *
+ * Return: as snprintf().
+ */
+int rtgt_done_text(const struct rtgt_done *done, char *text, size_t size)
+{
+	const char *name = done->type < RTGT_KINDS ? rtgt_kinds[done->type].name : NULL;
+
+	const enum ibv_wc_status wc = (enum ibv_wc_status)done->wc_status;
+
+	if (!name)
+		name = "operation";
+	if (wc)
+		return snprintf(text, size, "%s failed: %s (status %d, vendor error 0x%x): %s",
+				name, ibv_wc_status_str(wc), wc, done->vendor_err,
+				rtgt_wc_meaning(wc));
+	if (done->target_status)
+		return snprintf(text, size, "the target refused the %s: %s (status %d)", name,
+				rtgt_status_str((uint16_t)done->target_status),
+				done->target_status);
+	if (done->error)
+		return snprintf(text, size, "%s did not end: %s", name, strerror(-done->error));
+	return snprintf(text, size, "%s of %llu bytes done", name,
+			(unsigned long long)done->len);
+}
+
+/**
+ * rtgt_version() - which library this is
+ *
+ * Return: its version, as the module's and the tool's.
+ */
+const char *rtgt_version(void)
+{
+	return RTGT_TOOL_VERSION;
+}
