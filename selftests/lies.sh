@@ -42,7 +42,8 @@ reply-twice	reconcile.*		caught	target: replies
 move-twice	reconcile.*		caught	pull, bytes
 recv-none	reconcile.*		late	posted SEND
 rtu-ignore	reconcile.*		late	target: recv_msgs
-qp-sqd		reconcile.*		late	target: replies
+# a PULL that the target cannot begin has no reply to count: the wire has none
+qp-sqd		reconcile.*		late	target: replies|wire: requests, and replies
 disconnect	reconcile.*		caught	requests, and replies
 # the smallest client sends one request, and says "the reply is not to this request"
 reply-twice	messages.*		stands
@@ -158,6 +159,7 @@ reply-twice	kernel:*		caught	tag|answered|is longer|$ENDED
 # the second reply ends the connection, which the initiator may not need any more
 reply-twice	serve:@(library.run|messages.run|bw*.@(write|read|write+read)) either $ENDED
 reply-twice	serve:*			caught	tag|answered|is longer|$ENDED
+reply-short	kernel:ping.push	caught	body of the reply|extents
 reply-bit	kernel:k*		caught	extents|differ
 reply-bit	kernel:*		caught	extents
 reply-stale	kernel:ping.push	never
@@ -173,7 +175,7 @@ rep-len		serve:@(ping.*|*bw*.write+read) caught	range is not|$ENDED
 recv-none	serve:@(ping.read|cost.connect|client.run) stands
 recv-none	*			caught	$ENDED
 rtu-ignore	kernel:*		late	no reply|no completion
-@(disconnect|qp-err) serve:messages.*	caught	$ENDED
+@(disconnect|qp-err) serve:*		caught	$ENDED
 qp-sqd		*			caught	$ENDED
 "
 

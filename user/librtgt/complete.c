@@ -373,6 +373,8 @@ int rtgt_done_text(const struct rtgt_done *done, char *text, size_t size)
 		return snprintf(text, size, "the target refused the %s: %s (status %d)", name,
 				rtgt_status_str((uint16_t)done->target_status),
 				done->target_status);
+	if (done->error == -ECONNRESET)
+		return snprintf(text, size, "%s did not end: the connection was closed", name);
 	if (done->error)
 		return snprintf(text, size, "%s did not end: %s", name, strerror(-done->error));
 	return snprintf(text, size, "%s of %llu bytes done", name,

@@ -32,6 +32,9 @@
 /* How often the watcher looks, in milliseconds */
 #define TICK	100
 
+/* How long a completion may follow the news that the target has closed the connection */
+#define GRACE_MS	200
+
 static atomic_bool ticked;
 
 static void on_tick(int sig)
@@ -68,11 +71,19 @@ static int look(struct watch *w, struct watched *one)
 	else
 		one->idle_ms += TICK;
 	one->seen = now;
+	/* after 100 ms, 200, 400: a peer that is slow to accept may not be listening yet */
+	if (one->idle_ms && !(one->idle_ms / TICK & (one->idle_ms / TICK - 1)) && one->client &&
+	    rtgt_qp_unheard(&one->client->qp))
+		rtgt_qp_wake(&one->client->qp);
 	if (one->idle_ms >= w->timeout * 1000)
 		return rtgt_fail(&w->why, ETIMEDOUT,
 				 "no completion within %u s: is the link still up, and its MTU the same at both ends? (--timeout waits longer)",
 				 w->timeout);
-	return one->client ? rtgt_cm_check(&one->client->cm, &w->why) : 0;
+	if (!one->client || !rtgt_cm_check(&one->client->cm, &w->why))
+		return 0;
+	/* the DREQ of a target that refuses an access may overtake the NAK, which says why */
+	one->ended_ms += TICK;
+	return one->ended_ms > GRACE_MS ? -w->why.code : 0;
 }
 
 static void abort_all(struct watch *w)
@@ -164,6 +175,7 @@ int watch_begin(struct watch *w, struct progress *progress, unsigned int timeout
 		w->list[i]->seen = 0;
 		w->list[i]->alone = w->nr == 1 ? w : NULL;
 		w->list[i]->idle_ms = 0;
+		w->list[i]->ended_ms = 0;
 		atomic_store(&w->list[i]->progress, 0);
 		w->list[i]->armed = false;
 		atomic_store(&w->list[i]->aborted, false);
@@ -207,9 +219,10 @@ int watch_end(struct watch *w, int ret, struct rtgt_err *err)
 		set_blocking(w->list[i]->client, false);
 	/*
 	 * A flush is not why, it is what the watcher did about it; and where all went well
-	 * until then, nothing more can be done with what it has aborted.
+	 * until then, nothing more can be done with what it has aborted.  Another completion
+	 * that failed tells more than that the connection has ended.
 	 */
-	if (w->code) {
+	if (w->code && !(ret == -EIO && err->wc_status && err->wc_status != IBV_WC_WR_FLUSH_ERR)) {
 		*err = w->why;
 		return w->code;
 	}
@@ -304,9 +317,12 @@ static int take(struct watched *w, struct ibv_wc *wc, int max, struct rtgt_err *
 			ret = watch_arm(w, err);
 	}
 	for (int i = 0; i < n; i++)
-		if (wc[i].status != IBV_WC_SUCCESS)
-			return rtgt_fail(err, EIO, "%s: %s", ibv_wc_status_str(wc[i].status),
-					 rtgt_wc_meaning(wc[i].status));
+		if (wc[i].status != IBV_WC_SUCCESS) {
+			rtgt_fail(err, EIO, "%s: %s", ibv_wc_status_str(wc[i].status),
+				  rtgt_wc_meaning(wc[i].status));
+			err->wc_status = wc[i].status;
+			return -EIO;
+		}
 	return n;
 }
 

@@ -30,6 +30,7 @@
  * @owner: the thread that waits, if @asleep
  * @seen: the watcher's
  * @idle_ms: likewise
+ * @ended_ms: likewise, since the target closed the connection
  */
 struct watched {
 	struct rtgt_client *client;
@@ -42,7 +43,7 @@ struct watched {
 	atomic_bool asleep;
 	pthread_t owner;
 	unsigned long long seen;
-	unsigned int idle_ms;
+	unsigned int idle_ms, ended_ms;
 };
 
 /**
