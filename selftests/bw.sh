@@ -219,6 +219,27 @@ lat_last_send() {
 	measure lat -o write-imm -C 1 -W 0 -S "$(seq -s , 101 140)"
 }
 
+# What is said of the times is what a computation of somebody else's finds in them.
+lat_samples() {
+	local want
+	target_port region mem size=64K
+	measure lat -o write,read -S 64,128 -C 250 -W 5 --samples "$WORK/samples"
+	rows 4 '.count == 250'
+	same "samples" "$(cut -f 1-4 "$WORK/samples" | uniq -c | tr -s ' \t' ' ')" \
+		" 250 user rdma write 64"$'\n'" 250 user rdma write 128"$'\n'" 250 user rdma read 64"$'\n'" 250 user rdma read 128"
+	same "numbers" "$(cut -f 5 "$WORK/samples" | sort -n | uniq -c | awk '$1 != 4 || $2 != NR - 1' | wc -l)" 0
+	# nearest rank: of 250 the 125th, the 225th, the 248th and, of 99.9 and 99.99 %, the last
+	want=$(awk -F '\t' '$3 == "read" && $4 == 128 { print $6 }' "$WORK/samples" | sort -n | awk '
+		{ v[NR] = $1; sum += $1 }
+		END {
+			for (i = 1; i <= NR; i++) squares += (v[i] - sum / NR) ^ 2
+			printf "%.2f %.2f %.2f %.2f %.2f %.2f %.1f", v[1] / 1000, v[125] / 1000, v[225] / 1000, v[248] / 1000, v[250] / 1000, v[250] / 1000, sqrt(squares / NR) / 1000
+		}')
+	same "times" "$(jq -r '.results[3].us | [.min, .p50, .p90, .p99, .p99_9, .p99_99, .stdev] | @tsv' "$WORK/json" |
+		awk '{ printf "%.2f %.2f %.2f %.2f %.2f %.2f %.1f", $1, $2, $3, $4, $5, $6, $7 }')" "$want"
+	fails_with "none/x: No such file" rtgt lat --samples "$WORK/none/x" "$RTGT_TARGET_ADDR"
+}
+
 # rtgt lat over TCP, beside RDMA.
 lat_tcp() {
 	target_port recv_size=8K region mem size=64K access=read,write,atomic
@@ -366,6 +387,7 @@ tcase duration --more "rtgt bw runs for a given time and prints its progress" du
 tcase names --more "the addresses of a name are tried one after the other" names
 tcase lat-queue-full --needs acks "replies come before acknowledgments: rtgt lat waits for room in the send queue" send_queue_full 16 lat -o send
 tcase bw-queue-full --needs acks --more "replies come before acknowledgments: rtgt bw waits for room in the send queue" send_queue_full 32 bw -o send -t 16
+tcase lat-samples "rtgt lat: percentiles and standard deviation are those of its samples" lat_samples
 tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send
 tcase million --long --limit 7200 "a million messages from both initiators, each compared" million
 tcase lat-tcp --more "rtgt lat over RDMA and TCP" lat_tcp

@@ -189,6 +189,9 @@ helps() {
 	local cmd all
 	all=$(rtgt 2>&1 || :)
 	has "${all//, / }" explain ping
+	same "version" "$(rtgt -V | grep -Ecx 'rtgt [0-9]+\.[0-9.]+')" 1
+	same "help" "$(rtgt help)" "$(rtgt --help)"
+	same "help of a command" "$(rtgt help port add)$(rtgt help explain)" "$(rtgt port add --help)$(rtgt explain --help)"
 	all=${all#*: *: }
 	rtgt --help >"$WORK/all"
 	for cmd in ${all%% (*}; do

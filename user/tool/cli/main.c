@@ -54,9 +54,10 @@ static const char help[] =
 "Options:\n"
 "  -j, --json             print results as JSON\n"
 "  -p, --pretty           indent the JSON; behind a command -p is the port\n"
-"  -h, --help             print this text\n"
+"  -V, --version          print the version\n"
+"  -h, --help             print this text; rtgt help COMMAND that of a command\n"
 "\n"
-"Exit status: 0 done, 1 the operation failed, 2 the command line is wrong.\n"
+"Exit status: 0 done, 1 the operation failed, 2 the command line is wrong, 130 interrupted.\n"
 "See rtgt(1), rtgt-ping(1), rtgt(7).\n";
 
 /* Beside this program, as it is installed and as it is built, or else in PATH */
@@ -99,9 +100,22 @@ static const struct command commands[] = {
 static const struct option options[] = {
 	{ "json", no_argument, NULL, 'j' },
 	{ "pretty", no_argument, NULL, 'p' },
+	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
+
+/* "help COMMAND ..." is "COMMAND ... --help", and "help" alone our own */
+static int help_with(struct tool *tool, int argc, char **argv)
+{
+	char about[] = "--help";
+
+	if (argc == 1)
+		return print_help(help);
+	memmove(argv, argv + 1, (size_t)(argc - 1) * sizeof(*argv));
+	argv[argc - 1] = about;
+	return dispatch(tool, commands, "", help, argc, argv);
+}
 
 int main(int argc, char **argv)
 {
@@ -109,7 +123,7 @@ int main(int argc, char **argv)
 	int opt;
 
 	/* "+": what stands behind the command is the command's */
-	while ((opt = getopt_long(argc, argv, "+:jph", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+:jpVh", options, NULL)) != -1) {
 		switch (opt) {
 		case 'j':
 			tool.json = true;
@@ -117,11 +131,15 @@ int main(int argc, char **argv)
 		case 'p':
 			tool.pretty = true;
 			break;
+		case 'V':
+			return print_help("rtgt " RTGT_TOOL_VERSION "\n");
 		case 'h':
 			return print_help(help);
 		default:
 			return misused("unknown option %s (rtgt --help)", argv[optind - 1]);
 		}
 	}
+	if (optind < argc && !strcmp(argv[optind], "help"))
+		return help_with(&tool, argc - optind, argv + optind);
 	return dispatch(&tool, commands, "", help, argc - optind, argv + optind);
 }

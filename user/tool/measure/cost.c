@@ -64,7 +64,7 @@ void cost_out(struct cost *c, const struct cost_row *row)
 {
 	struct json_object *o = json_object_new_object(), *us = json_object_new_object();
 	const struct rtgt_hist *h = row->ns;
-	uint64_t p50 = rtgt_hist_percentile(h, 500), p99 = rtgt_hist_percentile(h, 990);
+	uint64_t p50 = rtgt_hist_percentile(h, 5000), p99 = rtgt_hist_percentile(h, 9900);
 	char kib[32] = "";
 
 	if (!c->tool->json) {

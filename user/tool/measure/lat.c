@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lat.h"
 
@@ -22,6 +23,8 @@ static const struct usage_option options[] = {
 	{ OPT_COUNT, "operations timed; default 1000" },
 	{ OPT_WARMUP, "operations before them; default 100" },
 	{ OPT_HALF, "print half the round trip of send and write-imm, as ib_send_lat does" },
+	{ OPT_SAMPLES, "write each operation's time there, in the order in which they were posted: "
+		       "a line of from, over, op, bytes, number, nanoseconds, with tabs between" },
 	{ OPT_REGION, NULL },
 	{ OPT_EVENTS, NULL },
 	{ OPT_POLL, "user: poll instead; needs a CPU of its own" },
@@ -71,10 +74,14 @@ static struct lat *to_lat(struct measure *m)
 
 static int own_option(struct measure *m, enum opt opt, const char *text)
 {
-	(void)opt;
-	(void)text;
-	to_lat(m)->half = true;
-	return EXIT_OK;
+	struct lat *l = to_lat(m);
+
+	if (opt == OPT_HALF) {
+		l->half = true;
+		return EXIT_OK;
+	}
+	l->samples = fopen(text, "we");
+	return l->samples ? EXIT_OK : failed("%s: %s", text, strerror(errno));
 }
 
 static int compare(const void *a, const void *b)
@@ -123,6 +130,9 @@ static int cell(struct measure *m, struct rtgt_err *err)
 		ret = m->at.over == OVER_TCP ? lat_tcp_run(l, err) : lat_user_run(l, err);
 	if (ret)
 		return ret;
+	ret = lat_out_samples(l, err);
+	if (ret)
+		return ret;
 	qsort(l->ns, l->nr, sizeof(*l->ns), compare);
 	lat_out_row(l);
 	return 0;
@@ -156,5 +166,7 @@ int cmd_lat(struct tool *tool, int argc, char **argv)
 		ret = lat_out_end(&l);
 	json_object_put(l.m.results);
 	free(l.ns);
+	if (l.samples && fclose(l.samples) && !ret)
+		ret = failed("the samples cannot be written: %s", strerror(errno));
 	return ret;
 }

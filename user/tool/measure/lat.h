@@ -6,6 +6,8 @@
 #ifndef RTGT_LAT_H
 #define RTGT_LAT_H
 
+#include <stdio.h>
+
 #include "measure.h"
 
 /* Changes when a field of the JSON changes its meaning or goes */
@@ -18,6 +20,7 @@
  * struct lat - rtgt lat
  * @m: what it shares with rtgt bw
  * @half: what is answered is told as half of the round trip
+ * @samples: where each operation's time is written; NULL for nowhere
  * @gives_way: the thread that measures let the kernel's workers go first
  * @ns: how long each operation took, in rising order when the cell is done
  * @nr: how many
@@ -26,6 +29,7 @@
 struct lat {
 	struct measure m;
 	bool half;
+	FILE *samples;
 	bool gives_way;
 	uint64_t *ns;
 	uint64_t nr;
@@ -35,6 +39,7 @@ struct lat {
 int lat_user_run(struct lat *l, struct rtgt_err *err);
 int lat_tcp_run(struct lat *l, struct rtgt_err *err);
 
+int lat_out_samples(const struct lat *l, struct rtgt_err *err);
 void lat_out_row(struct lat *l);
 int lat_out_end(struct lat *l);
 

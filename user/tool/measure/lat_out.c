@@ -2,13 +2,15 @@
 /*
  * What rtgt lat prints: a table as results come, or one JSON document at the end.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lat.h"
 
-static uint64_t percentile(const struct lat *l, unsigned int per_mille)
+static uint64_t percentile(const struct lat *l, unsigned int of_10000)
 {
-	return rtgt_samples_percentile(l->ns, l->nr, per_mille);
+	return rtgt_samples_percentile(l->ns, l->nr, of_10000);
 }
 
 static bool is_half(const struct lat *l)
@@ -47,12 +49,36 @@ static struct json_object *json_times(const struct lat *l, unsigned int by)
 		sum += l->ns[i];
 	rtgt_json_us(o, "min", l->ns[0] / by);
 	rtgt_json_us(o, "mean", sum / l->nr / by);
-	rtgt_json_us(o, "p50", percentile(l, 500) / by);
-	rtgt_json_us(o, "p90", percentile(l, 900) / by);
-	rtgt_json_us(o, "p99", percentile(l, 990) / by);
-	rtgt_json_us(o, "p99_9", percentile(l, 999) / by);
+	rtgt_json_us(o, "p50", percentile(l, 5000) / by);
+	rtgt_json_us(o, "p90", percentile(l, 9000) / by);
+	rtgt_json_us(o, "p99", percentile(l, 9900) / by);
+	rtgt_json_us(o, "p99_9", percentile(l, 9990) / by);
+	rtgt_json_us(o, "p99_99", percentile(l, 9999) / by);
 	rtgt_json_us(o, "max", l->ns[l->nr - 1] / by);
+	rtgt_json_us(o, "stdev", rtgt_samples_stdev(l->ns, l->nr) / by);
 	return o;
+}
+
+/**
+ * lat_out_samples() - write each operation's time, in the order in which they were posted
+ * @l: the cell is done, and @l->ns not yet sorted
+ * @err: says what is wrong
+ *
+ * A line for each: from, over, op, bytes, the number of the operation, nanoseconds; never halved.
+ *
+ * Return: 0, or a negative errno.
+ */
+int lat_out_samples(const struct lat *l, struct rtgt_err *err)
+{
+	const struct cell *at = &l->m.at;
+
+	for (uint64_t i = 0; l->samples && i < l->nr; i++)
+		fprintf(l->samples, "%s\t%s\t%s\t%u\t%llu\t%llu\n", measure_from_str(at->from),
+			measure_over_str(at->over), at->op->name, at->size, (unsigned long long)i,
+			(unsigned long long)l->ns[i]);
+	if (l->samples && (fflush(l->samples) || ferror(l->samples)))
+		return rtgt_fail(err, errno, "the samples cannot be written: %s", strerror(errno));
+	return 0;
 }
 
 void lat_out_row(struct lat *l)
@@ -64,17 +90,19 @@ void lat_out_row(struct lat *l)
 
 	if (!l->m.tool->json) {
 		if (!l->m.rows++)
-			printf("%-6s %-4s %-10s %8s %8s %-4s %9s %9s %9s %9s %9s %9s\n", "from",
-			       "over", "op", "bytes", "count", "trip", "min us", "p50", "p90",
-			       "p99", "p99.9", "max");
-		printf("%-6s %-4s %-10s %8u %8llu %-4s %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f\n",
+			printf("%-6s %-4s %-10s %8s %8s %-4s %9s %9s %9s %9s %9s %9s %9s %9s\n",
+			       "from", "over", "op", "bytes", "count", "trip", "min us", "p50",
+			       "p90", "p99", "p99.9", "p99.99", "max", "stdev");
+		printf("%-6s %-4s %-10s %8u %8llu %-4s %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f\n",
 		       measure_from_str(at->from), measure_over_str(at->over), at->op->name,
 		       at->size, (unsigned long long)l->nr, half ? "half" : "full",
-		       (double)l->ns[0] / by / 1e3, (double)percentile(l, 500) / by / 1e3,
-		       (double)percentile(l, 900) / by / 1e3,
-		       (double)percentile(l, 990) / by / 1e3,
-		       (double)percentile(l, 999) / by / 1e3,
-		       (double)l->ns[l->nr - 1] / by / 1e3);
+		       (double)l->ns[0] / by / 1e3, (double)percentile(l, 5000) / by / 1e3,
+		       (double)percentile(l, 9000) / by / 1e3,
+		       (double)percentile(l, 9900) / by / 1e3,
+		       (double)percentile(l, 9990) / by / 1e3,
+		       (double)percentile(l, 9999) / by / 1e3,
+		       (double)l->ns[l->nr - 1] / by / 1e3,
+		       (double)rtgt_samples_stdev(l->ns, l->nr) / by / 1e3);
 		fflush(stdout);
 	}
 	o = measure_json_row(&l->m);

@@ -61,9 +61,9 @@ void rtgt_hist_add(struct rtgt_hist *h, uint64_t ns)
 }
 
 /* Nearest rank, counted from 1 */
-static uint64_t rank_of(uint64_t nr, unsigned int per_mille)
+static uint64_t rank_of(uint64_t nr, unsigned int of_10000)
 {
-	uint64_t rank = (nr * per_mille + 999) / 1000;
+	uint64_t rank = (nr * of_10000 + 9999) / 10000;
 
 	return rank ? rank : 1;
 }
@@ -72,26 +72,49 @@ static uint64_t rank_of(uint64_t nr, unsigned int per_mille)
  * rtgt_samples_percentile() - nearest-rank percentile of all samples
  * @sorted: the samples, in rising order
  * @nr: how many, at least one
- * @per_mille: 0 to 1000
+ * @of_10000: 0 to 10000, hundredths of a percent
  *
  * Return: the sample.
  */
-uint64_t rtgt_samples_percentile(const uint64_t *sorted, uint64_t nr, unsigned int per_mille)
+uint64_t rtgt_samples_percentile(const uint64_t *sorted, uint64_t nr, unsigned int of_10000)
 {
-	return sorted[rank_of(nr, per_mille) - 1];
+	return sorted[rank_of(nr, of_10000) - 1];
+}
+
+/**
+ * rtgt_samples_stdev() - standard deviation
+ * @ns: the samples
+ * @nr: how many, at least one
+ *
+ * Return: nanoseconds, of the samples as they are (divided by @nr); rounded down.
+ */
+uint64_t rtgt_samples_stdev(const uint64_t *ns, uint64_t nr)
+{
+	double mean = 0, squares = 0, root = 1;
+
+	for (uint64_t i = 0; i < nr; i++)
+		mean += (double)ns[i] / (double)nr;
+	for (uint64_t i = 0; i < nr; i++)
+		squares += ((double)ns[i] - mean) * ((double)ns[i] - mean) / (double)nr;
+	/* Newton's, from above: to link libm would cost every start of the program */
+	if (squares > root)
+		root = squares;
+	for (unsigned int i = 0; i < 64; i++)
+		root = (root + squares / root) / 2;
+	return (uint64_t)root;
 }
 
 /**
  * rtgt_hist_percentile() - nearest-rank percentile
  * @h: the histogram
- * @per_mille: 0 to 1000
+ * @of_10000: 0 to 10000, hundredths of a percent
  *
  * Return: nanoseconds; the upper end of the bucket, never outside what was
  * measured; 0 without samples.
  */
-uint64_t rtgt_hist_percentile(const struct rtgt_hist *h, unsigned int per_mille)
+uint64_t rtgt_hist_percentile(const struct rtgt_hist *h, unsigned int of_10000)
 {
-	uint64_t rank = rank_of(h->count, per_mille), seen = 0, v;
+	uint64_t rank = rank_of(h->count, of_10000), seen = 0, v;
 
 	if (rank <= 1)
 		return h->min;

@@ -41,10 +41,10 @@ struct json_object *rtgt_json_hist(const struct rtgt_hist *h)
 
 	rtgt_json_us(o, "min", h->min);
 	rtgt_json_us(o, "mean", h->count ? h->sum / h->count : 0);
-	rtgt_json_us(o, "p50", rtgt_hist_percentile(h, 500));
-	rtgt_json_us(o, "p90", rtgt_hist_percentile(h, 900));
-	rtgt_json_us(o, "p99", rtgt_hist_percentile(h, 990));
-	rtgt_json_us(o, "p99_9", rtgt_hist_percentile(h, 999));
+	rtgt_json_us(o, "p50", rtgt_hist_percentile(h, 5000));
+	rtgt_json_us(o, "p90", rtgt_hist_percentile(h, 9000));
+	rtgt_json_us(o, "p99", rtgt_hist_percentile(h, 9900));
+	rtgt_json_us(o, "p99_9", rtgt_hist_percentile(h, 9990));
 	rtgt_json_us(o, "max", h->max);
 	return o;
 }

@@ -63,10 +63,10 @@ static void print_row(const struct ping *p, uint64_t iterations, uint64_t verifi
 		       "iterations", "verified bytes", "min us", "p50 us", "p99 us", "max us",
 		       "reply p50");
 	if (p->reply.count)
-		snprintf(reply, sizeof(reply), "%.1f", us(rtgt_hist_percentile(&p->reply, 500)));
+		snprintf(reply, sizeof(reply), "%.1f", us(rtgt_hist_percentile(&p->reply, 5000)));
 	printf("%-12s %9u %10llu %14llu %10.1f %10.1f %10.1f %10.1f %10s\n", p->op->name, p->len,
 	       (unsigned long long)iterations, (unsigned long long)verified, us(h->min),
-	       us(rtgt_hist_percentile(h, 500)), us(rtgt_hist_percentile(h, 990)), us(h->max),
+	       us(rtgt_hist_percentile(h, 5000)), us(rtgt_hist_percentile(h, 9900)), us(h->max),
 	       reply);
 	fflush(stdout);
 }
