@@ -108,12 +108,12 @@ static const struct option options[] = {
 /* "help COMMAND ..." is "COMMAND ... --help", and "help" alone our own */
 static int help_with(struct tool *tool, int argc, char **argv)
 {
-	char about[] = "--help";
-
 	if (argc == 1)
 		return print_help(help);
 	memmove(argv, argv + 1, (size_t)(argc - 1) * sizeof(*argv));
-	argv[argc - 1] = about;
+	argv[argc - 1] = strdup("--help");
+	if (!argv[argc - 1])
+		return failed("no memory");
 	return dispatch(tool, commands, "", help, argc, argv);
 }
 
