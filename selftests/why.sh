@@ -146,6 +146,14 @@ not_ready() {
 	because "RNR NAKs" "perhaps: the program there posts fewer receives"
 }
 
+ready_later() {
+	target_port recv_depth=2 region mem
+	record
+	has "$(probe access op=send withhold=2 ms=200)" wc=success
+	recorded 1
+	because "SEND of " ": took " " RNR NAKs" "  cause: the other end had no receive posted, and it was asked again later"
+}
+
 # Packets of WRITEs are lost on their way.
 lost() {
 	target_port region mem size=64K
@@ -178,7 +186,11 @@ words() {
 	done
 	rtgt -j why 5 >"$WORK/why"
 	document "$WORK/why"
-	for word in 22 "no such status" IBV_WC_; do
+	for word in {0..23}; do
+		rtgt why "$word" >"$WORK/status" || fail "why $word: $(<"$WORK/status")"
+		grep -q "^status $word, [A-Z_]*: ." "$WORK/status" || fail "why $word: $(<"$WORK/status")"
+	done
+	for word in 24 "no such status" IBV_WC_; do
 		fails_with "neither a file nor a status" rtgt why "$word"
 	done
 	fails_with "give one CAPTURE" rtgt why
@@ -205,6 +217,7 @@ tcase silent --needs acks "requests that nobody acknowledges" silent
 tcase unheard --needs cm "a REQ that nobody answers, and what ICMP says of it" unheard
 tcase nobody-listens --needs cm "a port where nobody listens" nobody_listens
 tcase full "a target that is full" full
+tcase ready-later --needs rnr --more "a receiver that is ready after a while" ready_later
 tcase not-ready --needs rnr --more "a receiver that is not ready" not_ready
 tcase lost --tier fast,wire --needs cm "a packet that was lost on its way" lost
 tcase healthy --more "a connection on which nothing failed" healthy

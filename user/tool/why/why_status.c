@@ -15,6 +15,10 @@
 #include "tool/out/json.h"
 #include "why.h"
 
+static const char rd[] = "the device reports it of the reliable datagram service";
+static const char no_rd[] = "no adapter has this service, and verbs cannot create its queue pairs: the driver's fault";
+static const char driver[] = "vendor_err of the completion; dmesg; the driver's version";
+
 static const struct why_status completions[] = {
 	{
 		IBV_WC_SUCCESS, "SUCCESS", "success",
@@ -176,6 +180,33 @@ static const struct why_status completions[] = {
 		"the operation was aborted by the other end", { {
 			"the other program or device gave it up",
 			"there: dmesg"
+		} }
+	}, {
+		IBV_WC_LOC_EEC_OP_ERR, "LOC_EEC_OP_ERR", "local EE context operation error",
+		rd, { { no_rd, driver } }
+	}, {
+		IBV_WC_LOC_RDD_VIOL_ERR, "LOC_RDD_VIOL_ERR", "local RDD violation error",
+		rd, { { no_rd, driver } }
+	}, {
+		IBV_WC_REM_INV_RD_REQ_ERR, "REM_INV_RD_REQ_ERR", "remote invalid RD request",
+		rd, { { no_rd, driver } }
+	}, {
+		IBV_WC_INV_EECN_ERR, "INV_EECN_ERR", "invalid EE context number",
+		rd, { { no_rd, driver } }
+	}, {
+		IBV_WC_INV_EEC_STATE_ERR, "INV_EEC_STATE_ERR", "invalid EE context state",
+		rd, { { no_rd, driver } }
+	}, {
+		IBV_WC_TM_ERR, "TM_ERR", "TM error",
+		"an operation of tag matching failed", { {
+			"the list of tags of the SRQ is full, or an entry is of another one",
+			"max_num_tags of ibv_query_device_ex(); ibv_post_srq_ops(3)"
+		} }
+	}, {
+		IBV_WC_TM_RNDV_INCOMPLETE, "TM_RNDV_INCOMPLETE", "TM software rendezvous",
+		"tag matching found the receive, and the program must fetch the data itself", { {
+			"the sender's rendezvous request cannot be done by the device: no error",
+			"the request is in the receive: ibv_create_srq_ex(3)"
 		} }
 	}, {
 		IBV_WC_FATAL_ERR, "FATAL_ERR", "fatal error",
