@@ -16,7 +16,8 @@
 #include "why.h"
 
 static const char rd[] = "the device reports it of the reliable datagram service";
-static const char no_rd[] = "no adapter has this service, and verbs cannot create its queue pairs: the driver's fault";
+static const char no_rd[] =
+	"no adapter has this service, and verbs cannot create its queue pairs: the driver's fault";
 static const char driver[] = "vendor_err of the completion; dmesg; the driver's version";
 
 static const struct why_status completions[] = {
