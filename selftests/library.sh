@@ -22,9 +22,9 @@ libraries() {
 python() {
 	libraries
 	{
-		printf 'import os, select, threading, time, errno, rtgt\nHOST, PORT, SOURCE, FAULTS, IWARP = "%s", %s, "%s", "%s", %s\n' \
+		printf 'import os, select, threading, time, errno, rtgt\nHOST, PORT, SOURCE, FAULTS, IWARP, FLUSH = "%s", %s, "%s", "%s", %s, %s\n' \
 			"$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" "$CONFIGFS/ports/$PORT/faults" \
-			"$(is_iwarp && echo True || echo False)"
+			"$(is_iwarp && echo True || echo False)" "$(target_can flush && echo True || echo False)"
 		cat <<-'EOT'
 		def domain(**params):
 		    return rtgt.Domain(HOST, PORT, SOURCE, **{"timeout_ms": 10000, **params})
@@ -46,9 +46,14 @@ python() {
 		fail "$(<"$WORK/said")"
 }
 
+target_can() { # FEATURE
+	target grep -qx "$RTGT_TARGET_DEV:$1" "$CONFIGFS/features"
+}
+
 port_for() {
 	local access=read,write
 	is_iwarp || access+=,atomic
+	! target_can flush || access+=,flush
 	target_port region mem size=64K "access=$access"
 }
 
@@ -70,7 +75,7 @@ examples() {
 operations() {
 	port_for
 	python <<-'EOT'
-	with domain() as d, d.buffer(16384, rtgt.REMOTE) as b, d.connect(depth=8) as c:
+	with domain() as d, d.buffer(16384, rtgt.PULL | rtgt.PUSH) as b, d.connect(depth=8) as c:
 	    facts = c.region()
 	    assert facts.len == 65536 and facts.access & 3 == 3 and c.regions == 1 and c.number, facts
 	    b[:] = bytes(i * 7 % 256 for i in range(16384))
@@ -88,7 +93,9 @@ operations() {
 	    c.run("push", b, len=4096, remote=20000)
 	    assert b[:4096] == wrote[:4096]
 	    if facts.access & rtgt.ATOMIC:
-	        c.run("write_imm", b, len=300, remote=30000)
+	        b[300:600] = bytes(range(150)) * 2
+	        c.run("write_imm", b, len=300, local=300, remote=30000)
+	        assert c.run("checksum", len=300, remote=30000).crc == rtgt.crc32(b[300:600])
 	        b[:8] = (5).to_bytes(8, "little")
 	        c.run("write", b, len=8, remote=40000)
 	        c.run("faa", b, len=8, remote=40000, local=64, compare_add=3)
@@ -97,6 +104,17 @@ operations() {
 	        assert int.from_bytes(b[64:72], "little") == 8
 	        c.run("read", b, len=8, remote=40000, local=64)
 	        assert int.from_bytes(b[64:72], "little") == 9
+	    for work, bit in ("atomic_write", 0), ("flush", rtgt.FLUSH):
+	        if FLUSH:
+	            c.run(work, b, len=8, local=128, remote=48000)
+	        else:
+	            fails(errno.EOPNOTSUPP, "the device has no", c.submit, work, b, len=8)
+	    if FLUSH:
+	        assert c.run("checksum", len=8, remote=48000).crc == rtgt.crc32(b[128:136])
+	    if not facts.access & rtgt.ATOMIC:
+	        for work in "write_imm", "cas", "faa":
+	            fails(errno.EOPNOTSUPP, "the device has no", c.submit, work, b, len=8)
+	    b[:8192] = os.urandom(8192)
 	    for i in range(8):
 	        c.submit("write" if i % 2 else "echo", b, id=100 + i, len=512, local=512 * i, remote=512 * i, back=8192 + 512 * i)
 	    assert c.outstanding == 8
@@ -107,7 +125,19 @@ operations() {
 	    while c.outstanding:
 	        ids += [done.id for done in c.wait(5000) if not done.error]
 	    assert sorted(ids) == list(range(100, 108)), ids
+	    for i in range(8):
+	        if i % 2:
+	            assert c.run("checksum", len=512, remote=512 * i).crc == rtgt.crc32(b[512 * i:512 * i + 512])
+	        else:
+	            assert b[8192 + 512 * i:8704 + 512 * i] == b[512 * i:512 * i + 512]
 	    fails(errno.ENOENT, "nothing is outstanding", c.wait, 0)
+	    c.close()
+	    try:
+	        c.submit("write", b)
+	    except ValueError as error:
+	        assert "closed" in str(error)
+	    else:
+	        raise AssertionError("a closed connection took a WRITE")
 	EOT
 	expect_no_connections
 	same "failures" "$(counter qp_errors) $(counter send_errors)" "0 0"
@@ -126,7 +156,7 @@ refused() {
 	            (errno.EINVAL, "work.type is 12", 12, {}),
 	            (errno.EINVAL, "region 2: the target has 2", "write", {"region": 2}),
 	            (errno.EINVAL, "work.flags 0x8", "write", {"flags": 8}),
-	            (errno.EACCES, "RTGT_BUFFER_REMOTE", "push", {})):
+	            (errno.EACCES, "RTGT_BUFFER_PUSH", "push", {})):
 	        fails(number, words, c.submit, work, b, **fields)
 	    fails(errno.EINVAL, "without a buffer", c.submit, "write", len=1)
 	    fails(errno.EINVAL, "1 to", d.buffer, 0)
@@ -139,7 +169,7 @@ refused() {
 	    assert error.target_status == 10 and error.done.target_status == 10, error.target_status
 	    c.run("write", b)
 	    # over iWARP a WRITE is done when TCP has it, and what the target refuses ends the connection
-	    error = fails(None if IWARP else errno.EIO, "" if IWARP else "remote", c.run, "read", b, remote=65000, flags=rtgt.UNCHECKED)
+	    error = fails(None if IWARP else errno.EIO, "" if IWARP else "remote", c.run, "read", b, remote=65000, flags=rtgt.F_UNCHECKED)
 	    assert IWARP or error.wc_status in (9, 10, 11), error.wc_status
 	    fails(None if IWARP else errno.EIO, "", c.submit, "write", b)
 	    with d.connect() as again:
@@ -219,6 +249,29 @@ canceled() {
 	expect_no_connections
 }
 
+# A range that crosses from one capability into the next is one operation, and none gets between.
+extents() {
+	target_port mr_max=4K region mem size=64K access=read,write
+	python <<-'EOT'
+	with domain() as d, d.buffer(32768) as b, d.connect() as c:
+	    assert c.region().len == 65536
+	    b[:] = os.urandom(32768)
+	    wrote = b[:20000]
+	    c.submit("write", b, len=20000, remote=3000)
+	    fails(errno.EAGAIN, "several extents", c.submit, "checksum", len=20000, remote=3000)
+	    assert [done.len for done in c.wait(20000)] == [20000]
+	    assert c.run("checksum", len=20000, remote=3000).crc == rtgt.crc32(wrote)
+	    b[:20000] = bytes(20000)
+	    c.run("read", b, len=20000, remote=3000)
+	    assert b[:20000] == wrote
+	    if not IWARP:
+	        c.run("write_imm", b, len=9000, remote=4000, local=100)
+	        assert c.run("checksum", len=9000, remote=4000).crc == rtgt.crc32(b[100:9100])
+	    fails(errno.ERANGE, "the region has 65536", c.submit, "write", b, len=20000, remote=50000)
+	EOT
+	expect_no_connections
+}
+
 # When the target closes the connection all operations end, and nothing can be submitted any more.
 closed() {
 	port_for
@@ -230,6 +283,13 @@ closed() {
 	        c.submit("echo", b, id=7, len=8)
 	        c.submit("checksum", id=8, len=8)
 	        done = []
+	        if not flags:
+	            # the descriptor wakes who waits for nothing else
+	            poll, until = select.poll(), time.monotonic() + 20
+	            poll.register(c.fileno(), select.POLLIN)
+	            while len(done) < 2 and time.monotonic() < until:
+	                assert poll.poll(20000), "nothing woke us"
+	                done += c.complete()
 	        while len(done) < 2:
 	            done += c.wait(20000)
 	        assert sorted(one.id for one in done) == [7, 8] and all(one.error for one in done), [str(one) for one in done]
@@ -251,6 +311,7 @@ tcase operations "each operation of librtgt, and eight at once" operations
 tcase refused "librtgt refuses wrong values, and tells what the target refused" refused
 tcase late "a reply that comes late belongs to the operation that waits for it" late
 tcase event-loop "three connections in one poll()" event_loop
+tcase extents "a range over several extents is one operation of librtgt" extents
 tcase closed "the target closes the connection: all operations end, whoever waits and however" closed
 tcase canceled "a descriptor of the caller's ends every wait" canceled
 

@@ -65,7 +65,7 @@ static int wait_event(struct rtgt_cm *cm, struct rdma_cm_event **ev, int timeout
 			return -ETIMEDOUT;
 		if (poll(pfd, 2, left) < 0)
 			return -errno;
-		if (pfd[1].revents)
+		if (pfd[1].revents & POLLIN)
 			return -ECANCELED;
 	}
 }

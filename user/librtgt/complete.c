@@ -19,7 +19,7 @@
 #include "public.h"
 
 #define COMPLETIONS	16
-#define GRACE_MS	200
+#define SPINS		256
 #define HOUR_NS		3600000000000u
 
 /* Nothing of it is under way any more */
@@ -34,17 +34,27 @@ static void end_slot(struct rtgt_conn *c, struct rtgt_slot *s)
 	if (s->work.buffer)
 		__atomic_sub_fetch(&s->work.buffer->users, 1, __ATOMIC_RELEASE);
 	s->work.buffer = NULL;
+	if (s->done.error)
+		s->done.len = 0;
+	if (c->partial == s)
+		c->partial = NULL;
 }
 
-/* The connection is of no use any more, and the first that failed tells why */
+/*
+ * The connection is of no use any more, and the first that failed tells why.  What the device
+ * still works on ends later.
+ */
 static void fail_slot(struct rtgt_conn *c, struct rtgt_slot *s, const struct rtgt_err *why)
 {
 	rtgt_conn_break(c, why);
-	s->done.error = -why->code;
-	s->done.wc_status = why->wc_status;
-	s->done.vendor_err = why->vendor_err;
-	s->done.target_status = why->target_status;
-	end_slot(c, s);
+	if (!s->done.error) {
+		s->done.error = -why->code;
+		s->done.wc_status = why->wc_status;
+		s->done.vendor_err = why->vendor_err;
+		s->done.target_status = why->target_status;
+	}
+	if (!s->posted)
+		end_slot(c, s);
 }
 
 static void fail_wc(struct rtgt_conn *c, struct rtgt_slot *s, const struct ibv_wc *wc)
@@ -68,6 +78,9 @@ static void take_sent(struct rtgt_conn *c, struct rtgt_slot *s, const struct ibv
 	struct rtgt_err why = { };
 
 	s->posted = false;
+	/* after the first that failed the others are flushed, or done as they would have been */
+	if (c->broken && (wc->status != IBV_WC_SUCCESS || s->moved < s->work.len))
+		return;
 	if (wc->status != IBV_WC_SUCCESS) {
 		fail_wc(c, s, wc);
 		return;
@@ -173,9 +186,12 @@ static void take_wc(struct rtgt_conn *c, const struct ibv_wc *wc)
 /* Return: how many completions there were, or a negative errno when the queue is of no use */
 static int take_wcs(struct rtgt_conn *c, struct rtgt_err *err)
 {
+	const unsigned int looks = c->client.qp.channel ? 1 : SPINS;
 	struct ibv_wc wc[COMPLETIONS];
-	int n = rtgt_qp_poll(&c->client.qp, wc, COMPLETIONS, err);
+	int n = 0;
 
+	for (unsigned int i = 0; i < looks && !n; i++)
+		n = rtgt_qp_poll(&c->client.qp, wc, COMPLETIONS, err);
 	for (int i = 0; i < n; i++)
 		take_wc(c, &wc[i]);
 	return n;
@@ -192,6 +208,17 @@ static int arm(struct rtgt_conn *c, struct rtgt_err *err)
 	return ret ? ret : take_wcs(c, err);
 }
 
+/* Does the device still work on something?  A device may not flush all of it: siw */
+static bool is_draining(const struct rtgt_conn *c)
+{
+	if (rtgt_now_ns() >= c->drained_ns)
+		return false;
+	for (const struct rtgt_slot *s = c->slot; s < c->slot + c->depth; s++)
+		if (s->posted)
+			return true;
+	return false;
+}
+
 /* All that is outstanding ends with the connection; what ended it is another operation's */
 static void fail_all(struct rtgt_conn *c)
 {
@@ -199,8 +226,10 @@ static void fail_all(struct rtgt_conn *c)
 	const struct rtgt_err ended = { .code = other ? ECONNRESET : c->broken };
 
 	for (struct rtgt_slot *s = c->slot; s < c->slot + c->depth; s++)
-		if (s->busy && !s->ready)
+		if (s->busy && !s->ready) {
+			s->posted = false;
 			fail_slot(c, s, &ended);
+		}
 }
 
 static uint32_t hand_over(struct rtgt_conn *c, struct rtgt_done *done, uint32_t max)
@@ -229,7 +258,7 @@ static int take_all(struct rtgt_conn *c, struct rtgt_err *err)
 		n = take_wcs(c, err);
 		if (!n)
 			n = arm(c, err);
-	} while (n > 0 && !c->nr_ready && !c->broken);
+	} while (n > 0 && !c->nr_ready);
 	return n;
 }
 
@@ -239,14 +268,17 @@ static int take_all(struct rtgt_conn *c, struct rtgt_err *err)
  */
 static void look_for_end(struct rtgt_conn *c)
 {
-	const uint64_t now = rtgt_now_ns();
-	struct itimerspec at = { .it_value.tv_nsec = GRACE_MS * 1000000 };
+	const uint64_t now = rtgt_now_ns(), grace = rtgt_grace_ns(c);
+	struct itimerspec at = {
+		.it_value.tv_sec = (time_t)(grace / 1000000000u),
+		.it_value.tv_nsec = (long)(grace % 1000000000u),
+	};
 	struct rtgt_err why = { };
 
 	if (!rtgt_cm_check(&c->client.cm, &why))
 		return;
 	if (!c->ending_ns) {
-		c->ending_ns = now + GRACE_MS * 1000000u;
+		c->ending_ns = now + grace;
 		if (c->timer >= 0)
 			timerfd_settime(c->timer, 0, &at, NULL);
 	}
@@ -275,12 +307,14 @@ int rtgt_complete(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max,
 
 	if (!max)
 		return rtgt_fail(err, EINVAL, "no room for a completion");
-	if (!conn->broken && !conn->nr_ready && take_all(conn, &why) < 0)
+	if (!conn->nr_ready && take_all(conn, &why) < 0)
 		rtgt_conn_break(conn, &why);
 	if (!conn->broken && !conn->nr_ready)
 		look_for_end(conn);
-	if (conn->broken)
+	if (conn->broken && !is_draining(conn))
 		fail_all(conn);
+	if (conn->broken && conn->busy && !conn->nr_ready)
+		return 0;
 	if (conn->broken && !conn->nr_ready)
 		return rtgt_conn_failed(conn, err);
 	return (int)hand_over(conn, done, max);
@@ -290,7 +324,7 @@ static bool canceled(const struct rtgt_conn *c)
 {
 	struct pollfd fd = { .fd = rtgt_cm_cancel_fd(&c->client.cm), .events = POLLIN };
 
-	return poll(&fd, 1, 0) > 0;
+	return poll(&fd, 1, 0) > 0 && fd.revents & POLLIN;
 }
 
 /* Return: 0, or -EINTR */
@@ -340,7 +374,7 @@ int rtgt_wait(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max, int 
 					 conn->busy);
 		if (rtgt_now_ns() >= end)
 			return rtgt_fail(err, ETIMEDOUT,
-					 "nothing was done within %d ms: %u operations are outstanding",
+					 "no completion within %d ms: %u operations are outstanding",
 					 timeout_ms, conn->busy);
 		/* an hour at a time: poll() takes no more than an int of milliseconds */
 		n = sleep_until(conn, end == UINT64_MAX ? rtgt_now_ns() + HOUR_NS : end, err);

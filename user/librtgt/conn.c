@@ -39,7 +39,24 @@ static int make_epoll(struct rtgt_conn *c, struct rtgt_err *err)
 	ret = add_fd(c, c->client.qp.channel->fd, err);
 	if (!ret)
 		ret = add_fd(c, c->client.cm.channel->fd, err);
-	return ret ? ret : add_fd(c, c->timer, err);
+	if (!ret)
+		ret = add_fd(c, c->timer, err);
+	/* from now on: the program may submit and poll before it calls rtgt_complete() */
+	return ret ? ret : rtgt_qp_arm(&c->client.qp, err);
+}
+
+/*
+ * siw may leave the first message of a connection in the peer's socket until more comes, and a
+ * program that polls by itself would never wake it: so an echo makes both ends heard, here.
+ */
+static int be_heard(struct rtgt_conn *c, struct rtgt_err *err)
+{
+	const struct rtgt_echo nothing = { .opcode = IBV_WR_SEND };
+	struct rtgt_took took;
+
+	if (!rtgt_qp_unheard(&c->client.qp) || !c->client.peer.rtgt)
+		return 0;
+	return rtgt_client_echo(&c->client, &nothing, &took, err);
 }
 
 static int make_slots(struct rtgt_conn *c, struct rtgt_err *err)
@@ -59,6 +76,8 @@ static int make_slots(struct rtgt_conn *c, struct rtgt_err *err)
 	c->stride = (uint32_t)sizeof(struct rtgt_msg) + body;
 	/* the target posts so many receives: more messages would wait for one another */
 	c->messages_max = c->client.peer.recv_depth;
+	if (c->client.peer.rtgt && !c->messages_max)
+		return rtgt_fail(err, EPROTO, "the target says that it has no receive");
 	all = (size_t)c->depth * c->stride;
 	ret = rtgt_mr_create(&c->tx, c->domain->pd, "requests", all, 0, NULL, err);
 	if (!ret)
@@ -83,6 +102,8 @@ static int make_conn(struct rtgt_conn *c, const struct rtgt_params *params, stru
 	param.chain = c->depth;
 	param.recvs = c->depth;
 	ret = rtgt_client_open(&c->client, &param, err);
+	if (!ret)
+		ret = be_heard(c, err);
 	if (!ret)
 		ret = make_slots(c, err);
 	return ret ? ret : make_epoll(c, err);
@@ -115,9 +136,10 @@ static void free_conn(struct rtgt_conn *c)
  * @params: where to, and how
  * @err: says what is wrong
  *
- * Context: waits, at most timeout_ms for each of a few steps.
- * Return: 0 or a negative errno: -ECONNREFUSED when the target refused, -ETIMEDOUT when nobody
- * answered, -EXDEV when another device is on the way to the host than the domain's, -ECANCELED.
+ * Context: waits, at most timeout_ms for each of a few steps; to look up a name may take longer.
+ * Return: 0 or a negative errno: those of rtgt_domain_open(); -ECONNREFUSED when the target
+ * refused, -ETIMEDOUT when nobody answered, -EXDEV when another device is on the way to the host
+ * than the domain's, -EADDRINUSE when TCP has no port left (iWARP), -EPROTO for a target that errs.
  */
 int rtgt_connect(struct rtgt_conn **conn, struct rtgt_domain *domain,
 		 const struct rtgt_params *params, struct rtgt_err *err)
@@ -204,11 +226,12 @@ uint32_t rtgt_conn_regions(const struct rtgt_conn *conn)
 int rtgt_conn_region(const struct rtgt_conn *conn, uint32_t region,
 		     struct rtgt_region_facts *facts, struct rtgt_err *err)
 {
-	const struct rtgt_region_info *info = &conn->client.peer.region[region];
+	const struct rtgt_region_info *info;
 
 	if (region >= conn->client.peer.nr)
 		return rtgt_fail(err, EINVAL, "region %u: the target has %u", region,
 				 conn->client.peer.nr);
+	info = &conn->client.peer.region[region];
 	*facts = (struct rtgt_region_facts) {
 		.len = conn->client.layout[region].size,
 		.access = info->access & ~RTGT_ACCESS_MORE,

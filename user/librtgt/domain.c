@@ -28,6 +28,24 @@ static const char *or_null(const char *text, char **copy)
 }
 
 /**
+ * rtgt_tail_is_clear() - does a structure of a later version ask for nothing unknown?
+ * @structure: the caller's
+ * @size: bytes that the caller says it has
+ * @known: bytes that this version knows
+ *
+ * Return: true if all bytes behind those are 0.
+ */
+bool rtgt_tail_is_clear(const void *structure, uint32_t size, size_t known)
+{
+	const uint8_t *byte = structure;
+
+	for (size_t i = known; i < size; i++)
+		if (byte[i])
+			return false;
+	return true;
+}
+
+/**
  * rtgt_where_make() - check parameters, and copy the part that says where to connect to
  * @where: filled; rtgt_where_free() is to be called also where this fails
  * @params: the caller's
@@ -41,6 +59,9 @@ int rtgt_where_make(struct rtgt_where *where, const struct rtgt_params *params,
 	memset(where, 0, sizeof(*where));
 	if (!params || params->size < offsetof(struct rtgt_params, cancel_fd) + sizeof(int))
 		return rtgt_fail(err, EINVAL, "params.size is not sizeof(struct rtgt_params)");
+	if (!rtgt_tail_is_clear(params, params->size, sizeof(*params)))
+		return rtgt_fail(err, E2BIG, "params: this version knows %zu bytes, and more is set",
+				 sizeof(*params));
 	if (!params->host || !params->host[0])
 		return rtgt_fail(err, EINVAL, "params.host is missing");
 	if (params->flags & ~RTGT_PARAM_BUSY_POLL)
@@ -109,9 +130,10 @@ static void free_domain(struct rtgt_domain *d)
  * @params: where to; only host, port, source, timeout_ms and cancel_fd are used
  * @err: says what is wrong
  *
- * Context: waits, at most timeout_ms for each of two steps.
- * Return: 0 or a negative errno: -ENODEV without an RDMA device, -EHOSTUNREACH when nobody answers
- * for the address, -ECANCELED.
+ * Context: waits, at most timeout_ms for each of two steps; to look up a name may take longer.
+ * Return: 0 or a negative errno: -EINVAL for a wrong value or name, -ENODEV without an RDMA device,
+ * -EACCES without permission for it, -EADDRNOTAVAIL for a source that is not this machine's,
+ * -EHOSTUNREACH when nobody answers for the address, -ECANCELED, -EINTR, -ENOMEM.
  */
 int rtgt_domain_open(struct rtgt_domain **domain, const struct rtgt_params *params,
 		     struct rtgt_err *err)
@@ -167,16 +189,17 @@ static int check_buffer(uint64_t len, uint32_t flags, struct rtgt_err *err)
 	if (!len || len > BUFFER_MAX)
 		return rtgt_fail(err, EINVAL, "a buffer of %llu bytes: 1 to %llu",
 				 (unsigned long long)len, (unsigned long long)BUFFER_MAX);
-	if (flags & ~RTGT_BUFFER_REMOTE)
+	if (flags & ~(RTGT_BUFFER_PULL | RTGT_BUFFER_PUSH))
 		return rtgt_fail(err, EINVAL, "flags 0x%x of a buffer: this version knows 0x%x",
-				 flags, RTGT_BUFFER_REMOTE);
+				 flags, RTGT_BUFFER_PULL | RTGT_BUFFER_PUSH);
 	return 0;
 }
 
 static int access_of(uint32_t flags)
 {
 	return IBV_ACCESS_LOCAL_WRITE |
-	       (flags & RTGT_BUFFER_REMOTE ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0);
+	       (flags & RTGT_BUFFER_PULL ? IBV_ACCESS_REMOTE_READ : 0) |
+	       (flags & RTGT_BUFFER_PUSH ? IBV_ACCESS_REMOTE_WRITE : 0);
 }
 
 static const char locked[] = ": be root, or raise the locked-memory limit (ulimit -l)";
@@ -194,20 +217,11 @@ static int register_bytes(struct rtgt_mr *m, struct ibv_pd *pd, void *bytes, uin
 	return 0;
 }
 
-/**
- * rtgt_buffer_register() - register memory of the caller's
- * @buffer: set, NULL when this fails; rtgt_buffer_destroy() releases it
- * @domain: open; must outlive the buffer
- * @bytes: the memory, which must outlive the buffer; NULL allocates it, zeroed
- * @len: bytes, 1 to 2^40
- * @flags: RTGT_BUFFER_*
- * @err: says what is wrong
- *
- * Return: 0 or a negative errno: -EINVAL, -ENOMEM beyond the limit of locked memory.
- */
-int rtgt_buffer_register(struct rtgt_buffer **buffer, struct rtgt_domain *domain, void *bytes,
-			 uint64_t len, uint32_t flags, struct rtgt_err *err)
+/* @bytes: the caller's, or NULL to allocate them */
+static int make_buffer(struct rtgt_buffer **buffer, struct rtgt_domain *domain, void *bytes,
+		       uint64_t len, uint32_t flags, struct rtgt_err *err)
 {
+	const int access = access_of(flags);
 	int ret = check_buffer(len, flags, err);
 	struct rtgt_buffer *b;
 
@@ -220,10 +234,9 @@ int rtgt_buffer_register(struct rtgt_buffer **buffer, struct rtgt_domain *domain
 	b->domain = domain;
 	b->flags = flags;
 	if (bytes)
-		ret = register_bytes(&b->mr, domain->pd, bytes, len, access_of(flags), err);
+		ret = register_bytes(&b->mr, domain->pd, bytes, len, access, err);
 	else
-		ret = rtgt_mr_create(&b->mr, domain->pd, "buffer", len, access_of(flags), NULL,
-				     err);
+		ret = rtgt_mr_create(&b->mr, domain->pd, "buffer", len, access, NULL, err);
 	if (ret) {
 		free(b);
 		return ret;
@@ -231,6 +244,26 @@ int rtgt_buffer_register(struct rtgt_buffer **buffer, struct rtgt_domain *domain
 	__atomic_add_fetch(&domain->users, 1, __ATOMIC_RELAXED);
 	*buffer = b;
 	return 0;
+}
+
+/**
+ * rtgt_buffer_register() - register memory of the caller's
+ * @buffer: set, NULL when this fails; rtgt_buffer_destroy() releases it
+ * @domain: open; must outlive the buffer
+ * @bytes: the memory, which must outlive the buffer
+ * @len: bytes, 1 to 2^40
+ * @flags: RTGT_BUFFER_*
+ * @err: says what is wrong
+ *
+ * Return: 0 or a negative errno: -EINVAL, -ENOMEM beyond the limit of locked memory.
+ */
+int rtgt_buffer_register(struct rtgt_buffer **buffer, struct rtgt_domain *domain, void *bytes,
+			 uint64_t len, uint32_t flags, struct rtgt_err *err)
+{
+	*buffer = NULL;
+	if (!bytes)
+		return rtgt_fail(err, EINVAL, "a buffer at NULL: rtgt_buffer_create() allocates one");
+	return make_buffer(buffer, domain, bytes, len, flags, err);
 }
 
 /**
@@ -246,7 +279,7 @@ int rtgt_buffer_register(struct rtgt_buffer **buffer, struct rtgt_domain *domain
 int rtgt_buffer_create(struct rtgt_buffer **buffer, struct rtgt_domain *domain, uint64_t len,
 		       uint32_t flags, struct rtgt_err *err)
 {
-	return rtgt_buffer_register(buffer, domain, NULL, len, flags, err);
+	return make_buffer(buffer, domain, NULL, len, flags, err);
 }
 
 /**

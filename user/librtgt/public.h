@@ -62,12 +62,16 @@ struct rtgt_buffer {
  * @message: it is a SEND to the target, which does what is to be done
  * @atomic: it has 8 bytes
  * @bytes: it uses a buffer
+ * @needs: RTGT_CAN_* that the device must have
+ * @access: RTGT_BUFFER_* that the buffer must have
  */
 struct rtgt_kind {
 	const char *name;
 	enum ibv_wr_opcode opcode;
 	enum rtgt_op op;
 	bool answered, message, atomic, bytes;
+	unsigned int needs;
+	uint32_t access;
 };
 
 #define RTGT_KINDS	(RTGT_WORK_PUSH + 1)
@@ -118,7 +122,9 @@ struct rtgt_slot {
  * @epoll: of the completion channel, of the connection's events and of @timer; -1 for none
  * @timer: makes @epoll readable when a connection that has ended is given up
  * @ending_ns: when that is; 0 while the connection stands
- * @broken: errno: it is of no use any more
+ * @partial: an operation of which a piece is still to be posted; NULL for none
+ * @broken: errno: it is of no use any more, and its queue pair in the error state
+ * @drained_ns: when what the device may not have flushed is given up
  * @why: the same in words
  */
 struct rtgt_conn {
@@ -141,9 +147,19 @@ struct rtgt_conn {
 	int epoll;
 	int timer;
 	uint64_t ending_ns;
+	const struct rtgt_slot *partial;
 	int broken;
+	uint64_t drained_ns;
 	struct rtgt_err why;
 };
+
+/* How long a completion may follow the news of the end: longer where all is slow */
+static inline uint64_t rtgt_grace_ns(const struct rtgt_conn *c)
+{
+	const int ms = c->where.cm.timeout_ms / 50;
+
+	return (ms > 200 ? (uint64_t)ms : 200) * 1000000u;
+}
 
 static inline const struct rtgt_kind *rtgt_kind_of(const struct rtgt_slot *s)
 {
@@ -159,6 +175,7 @@ static inline struct rtgt_mr rtgt_message_of(const struct rtgt_mr *all, uint32_t
 	};
 }
 
+bool rtgt_tail_is_clear(const void *structure, uint32_t size, size_t known);
 int rtgt_slot_post(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_err *err);
 void rtgt_conn_break(struct rtgt_conn *c, const struct rtgt_err *why);
 int rtgt_conn_failed(const struct rtgt_conn *c, struct rtgt_err *err);

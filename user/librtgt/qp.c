@@ -387,7 +387,7 @@ static int sleep_cq(struct rtgt_qp *q, struct ibv_wc *wc, int timeout_ms, struct
 		return n;
 	if (poll(pfd, 3, timeout_ms) < 0)
 		return rtgt_fail(err, errno, errno == EINTR ? "interrupted" : "poll failed");
-	if (pfd[2].revents)
+	if (pfd[2].revents & POLLIN)
 		return rtgt_fail(err, ECANCELED, "canceled");
 	drain_events(q);
 	return rtgt_qp_poll(q, wc, 1, err);
@@ -395,10 +395,13 @@ static int sleep_cq(struct rtgt_qp *q, struct ibv_wc *wc, int timeout_ms, struct
 
 static int spin_cq(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 {
+	struct pollfd cancel = { .fd = rtgt_cm_cancel_fd(q->cm), .events = POLLIN };
 	int n = 0;
 
 	for (int i = 0; i < SPINS && !n; i++)
 		n = rtgt_qp_poll(q, wc, 1, err);
+	if (!n && cancel.fd >= 0 && poll(&cancel, 1, 0) > 0 && cancel.revents & POLLIN)
+		return rtgt_fail(err, ECANCELED, "canceled");
 	return n;
 }
 

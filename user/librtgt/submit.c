@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/timerfd.h>
 
 #include "internal.h"
 #include "public.h"
@@ -21,22 +22,24 @@ const struct rtgt_kind rtgt_kinds[RTGT_KINDS] = {
 	[RTGT_WORK_WRITE] = { "WRITE", IBV_WR_RDMA_WRITE, .bytes = true },
 	[RTGT_WORK_READ] = { "READ", IBV_WR_RDMA_READ, .bytes = true },
 	[RTGT_WORK_WRITE_IMM] = { "WRITE_WITH_IMM", IBV_WR_RDMA_WRITE_WITH_IMM, RTGT_MSG_IMM,
-				  .answered = true, .bytes = true },
+				  .answered = true, .bytes = true, .needs = RTGT_CAN_IMM },
 	[RTGT_WORK_ECHO] = { "SEND", IBV_WR_SEND, RTGT_MSG_ECHO,
 			     .answered = true, .message = true, .bytes = true },
 	[RTGT_WORK_CAS] = { "COMPARE_AND_SWAP", IBV_WR_ATOMIC_CMP_AND_SWP,
-			    .atomic = true, .bytes = true },
+			    .atomic = true, .bytes = true, .needs = RTGT_CAN_ATOMIC },
 	[RTGT_WORK_FAA] = { "FETCH_AND_ADD", IBV_WR_ATOMIC_FETCH_AND_ADD,
-			    .atomic = true, .bytes = true },
-	[RTGT_WORK_ATOMIC_WRITE] = { "ATOMIC_WRITE", RTGT_WR_ATOMIC_WRITE,
-				     .atomic = true, .bytes = true },
-	[RTGT_WORK_FLUSH] = { "FLUSH", RTGT_WR_FLUSH },
+			    .atomic = true, .bytes = true, .needs = RTGT_CAN_ATOMIC },
+	[RTGT_WORK_ATOMIC_WRITE] = { "ATOMIC_WRITE", RTGT_WR_ATOMIC_WRITE, .atomic = true,
+				     .bytes = true, .needs = RTGT_CAN_ATOMIC_WRITE },
+	[RTGT_WORK_FLUSH] = { "FLUSH", RTGT_WR_FLUSH, .needs = RTGT_CAN_FLUSH },
 	[RTGT_WORK_CHECKSUM] = { "CHECKSUM", IBV_WR_SEND, RTGT_MSG_CHECKSUM,
 				 .answered = true, .message = true },
 	[RTGT_WORK_PULL] = { "PULL", IBV_WR_SEND, RTGT_MSG_PULL,
-			     .answered = true, .message = true, .bytes = true },
+			     .answered = true, .message = true, .bytes = true,
+			     .access = RTGT_BUFFER_PULL },
 	[RTGT_WORK_PUSH] = { "PUSH", IBV_WR_SEND, RTGT_MSG_PUSH,
-			     .answered = true, .message = true, .bytes = true },
+			     .answered = true, .message = true, .bytes = true,
+			     .access = RTGT_BUFFER_PUSH },
 };
 
 /**
@@ -46,10 +49,21 @@ const struct rtgt_kind rtgt_kinds[RTGT_KINDS] = {
  */
 void rtgt_conn_break(struct rtgt_conn *c, const struct rtgt_err *why)
 {
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct itimerspec at = { .it_value.tv_nsec = 1 };
+	const uint64_t grace = rtgt_grace_ns(c);
+
 	if (c->broken)
 		return;
 	c->broken = why->code;
 	c->why = *why;
+	/* what is under way is flushed: only then may its buffers be used for something else */
+	ibv_modify_qp(c->client.qp.qp, &attr, IBV_QP_STATE);
+	c->drained_ns = rtgt_now_ns() + grace;
+	at.it_value.tv_sec = (time_t)(grace / 1000000000u);
+	at.it_value.tv_nsec += (long)(grace % 1000000000u);
+	if (c->timer >= 0)
+		timerfd_settime(c->timer, 0, &at, NULL);
 }
 
 /**
@@ -70,7 +84,7 @@ static int check_range(const struct rtgt_conn *c, const struct rtgt_work *w,
 {
 	const uint64_t size = c->client.layout[w->region].size;
 
-	if (w->flags & RTGT_WORK_UNCHECKED || w->type == RTGT_WORK_ECHO || !size ||
+	if (w->flags & RTGT_WORK_F_UNCHECKED || w->type == RTGT_WORK_ECHO || !size ||
 	    rtgt_range_ok(w->remote, w->len, size))
 		return 0;
 	return rtgt_fail(err, ERANGE, "%s of %llu bytes at %llu: the region has %llu", k->name,
@@ -89,10 +103,9 @@ static int check_local(const struct rtgt_conn *c, const struct rtgt_work *w,
 		return rtgt_fail(err, EINVAL, "a %s without a buffer", k->name);
 	if (b->domain != c->domain)
 		return rtgt_fail(err, EXDEV, "the buffer belongs to another domain");
-	if ((w->type == RTGT_WORK_PULL || w->type == RTGT_WORK_PUSH) &&
-	    !(b->flags & RTGT_BUFFER_REMOTE))
-		return rtgt_fail(err, EACCES, "%s: the buffer was not made with RTGT_BUFFER_REMOTE",
-				 k->name);
+	if (k->access & ~b->flags)
+		return rtgt_fail(err, EACCES, "%s: the buffer was not made with RTGT_BUFFER_%s",
+				 k->name, k->name);
 	if (!rtgt_range_ok(w->local, w->len, b->mr.len) ||
 	    (w->type == RTGT_WORK_ECHO && !rtgt_range_ok(w->back, w->len, b->mr.len)))
 		return rtgt_fail(err, ERANGE, "%s of %llu bytes at %llu of a buffer of %zu",
@@ -109,19 +122,24 @@ static int check_work(const struct rtgt_conn *c, const struct rtgt_work *w, stru
 
 	if (w->size < offsetof(struct rtgt_work, swap) + sizeof(w->swap))
 		return rtgt_fail(err, EINVAL, "work.size is not sizeof(struct rtgt_work)");
+	if (!rtgt_tail_is_clear(w, w->size, sizeof(*w)))
+		return rtgt_fail(err, E2BIG, "work: this version knows %zu bytes, and more is set",
+				 sizeof(*w));
 	if (!w->type || w->type >= RTGT_KINDS)
 		return rtgt_fail(err, EINVAL, "work.type is %u: this version knows 1 to %u",
 				 w->type, RTGT_KINDS - 1);
 	k = &rtgt_kinds[w->type];
-	if (w->flags & ~(RTGT_WORK_UNCHECKED | RTGT_WORK_FENCE))
+	if (w->flags & ~(RTGT_WORK_F_UNCHECKED | RTGT_WORK_F_FENCE))
 		return rtgt_fail(err, EINVAL, "work.flags 0x%x: this version knows 0x%x",
-				 w->flags, RTGT_WORK_UNCHECKED | RTGT_WORK_FENCE);
+				 w->flags, RTGT_WORK_F_UNCHECKED | RTGT_WORK_F_FENCE);
 	if (w->region >= c->client.peer.nr)
 		return rtgt_fail(err, EINVAL, "region %u: the target has %u", w->region,
 				 c->client.peer.nr);
 	if (k->atomic && w->len != 8)
 		return rtgt_fail(err, EINVAL, "%s of %llu bytes: it has 8", k->name,
 				 (unsigned long long)w->len);
+	if (k->needs & ~c->client.qp.can)
+		return rtgt_fail(err, EOPNOTSUPP, "the device has no %s", k->name);
 	if (k->answered && !c->client.peer.rtgt)
 		return rtgt_fail(err, EOPNOTSUPP,
 				 "the server gave a plain capability: it does not answer a %s",
@@ -148,7 +166,7 @@ int rtgt_slot_post(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_err *er
 		.id = RTGT_ID_SLOT | (unsigned int)(s - c->slot), .opcode = rtgt_kind_of(s)->opcode,
 		.mr = w->buffer ? &w->buffer->mr : NULL, .offset = (size_t)(w->local + s->moved),
 		.imm = rtgt_imm(RTGT_IMM_ACK, s->tag), .compare_add = w->compare_add,
-		.swap = w->swap, .flags = w->flags & RTGT_WORK_FENCE ? IBV_SEND_FENCE : 0,
+		.swap = w->swap, .flags = w->flags & RTGT_WORK_F_FENCE ? IBV_SEND_FENCE : 0,
 	};
 	int ret;
 
@@ -160,6 +178,7 @@ int rtgt_slot_post(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_err *er
 	s->posted = !ret;
 	s->last_len = wr.len;
 	s->moved += wr.len;
+	c->partial = !ret && s->moved < w->len ? s : NULL;
 	return ret;
 }
 
@@ -189,7 +208,7 @@ static int post_message(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_er
 	const struct rtgt_wr wr = {
 		.id = RTGT_ID_SLOT | (unsigned int)(s - c->slot), .opcode = IBV_WR_SEND, .mr = &m,
 		.len = (uint32_t)sizeof(struct rtgt_msg) + len,
-		.flags = s->work.flags & RTGT_WORK_FENCE ? IBV_SEND_FENCE : 0,
+		.flags = s->work.flags & RTGT_WORK_F_FENCE ? IBV_SEND_FENCE : 0,
 	};
 	int ret;
 
@@ -225,12 +244,14 @@ static struct rtgt_slot *free_slot(struct rtgt_conn *c)
  * @work: what; copied
  * @err: says what is wrong
  *
- * Operations of one connection may end in another order than they began.
+ * Operations of one connection begin in the order in which they are submitted, and may end in
+ * another one.
  *
  * Context: does not wait.
  * Return: 0; -EAGAIN when as many operations are outstanding as the connection allows, or as many
- * messages as the target has receives: take a completion first; -EINVAL, -ERANGE or -EXDEV for a
- * wrong value; -EOPNOTSUPP for what the device or the target cannot; or the error of the
+ * messages as the target has receives, or while a range that crosses from one extent into the next
+ * is not posted as a whole: take completions first; -EINVAL, -ERANGE, -EXDEV, -EACCES or -E2BIG for
+ * a wrong value; -EOPNOTSUPP for what the device or the target cannot; or the error of the
  * connection, which has ended then.
  */
 int rtgt_submit(struct rtgt_conn *conn, const struct rtgt_work *work, struct rtgt_err *err)
@@ -246,6 +267,9 @@ int rtgt_submit(struct rtgt_conn *conn, const struct rtgt_work *work, struct rtg
 	if (ret)
 		return ret;
 	k = &rtgt_kinds[work->type];
+	if (conn->partial)
+		return rtgt_fail(err, EAGAIN,
+				 "an operation over several extents is not posted as a whole: take completions first");
 	if (conn->busy == conn->depth ||
 	    (k->answered && (!conn->nr_free_recv || conn->messages == conn->messages_max)))
 		return rtgt_fail(err, EAGAIN,
@@ -261,7 +285,7 @@ int rtgt_submit(struct rtgt_conn *conn, const struct rtgt_work *work, struct rtg
 	ret = k->answered ? post_receive(conn, err) : 0;
 	if (!ret)
 		ret = k->message ? post_message(conn, s, err) : rtgt_slot_post(conn, s, err);
-	/* a receive is posted for a reply that will not come */
+	/* perhaps a receive is posted for a reply that will not come */
 	if (ret && k->answered)
 		rtgt_conn_break(conn, err);
 	if (ret)

@@ -2,14 +2,13 @@
 """librtgt from Python: connect to a target, do operations to its regions.
 
     import rtgt
-    with rtgt.Domain("192.0.2.1") as domain, domain.connect() as conn:
-        buffer = domain.buffer(4096)
+    with rtgt.Domain("192.0.2.1") as domain, domain.buffer(4096) as buffer, domain.connect() as conn:
         buffer[:5] = b"hello"
         conn.run("write", buffer, len=5)
         assert conn.run("checksum", len=5).crc == rtgt.crc32(b"hello")
 
-Each name of the header rtgt/rtgt.h is here without its prefix, and says there what it means.  What
-fails raises Error, an OSError with the library's sentence.  RTGT_LIBRARY names another library.
+The names are those of the header rtgt/rtgt.h without their prefixes, and say there what they mean.
+What fails raises Error, an OSError with the library's sentence.  RTGT_LIBRARY names another library.
 """
 import ctypes
 import os
@@ -20,15 +19,15 @@ _lib = ctypes.CDLL(os.environ.get("RTGT_LIBRARY", "librtgt.so.1"), use_errno=Tru
 
 WORK = {name: number for number, name in enumerate(
     ("write", "read", "write_imm", "echo", "cas", "faa", "atomic_write", "flush", "checksum", "pull", "push"), 1)}
-UNCHECKED, FENCE = 1, 2
-REMOTE = 1
-BUSY_POLL = 1
-READ, WRITE, ATOMIC, FLUSH = 1, 2, 4, 8
+F_UNCHECKED, F_FENCE = 1, 2                     # submit(flags=)
+PULL, PUSH = 1, 2                               # Domain.buffer(flags)
+BUSY_POLL = 1                                   # Domain.connect(flags=)
+READ, WRITE, ATOMIC, FLUSH = 1, 2, 4, 8         # Region.access
 
 
 class _Err(Structure):
     _fields_ = [("code", c_int), ("wc_status", c_int), ("vendor_err", c_uint32), ("target_status", c_int),
-                ("text", c_char * 512)]
+                ("reserved", c_uint64 * 2), ("text", c_char * 512)]
 
 
 class _Params(Structure):
@@ -47,7 +46,7 @@ class Done(Structure):
     """An operation that is done, or failed: .error is 0 or a negative errno."""
     _fields_ = [("id", c_uint64), ("type", c_uint32), ("error", c_int32), ("wc_status", c_int32),
                 ("vendor_err", c_uint32), ("target_status", c_int32), ("crc", c_uint32), ("len", c_uint64),
-                ("completion_ns", c_uint64), ("reply_ns", c_uint64)]
+                ("completion_ns", c_uint64), ("reply_ns", c_uint64), ("reserved", c_uint64 * 2)]
 
     def __str__(self):
         text = ctypes.create_string_buffer(512)
@@ -57,7 +56,7 @@ class Done(Structure):
 
 class Region(Structure):
     """A region of the target: .len, .access, .rkey."""
-    _fields_ = [("len", c_uint64), ("access", c_uint32), ("rkey", c_uint32)]
+    _fields_ = [("len", c_uint64), ("access", c_uint32), ("rkey", c_uint32), ("reserved", c_uint64 * 2)]
 
 
 class Error(OSError):
@@ -104,7 +103,8 @@ def _call(name, *args):
 
 
 def crc32(data, crc=0):
-    return _lib.rtgt_crc32(crc, bytes(data), len(data))
+    data = bytes(data)
+    return _lib.rtgt_crc32(crc, data, len(data))
 
 
 def version():
@@ -114,9 +114,16 @@ def version():
 class _Handle:
     """What the library made: with-statements and close() release it, once."""
     def __init__(self, make, *args):
+        self._made = None
         handle = c_void_p()
         _call(make, byref(handle), *args)
-        self._handle = handle
+        self._made = handle
+
+    @property
+    def _handle(self):
+        if self._made is None:
+            raise ValueError("it is closed")
+        return self._made
 
     def __enter__(self):
         return self
@@ -147,9 +154,9 @@ class Domain(_Handle):
         return Connection(self, self._params(**params))
 
     def close(self):
-        if self._handle:
-            _call("domain_close", self._handle)
-        self._handle = None
+        if self._made:
+            _call("domain_close", self._made)
+        self._made = None
 
 
 class Buffer(_Handle):
@@ -169,9 +176,9 @@ class Buffer(_Handle):
         self._view[place] = data
 
     def close(self):
-        if self._handle:
-            _call("buffer_destroy", self._handle)
-        self._handle = self._view = None
+        if self._made:
+            _call("buffer_destroy", self._made)
+        self._made = self._view = None
 
 
 class Connection(_Handle):
@@ -196,7 +203,9 @@ class Connection(_Handle):
         return list(done[:_call("wait", self._handle, done, most, timeout_ms)])
 
     def run(self, work, buffer=None, *, timeout_ms=10000, **fields):
-        """Submit one operation, wait for it, and raise Error if it fails."""
+        """Submit one operation, wait for it, and raise Error if it fails; nothing else is outstanding."""
+        if self.outstanding:
+            raise ValueError(f"{self.outstanding} operations are outstanding: wait() for them first")
         self.submit(work, buffer, **fields)
         done = self.wait(timeout_ms, 1)[0]
         if done.error:
@@ -217,6 +226,6 @@ class Connection(_Handle):
     outstanding = property(lambda self: _lib.rtgt_outstanding(self._handle))
 
     def close(self):
-        if self._handle:
-            _lib.rtgt_close(self._handle)
-        self._handle = None
+        if self._made:
+            _lib.rtgt_close(self._made)
+        self._made = None

@@ -8,10 +8,13 @@
  *	rtgt_submit()		begin an operation
  *	rtgt_complete()		take what is done, without waiting
  *	rtgt_wait()		take what is done, and wait for it
- *	rtgt_fd()		for poll(), select() and epoll: readable when something may be done
+ *	rtgt_fd()		for poll(), select() and epoll: readable when something may be done;
+ *				call rtgt_complete() until it returns 0 before waiting again
  *
- * This header is all that is public, and librtgt.so.1 exports what stands in it.  A structure that
- * begins with "size" may grow at its end: set it to sizeof, and clear what you do not use.
+ * This header is all that is public, and librtgt.so.1 exports what stands in it; rtgt/uapi.h has
+ * the protocol, with the names of the target's statuses.  A structure that begins with "size" may
+ * grow at its end: set it to sizeof, and clear what you do not use.  What an older library does not
+ * know and is not 0 it refuses with -E2BIG.
  *
  * A function that can fail returns a negative errno and leaves a sentence in the caller's struct
  * rtgt_err.  No function prints anything.  A connection is used by one thread at a time; different
@@ -39,6 +42,7 @@ struct rtgt_conn;
  * @wc_status: enum ibv_wc_status of the completion that failed; 0 when none did
  * @vendor_err: the device's own code of that completion
  * @target_status: enum rtgt_status (rtgt/uapi.h) of the reply that refused; 0 when none did
+ * @reserved: 0
  * @text: one sentence: what is wrong and what to do; no newline
  */
 struct rtgt_err {
@@ -46,6 +50,7 @@ struct rtgt_err {
 	int wc_status;
 	uint32_t vendor_err;
 	int target_status;
+	uint64_t reserved[2];
 	char text[512];
 };
 
@@ -67,7 +72,8 @@ struct rtgt_err {
  * @payload: bytes of the largest SEND, at most RTGT_PAYLOAD_MAX; 0 is 4096.  The target's port may
  *	     allow less: rtgt_conn_payload()
  * @cancel_fd: ends any wait of the library with -ECANCELED while it is readable, an eventfd(2) or
- *	       a pipe of the caller's; 0 or below for none
+ *	       a pipe of the caller's, which stays open as long as the domain or the connection;
+ *	       0 or below for none.  To look up a name may take longer
  *
  * The strings are copied.
  */
@@ -112,15 +118,15 @@ enum rtgt_work_type {
 };
 
 /* struct rtgt_work.flags */
-#define RTGT_WORK_UNCHECKED	0x1u	/* a range outside the region: let the target refuse it */
-#define RTGT_WORK_FENCE		0x2u	/* begins when the READs and atomics before it are done */
+#define RTGT_WORK_F_UNCHECKED	0x1u	/* a range outside the region: let the target refuse it */
+#define RTGT_WORK_F_FENCE	0x2u	/* begins when the READs and atomics before it are done */
 
 /**
  * struct rtgt_work - an operation to submit
  * @size: sizeof(struct rtgt_work)
  * @type: enum rtgt_work_type
  * @id: the caller's; comes back in struct rtgt_done
- * @flags: RTGT_WORK_*
+ * @flags: RTGT_WORK_F_*
  * @region: which of the target's, counted from 0
  * @remote: first byte, counted from the region's beginning
  * @len: bytes, at most 2147483648, of an echo rtgt_conn_payload(); 8 of an atomic
@@ -159,6 +165,7 @@ struct rtgt_work {
  * @len: bytes that were moved, or that the checksum covers
  * @completion_ns: from the post until its own completion
  * @reply_ns: from the post until the target's reply; 0 for operations that have none
+ * @reserved: 0
  */
 struct rtgt_done {
 	uint64_t id;
@@ -171,6 +178,7 @@ struct rtgt_done {
 	uint64_t len;
 	uint64_t completion_ns;
 	uint64_t reply_ns;
+	uint64_t reserved[2];
 };
 
 /* struct rtgt_region_facts.access */
@@ -184,15 +192,18 @@ struct rtgt_done {
  * @len: bytes; 0 if the target does not tell
  * @access: RTGT_REGION_*
  * @rkey: of its first byte
+ * @reserved: 0
  */
 struct rtgt_region_facts {
 	uint64_t len;
 	uint32_t access;
 	uint32_t rkey;
+	uint64_t reserved[2];
 };
 
-/* rtgt_buffer_create(), rtgt_buffer_register() */
-#define RTGT_BUFFER_REMOTE	0x1u	/* the target may READ and WRITE it: PULL and PUSH */
+/* rtgt_buffer_create(), rtgt_buffer_register(): what the target may do to it */
+#define RTGT_BUFFER_PULL	0x1u	/* READ it */
+#define RTGT_BUFFER_PUSH	0x2u	/* WRITE it */
 
 int rtgt_domain_open(struct rtgt_domain **domain, const struct rtgt_params *params,
 		     struct rtgt_err *err);
