@@ -491,6 +491,19 @@ no_client_device() {
 	[[ ! -e /sys/class/infiniband/$RTGT_CLIENT_DEV ]]
 }
 
+# The target disconnects before it has got the RTU: then its CM has no DREQ to send but a REJ.
+closed_early() {
+	target_port region mem
+	attr_set "$CONFIGFS/ports/$PORT/faults" "disconnect every 1"
+	# RTU
+	lose_mads 0x14
+	initiator op=send size=64 iters=10 warmup=0
+	run
+	has "$RESULT" state=failed
+	[[ $RESULT == *"the target closed the connection"* || $RESULT == *"flush"* ]] || fail "$RESULT"
+	fails_with "" rtgt lat -o send -C 10 -W 0 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+}
+
 # A port that has nothing to do with the run.
 other_port() {
 	endless
@@ -644,6 +657,7 @@ tcase stop-early --more "a run that is stopped during its warm-up has no result"
 tcase busy --more "no attribute changes during a run" busy
 tcase rmdir "rmdir stops the run" removed
 tcase port-goes "the target disappears" port_goes
+tcase closed-early --needs cm "the target disconnects before the RTU has reached it" closed_early
 tcase device-goes --more "the client's device disappears" device_goes
 tcase device-goes-connecting --more "the client's device is removed while the run connects" device_goes_connecting
 tcase other-port "rmdir of a port does not wait for a run" other_port

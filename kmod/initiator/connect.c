@@ -36,6 +36,8 @@ static int run_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_REJECTED:
 		if (rtgt_decode_rej(conn->private_data, conn->private_data_len, &run->reject, &arg))
 			run->reject = 0;
+		/* of a connection that stands: a target that has no RTU yet can send no DREQ */
+		WRITE_ONCE(run->disconnected, true);
 		break;
 	default:
 		break;
