@@ -174,6 +174,16 @@ refused() {
 	    fails(None if IWARP else errno.EIO, "", c.submit, "write", b)
 	    with d.connect() as again:
 	        again.run("write", b)
+	        # the one that failed says why, those behind it that the connection has ended
+	        again.submit("read", b, id=1, remote=65000, flags=rtgt.F_UNCHECKED)
+	        for i in 2, 3, 4:
+	            again.submit("read", b, id=i)
+	        ends = {}
+	        while again.outstanding:
+	            ends.update((done.id, done) for done in again.wait(20000))
+	        assert sorted(ends) == [1, 2, 3, 4] and all(done.error and not done.len for done in ends.values()), ends
+	        assert IWARP or ends[1].wc_status in (9, 10, 11), str(ends[1])
+	        assert IWARP or all(ends[i].error == -errno.ECONNRESET and not ends[i].wc_status for i in (2, 3, 4)), str(ends[2])
 	EOT
 	expect_no_connections
 }
@@ -225,6 +235,14 @@ event_loop() {
 	        for fd, _ in ready:
 	            turn(of[fd])
 	    assert set(got.values()) == {40}, got.values()
+	    # the SEND has completed long before its reply comes, which must wake us once more
+	    fault("reply-delay every 1 ms 300")
+	    conns[0].submit("echo", b, len=1000, back=2000)
+	    done = conns[0].complete()
+	    while not done:
+	        assert poll.poll(20000), "nothing woke us"
+	        done = conns[0].complete()
+	    assert len(done) == 1 and not done[0].error, done[0]
 	    for c in conns:
 	        c.close()
 	EOT

@@ -57,6 +57,9 @@ static int wait_event(struct rtgt_cm *cm, struct rdma_cm_event **ev, int timeout
 		uint64_t now = rtgt_now_ns();
 		int left = now < end ? (int)((end - now + 999999u) / 1000000u) : 0;
 
+		/* also where the event has come already: who cancels is not to get a connection */
+		if (pfd[1].fd >= 0 && poll(&pfd[1], 1, 0) > 0 && pfd[1].revents & POLLIN)
+			return -ECANCELED;
 		if (!rdma_get_cm_event(cm->channel, ev))
 			return 0;
 		if (errno != EAGAIN && errno != EINTR)
@@ -65,8 +68,6 @@ static int wait_event(struct rtgt_cm *cm, struct rdma_cm_event **ev, int timeout
 			return -ETIMEDOUT;
 		if (poll(pfd, 2, left) < 0)
 			return -errno;
-		if (pfd[1].revents & POLLIN)
-			return -ECANCELED;
 	}
 }
 
