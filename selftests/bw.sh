@@ -219,7 +219,7 @@ lat_last_send() {
 	measure lat -o write-imm -C 1 -W 0 -S "$(seq -s , 101 140)"
 }
 
-# What is said of the times is what a computation of somebody else's finds in them.
+# awk computes the figures of the JSON document once more, from the samples.
 lat_samples() {
 	local want
 	target_port region mem size=64K

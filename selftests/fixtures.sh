@@ -337,6 +337,11 @@ lose_mads() { # ATTRIBUTE
 	lose "u32 1 0xffffff at 32 match u16 $1 0xffff at 64"
 }
 
+# What the target says that its device has.
+target_has() { # FEATURE
+	target grep -qx "$RTGT_TARGET_DEV:$1" "$CONFIGFS/features"
+}
+
 # The bytes of a region, as the target sees them.
 data_of() { # REGION [PORT]
 	echo "$DEBUGFS/ports/${2:-$PORT}/regions/$1/data"

@@ -487,10 +487,6 @@ can() { # INITIATOR OPERATION
 	esac
 }
 
-target_has() { # FEATURE
-	target grep -qx "$RTGT_TARGET_DEV:$1" "$CONFIGFS/features"
-}
-
 # One target for all cells of a row, unless an operation needs another kind of it.
 serve_for() { # FAULT INITIATOR OPERATION
 	local kind=shared

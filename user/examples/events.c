@@ -40,7 +40,7 @@ static int submit_all(struct rtgt_conn *conn, unsigned int i, struct rtgt_buffer
 	return ret == -EAGAIN ? 0 : ret;
 }
 
-/* Until nothing is done: only then will the descriptor tell of what is next */
+/* Until nothing is done: only then does the next completion make the descriptor readable */
 static int take_all(struct rtgt_conn *conn, unsigned int i, struct rtgt_buffer *buffer,
 		    struct rtgt_err *err)
 {

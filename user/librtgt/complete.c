@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/timerfd.h>
 
 #include "internal.h"
 #include "public.h"
@@ -268,21 +267,13 @@ static int take_all(struct rtgt_conn *c, struct rtgt_err *err)
  */
 static void look_for_end(struct rtgt_conn *c)
 {
-	const uint64_t now = rtgt_now_ns(), grace = rtgt_grace_ns(c);
-	struct itimerspec at = {
-		.it_value.tv_sec = (time_t)(grace / 1000000000u),
-		.it_value.tv_nsec = (long)(grace % 1000000000u),
-	};
 	struct rtgt_err why = { };
 
 	if (!rtgt_cm_check(&c->client.cm, &why))
 		return;
-	if (!c->ending_ns) {
-		c->ending_ns = now + grace;
-		if (c->timer >= 0)
-			timerfd_settime(c->timer, 0, &at, NULL);
-	}
-	if (now >= c->ending_ns || !c->busy)
+	if (!c->ending_ns)
+		c->ending_ns = rtgt_conn_grace(c);
+	if (rtgt_now_ns() >= c->ending_ns || !c->busy)
 		rtgt_conn_break(c, &why);
 }
 

@@ -182,6 +182,24 @@ void rtgt_close(struct rtgt_conn *conn)
 }
 
 /**
+ * rtgt_conn_grace() - how long completions may follow the news of the end: longer where all is slow
+ * @c: open; its descriptor becomes readable when that is over
+ *
+ * Return: when it is over, as rtgt_now_ns() counts.
+ */
+uint64_t rtgt_conn_grace(const struct rtgt_conn *c)
+{
+	const int part = c->where.cm.timeout_ms / 50, ms = part > 200 ? part : 200;
+	const struct itimerspec at = {
+		.it_value.tv_sec = ms / 1000, .it_value.tv_nsec = ms % 1000 * 1000000L,
+	};
+
+	if (c->timer >= 0)
+		timerfd_settime(c->timer, 0, &at, NULL);
+	return rtgt_now_ns() + (uint64_t)ms * 1000000u;
+}
+
+/**
  * rtgt_conn_number() - what the target calls the connection, in debugfs and in its trace
  * @conn: open
  *

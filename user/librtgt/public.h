@@ -153,14 +153,6 @@ struct rtgt_conn {
 	struct rtgt_err why;
 };
 
-/* How long a completion may follow the news of the end: longer where all is slow */
-static inline uint64_t rtgt_grace_ns(const struct rtgt_conn *c)
-{
-	const int ms = c->where.cm.timeout_ms / 50;
-
-	return (ms > 200 ? (uint64_t)ms : 200) * 1000000u;
-}
-
 static inline const struct rtgt_kind *rtgt_kind_of(const struct rtgt_slot *s)
 {
 	return &rtgt_kinds[s->work.type];
@@ -178,6 +170,7 @@ static inline struct rtgt_mr rtgt_message_of(const struct rtgt_mr *all, uint32_t
 bool rtgt_tail_is_clear(const void *structure, uint32_t size, size_t known);
 int rtgt_slot_post(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_err *err);
 void rtgt_conn_break(struct rtgt_conn *c, const struct rtgt_err *why);
+uint64_t rtgt_conn_grace(const struct rtgt_conn *c);
 int rtgt_conn_failed(const struct rtgt_conn *c, struct rtgt_err *err);
 
 int rtgt_where_make(struct rtgt_where *where, const struct rtgt_params *params,

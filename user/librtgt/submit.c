@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/timerfd.h>
 
 #include "internal.h"
 #include "public.h"
@@ -50,8 +49,6 @@ const struct rtgt_kind rtgt_kinds[RTGT_KINDS] = {
 void rtgt_conn_break(struct rtgt_conn *c, const struct rtgt_err *why)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	struct itimerspec at = { .it_value.tv_nsec = 1 };
-	const uint64_t grace = rtgt_grace_ns(c);
 
 	if (c->broken)
 		return;
@@ -59,11 +56,7 @@ void rtgt_conn_break(struct rtgt_conn *c, const struct rtgt_err *why)
 	c->why = *why;
 	/* what is under way is flushed: only then may its buffers be used for something else */
 	ibv_modify_qp(c->client.qp.qp, &attr, IBV_QP_STATE);
-	c->drained_ns = rtgt_now_ns() + grace;
-	at.it_value.tv_sec = (time_t)(grace / 1000000000u);
-	at.it_value.tv_nsec += (long)(grace % 1000000000u);
-	if (c->timer >= 0)
-		timerfd_settime(c->timer, 0, &at, NULL);
+	c->drained_ns = rtgt_conn_grace(c);
 }
 
 /**
