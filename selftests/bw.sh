@@ -385,8 +385,8 @@ tcase verify-all --more "every message is compared" verified
 tcase bulk "rtgt bw --bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
 tcase duration --more "rtgt bw runs for a given time and prints its progress" duration
 tcase names --more "the addresses of a name are tried one after the other" names
-tcase lat-queue-full --needs acks "replies come before acknowledgments: rtgt lat waits for room in the send queue" send_queue_full 16 lat -o send
-tcase bw-queue-full --needs acks --more "replies come before acknowledgments: rtgt bw waits for room in the send queue" send_queue_full 32 bw -o send -t 16
+tcase lat-queue-full --needs acks "replies come before acknowledgments: rtgt lat waits for room in the send queue" send_queue_full 32 lat -o send
+tcase bw-queue-full --needs acks --more "replies come before acknowledgments: rtgt bw waits for room in the send queue" send_queue_full 32 bw -o send -t 16 -Q 16
 tcase lat-samples "rtgt lat: percentiles and standard deviation are those of its samples" lat_samples
 tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send
 tcase million --long --limit 7200 "a million messages from both initiators, each compared" million

@@ -133,7 +133,7 @@ static int open_once(struct rtgt_client *c, const struct rtgt_client_param *para
 {
 	const struct rtgt_qp_param qp = {
 		.send_depth = DEPTH + param->chain, .recv_depth = DEPTH + param->recvs,
-		.poll = param->poll, .sges = param->sges,
+		.poll = param->poll, .sges = param->sges, .heads = param->heads,
 		.inline_data = param->flags & IBV_SEND_INLINE, .pd = param->pd,
 	};
 	struct rtgt_req req;

@@ -164,7 +164,9 @@ static int fail_reject(struct rtgt_cm *cm, const struct rdma_cm_event *ev, struc
 		char why[256];
 
 		rtgt_refusal_str(&cm->refusal, why, sizeof(why));
-		return rtgt_fail(err, ECONNREFUSED, "%s refused the connection: %s", to, why);
+		rtgt_fail(err, ECONNREFUSED, "%s refused the connection: %s", to, why);
+		err->reject = cm->refusal.reason;
+		return -ECONNREFUSED;
 	}
 	switch (ev->status) {
 	case REJ_INVALID_SERVICE:

@@ -21,17 +21,26 @@
 #define SPINS		256
 #define HOUR_NS		3600000000000u
 
-/* Nothing of it is under way any more */
+static void release(struct rtgt_buffer *buffer)
+{
+	if (buffer)
+		__atomic_sub_fetch(&buffer->users, 1, __ATOMIC_RELEASE);
+}
+
+/* Done: nothing of it is awaited any more */
 static void end_slot(struct rtgt_conn *c, struct rtgt_slot *s)
 {
 	if (s->awaited)
 		c->messages--;
-	s->posted = false;
 	s->awaited = false;
 	s->ready = true;
 	c->ready[c->nr_ready++] = (unsigned int)(s - c->slot);
-	if (s->work.buffer)
-		__atomic_sub_fetch(&s->work.buffer->users, 1, __ATOMIC_RELEASE);
+	/* what is still in the send queue holds the buffer */
+	if (s->sent)
+		*s->sent = (struct rtgt_sent) { .buffer = s->work.buffer };
+	else
+		release(s->work.buffer);
+	s->sent = NULL;
 	s->work.buffer = NULL;
 	if (s->done.error)
 		s->done.len = 0;
@@ -52,16 +61,18 @@ static void fail_slot(struct rtgt_conn *c, struct rtgt_slot *s, const struct rtg
 		s->done.vendor_err = why->vendor_err;
 		s->done.target_status = why->target_status;
 	}
-	if (!s->posted)
+	if (!s->sent)
 		end_slot(c, s);
 }
 
-static void fail_wc(struct rtgt_conn *c, struct rtgt_slot *s, const struct ibv_wc *wc)
+/* @what: failed, if it was not an operation that is outstanding */
+static void fail_wc(struct rtgt_conn *c, struct rtgt_slot *s, const char *what,
+		    const struct ibv_wc *wc)
 {
 	struct rtgt_err why = { };
 
 	rtgt_fail(&why, EIO, "%s failed: %s (status %d, vendor error 0x%x): %s",
-		  s ? rtgt_kind_of(s)->name : "the receive of a reply",
+		  s ? rtgt_kind_of(s)->name : what,
 		  ibv_wc_status_str(wc->status), wc->status, wc->vendor_err,
 		  rtgt_wc_meaning(wc->status));
 	why.wc_status = wc->status;
@@ -72,16 +83,18 @@ static void fail_wc(struct rtgt_conn *c, struct rtgt_slot *s, const struct ibv_w
 		rtgt_conn_break(c, &why);
 }
 
+/* @wc: NULL for one that asked for no completion, and is done since a later one is */
 static void take_sent(struct rtgt_conn *c, struct rtgt_slot *s, const struct ibv_wc *wc)
 {
+	const bool failed = wc && wc->status != IBV_WC_SUCCESS;
 	struct rtgt_err why = { };
 
-	s->posted = false;
+	s->sent = NULL;
 	/* after the first that failed the others are flushed, or done as they would have been */
-	if (c->broken && (wc->status != IBV_WC_SUCCESS || s->moved < s->work.len))
+	if (c->broken && (failed || s->moved < s->work.len))
 		return;
-	if (wc->status != IBV_WC_SUCCESS) {
-		fail_wc(c, s, wc);
+	if (failed) {
+		fail_wc(c, s, NULL, wc);
 		return;
 	}
 	if (s->moved < s->work.len) {
@@ -132,11 +145,12 @@ static int use_reply(struct rtgt_slot *s, const struct rtgt_reply *r, struct rtg
 /* A refusal is the operation's own error: the connection stays */
 static void take_reply(struct rtgt_conn *c, const struct rtgt_reply *r)
 {
-	struct rtgt_slot *s = &c->slot[RTGT_ID_INDEX(r->tag) % c->depth];
+	const unsigned int i = r->tag & (RTGT_DEPTH_MAX - 1);
+	struct rtgt_slot *s = &c->slot[i % c->depth];
 	struct rtgt_err why = { };
 	uint32_t imm;
 
-	if (RTGT_ID_INDEX(r->tag) >= c->depth || !s->awaited || s->tag != r->tag) {
+	if (i >= c->depth || !s->awaited || s->tag != r->tag) {
 		rtgt_fail(&why, EPROTO, "a reply with the tag %u, for which nobody waits", r->tag);
 		rtgt_conn_break(c, &why);
 		return;
@@ -153,8 +167,10 @@ static void take_reply(struct rtgt_conn *c, const struct rtgt_reply *r)
 	}
 	s->awaited = false;
 	c->messages--;
-	if (!s->posted)
+	if (!s->sent || s->quiet) {
+		s->done.len = s->work.len;
 		end_slot(c, s);
+	}
 }
 
 static void take_received(struct rtgt_conn *c, unsigned int i, const struct ibv_wc *wc)
@@ -165,21 +181,38 @@ static void take_received(struct rtgt_conn *c, unsigned int i, const struct ibv_
 
 	c->free_recv[c->nr_free_recv++] = i;
 	if (wc->status != IBV_WC_SUCCESS)
-		fail_wc(c, NULL, wc);
+		fail_wc(c, NULL, "the receive of a reply", wc);
 	else if (rtgt_wire_reply(&reply, m.buf, wc->byte_len, &why))
 		rtgt_conn_break(c, &why);
 	else
 		take_reply(c, &reply);
 }
 
+/* Work requests complete in the order in which they were posted: those before it have, too */
+static void take_sends(struct rtgt_conn *c, const struct ibv_wc *wc)
+{
+	bool last = false;
+
+	while (c->nr_sent && !last) {
+		const struct rtgt_sent sent = c->sent[c->oldest];
+
+		last = c->oldest == RTGT_ID_INDEX(wc->wr_id);
+		c->oldest = (c->oldest + 1) % c->sent_max;
+		c->nr_sent--;
+		release(sent.buffer);
+		if (sent.slot)
+			take_sent(c, sent.slot, last ? wc : NULL);
+		else if (last && wc->status != IBV_WC_SUCCESS)
+			fail_wc(c, NULL, "an operation that had its reply", wc);
+	}
+}
+
 static void take_wc(struct rtgt_conn *c, const struct ibv_wc *wc)
 {
-	struct rtgt_slot *s = &c->slot[RTGT_ID_INDEX(wc->wr_id) % c->depth];
-
 	if (wc->wr_id & RTGT_ID_RECV)
 		take_received(c, RTGT_ID_INDEX(wc->wr_id), wc);
-	else if (wc->wr_id & RTGT_ID_SLOT && s->busy && !s->ready)
-		take_sent(c, s, wc);
+	else if (wc->wr_id & RTGT_ID_SENT)
+		take_sends(c, wc);
 }
 
 /* Return: how many completions there were, or a negative errno when the queue is of no use */
@@ -196,26 +229,61 @@ static int take_wcs(struct rtgt_conn *c, struct rtgt_err *err)
 	return n;
 }
 
+/**
+ * rtgt_conn_arm() - let the next completion raise an event
+ * @c: open; its completions have been taken, and are to be looked for again
+ * @err: says what is wrong
+ *
+ * An event is taken when it is known to be there: to look for one each time would be a system call.
+ *
+ * Return: 1 if it was armed, 0 if it was before, or a negative errno.
+ */
+int rtgt_conn_arm(struct rtgt_conn *c, struct rtgt_err *err)
+{
+	struct rtgt_qp *q = &c->client.qp;
+	int ret;
+
+	if (!q->channel)
+		return 0;
+	while (c->readable) {
+		c->readable = rtgt_qp_event(q);
+		c->armed &= !c->readable;
+	}
+	if (c->armed)
+		return 0;
+	ret = rtgt_qp_arm(q, err);
+	c->armed = !ret;
+	return ret ? ret : 1;
+}
+
 /* Nothing there: let the next one raise an event, and look whether it came in between */
 static int arm(struct rtgt_conn *c, struct rtgt_err *err)
 {
-	int ret;
+	int ret = rtgt_conn_arm(c, err);
 
-	if (!c->client.qp.channel)
-		return 0;
-	ret = rtgt_qp_arm(&c->client.qp, err);
-	return ret ? ret : take_wcs(c, err);
+	return ret > 0 ? take_wcs(c, err) : ret;
 }
 
 /* Does the device still work on something?  A device may not flush all of it: siw */
 static bool is_draining(const struct rtgt_conn *c)
 {
-	if (rtgt_now_ns() >= c->drained_ns)
-		return false;
-	for (const struct rtgt_slot *s = c->slot; s < c->slot + c->depth; s++)
-		if (s->posted)
-			return true;
-	return false;
+	return c->nr_sent && rtgt_now_ns() < c->drained_ns;
+}
+
+/**
+ * rtgt_sent_drop() - forget the send queue
+ * @c: in the error state, or on its way out
+ */
+void rtgt_sent_drop(struct rtgt_conn *c)
+{
+	for (; c->nr_sent; c->nr_sent--) {
+		struct rtgt_sent *sent = &c->sent[c->oldest];
+
+		c->oldest = (c->oldest + 1) % c->sent_max;
+		if (sent->slot)
+			sent->slot->sent = NULL;
+		release(sent->buffer);
+	}
 }
 
 /* All that is outstanding ends with the connection; what ended it is another operation's */
@@ -224,11 +292,10 @@ static void fail_all(struct rtgt_conn *c)
 	const bool other = c->broken == EIO || c->broken == EPROTO;
 	const struct rtgt_err ended = { .code = other ? ECONNRESET : c->broken };
 
+	rtgt_sent_drop(c);
 	for (struct rtgt_slot *s = c->slot; s < c->slot + c->depth; s++)
-		if (s->busy && !s->ready) {
-			s->posted = false;
+		if (s->busy && !s->ready)
 			fail_slot(c, s, &ended);
-		}
 }
 
 static uint32_t hand_over(struct rtgt_conn *c, struct rtgt_done *done, uint32_t max)
@@ -277,6 +344,27 @@ static void look_for_end(struct rtgt_conn *c)
 		rtgt_conn_break(c, &why);
 }
 
+/* @look: whether the connection has ended */
+static int complete(struct rtgt_conn *c, struct rtgt_done *done, uint32_t max, bool look,
+		    struct rtgt_err *err)
+{
+	struct rtgt_err why = { };
+
+	if (!max)
+		return rtgt_fail(err, EINVAL, "no room for a completion");
+	if (!c->nr_ready && take_all(c, &why) < 0)
+		rtgt_conn_break(c, &why);
+	if (!c->broken && !c->nr_ready && (look || c->ending_ns))
+		look_for_end(c);
+	if (c->broken && !is_draining(c))
+		fail_all(c);
+	if (c->broken && c->busy && !c->nr_ready)
+		return 0;
+	if (c->broken && !c->nr_ready)
+		return rtgt_conn_failed(c, err);
+	return (int)hand_over(c, done, max);
+}
+
 /**
  * rtgt_complete() - take what is done
  * @conn: open
@@ -294,43 +382,111 @@ static void look_for_end(struct rtgt_conn *c)
 int rtgt_complete(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max,
 		  struct rtgt_err *err)
 {
-	struct rtgt_err why = { };
-
-	if (!max)
-		return rtgt_fail(err, EINVAL, "no room for a completion");
-	if (!conn->nr_ready && take_all(conn, &why) < 0)
-		rtgt_conn_break(conn, &why);
-	if (!conn->broken && !conn->nr_ready)
-		look_for_end(conn);
-	if (conn->broken && !is_draining(conn))
-		fail_all(conn);
-	if (conn->broken && conn->busy && !conn->nr_ready)
-		return 0;
-	if (conn->broken && !conn->nr_ready)
-		return rtgt_conn_failed(conn, err);
-	return (int)hand_over(conn, done, max);
+	/* who waits by itself knows that the descriptor is readable, and not why */
+	conn->readable = true;
+	return complete(conn, done, max, true, err);
 }
 
-static bool canceled(const struct rtgt_conn *c)
-{
-	struct pollfd fd = { .fd = rtgt_cm_cancel_fd(&c->client.cm), .events = POLLIN };
+/**
+ * struct nap - a wait
+ * @timeout_ms: how long; negative for as long as it takes
+ * @end: when it is over; 0 before the first sleep
+ * @wake: when a peer that was not heard is woken
+ * @wake_ns: how long that waits, longer each time: it may be slow to accept
+ * @look: something came for the connection, which may be its end
+ */
+struct nap {
+	int timeout_ms;
+	uint64_t end, wake, wake_ns;
+	bool look;
+};
 
-	return poll(&fd, 1, 0) > 0 && fd.revents & POLLIN;
-}
-
-/* Return: 0, or -EINTR */
-static int sleep_until(const struct rtgt_conn *c, uint64_t end, struct rtgt_err *err)
+/* Nothing is there: sleep until something may be, or spin.  Return: 0, or a negative errno */
+static int sleep_until(struct rtgt_conn *c, struct nap *n, uint64_t left, struct rtgt_err *err)
 {
-	struct pollfd fd[2] = {
-		{ .fd = c->epoll, .events = POLLIN },
+	struct ibv_comp_channel *channel = c->client.qp.channel;
+	struct pollfd fd[3] = {
 		{ .fd = rtgt_cm_cancel_fd(&c->client.cm), .events = POLLIN },
+		{ .fd = c->client.cm.channel->fd, .events = POLLIN },
+		{ .fd = channel ? channel->fd : -1, .events = POLLIN },
 	};
-	const uint64_t now = rtgt_now_ns();
+	/* an hour at a time: poll() takes no more than an int of milliseconds */
+	const int ms = (int)((left < HOUR_NS ? left : HOUR_NS) / 1000000u) + 1;
 
-	if (c->epoll >= 0 && now < end && poll(fd, 2, (int)((end - now) / 1000000u) + 1) < 0)
-		return rtgt_fail(err, errno, "waiting for a completion: %s",
-				 strerror(errno));
+	n->look = !channel;
+	if (!channel && fd[0].fd < 0)
+		return 0;
+	if (poll(fd, channel ? 3 : 1, channel ? ms : 0) < 0)
+		return rtgt_fail(err, errno, "waiting for a completion: %s", strerror(errno));
+	if (fd[0].revents & POLLIN)
+		return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding", c->busy);
+	n->look |= fd[1].revents;
+	c->readable = fd[2].revents;
 	return 0;
+}
+
+/* Return: 0 after a while, or a negative errno: -ETIMEDOUT, -ECANCELED, -EINTR */
+static int nap(struct rtgt_conn *c, struct nap *n, struct rtgt_err *err)
+{
+	const uint64_t now = rtgt_now_ns();
+	uint64_t until;
+
+	if (!n->end) {
+		n->end = n->timeout_ms < 0 ? UINT64_MAX : now + (uint64_t)n->timeout_ms * 1000000u;
+		n->wake_ns = RTGT_WAKE_MS * 1000000u;
+		n->wake = now + n->wake_ns;
+	}
+	if (now >= n->end)
+		return rtgt_fail(err, ETIMEDOUT,
+				 "no completion within %d ms: %u operations are outstanding",
+				 n->timeout_ms, c->busy);
+	until = n->end;
+	if (rtgt_qp_unheard(&c->client.qp)) {
+		if (now >= n->wake) {
+			rtgt_qp_wake(&c->client.qp);
+			n->wake_ns *= 2;
+			n->wake = now + n->wake_ns;
+		}
+		until = n->wake < until ? n->wake : until;
+	}
+	if (c->ending_ns && c->ending_ns < until)
+		until = c->ending_ns;
+	if (c->broken && c->drained_ns < until)
+		until = c->drained_ns;
+	return sleep_until(c, n, until > now ? until - now : 0, err);
+}
+
+/**
+ * rtgt_sent_room() - make room for one more work request
+ * @c: its send queue is full
+ * @err: says what is wrong
+ *
+ * Return: 0; -EAGAIN when there will be room when more is done; or another negative errno.
+ */
+int rtgt_sent_room(struct rtgt_conn *c, struct rtgt_err *err)
+{
+	struct nap n = { .timeout_ms = c->where.cm.timeout_ms };
+
+	for (;;) {
+		struct rtgt_err why = { };
+		int ret = take_all(c, &why);
+
+		if (ret < 0)
+			rtgt_conn_break(c, &why);
+		if (c->broken)
+			return rtgt_conn_failed(c, err);
+		if (c->nr_sent < c->sent_max)
+			return 0;
+		if (c->busy)
+			return rtgt_fail(err, EAGAIN,
+					 "the send queue is full, and %u operations are outstanding: take completions first",
+					 c->busy);
+		ret = nap(c, &n, err);
+		if (ret)
+			return ret;
+		if (n.look)
+			look_for_end(c);
+	}
 }
 
 /**
@@ -344,33 +500,29 @@ static int sleep_until(const struct rtgt_conn *c, uint64_t end, struct rtgt_err 
  * After -ETIMEDOUT, -ECANCELED and -EINTR everything is as before: the operations are outstanding.
  *
  * Context: sleeps, or with RTGT_PARAM_BUSY_POLL spins.
- * Return: how many, at least 1, or a negative errno: -ENOENT when nothing is outstanding,
- * -ETIMEDOUT, -ECANCELED, -EINTR, or the error of the connection, which has ended then.
+ * Return: how many, at least 1, or a negative errno: -ENOENT when nothing is outstanding, -EDEADLK
+ * when all that is was submitted with RTGT_WORK_F_UNSIGNALED and has no reply, -ETIMEDOUT,
+ * -ECANCELED, -EINTR, or the error of the connection, which has ended then.
  */
 int rtgt_wait(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max, int timeout_ms,
 	      struct rtgt_err *err)
 {
-	const uint64_t end = timeout_ms < 0 ? UINT64_MAX :
-					      rtgt_now_ns() + (uint64_t)timeout_ms * 1000000u;
+	struct nap n = { .timeout_ms = timeout_ms };
 
 	for (;;) {
-		int n = rtgt_complete(conn, done, max, err);
+		int ret = complete(conn, done, max, n.look, err);
 
-		if (n)
-			return n;
+		if (ret)
+			return ret;
 		if (!conn->busy)
 			return rtgt_fail(err, ENOENT, "nothing is outstanding");
-		if (canceled(conn))
-			return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding",
+		if (!conn->broken && !conn->messages && conn->nr_quiet == conn->nr_sent)
+			return rtgt_fail(err, EDEADLK,
+					 "the %u operations that are outstanding ask for no completion: submit one that does",
 					 conn->busy);
-		if (rtgt_now_ns() >= end)
-			return rtgt_fail(err, ETIMEDOUT,
-					 "no completion within %d ms: %u operations are outstanding",
-					 timeout_ms, conn->busy);
-		/* an hour at a time: poll() takes no more than an int of milliseconds */
-		n = sleep_until(conn, end == UINT64_MAX ? rtgt_now_ns() + HOUR_NS : end, err);
-		if (n)
-			return n;
+		ret = nap(conn, &n, err);
+		if (ret)
+			return ret;
 	}
 }
 
@@ -404,6 +556,29 @@ int rtgt_done_text(const struct rtgt_done *done, char *text, size_t size)
 		return snprintf(text, size, "%s did not end: %s", name, strerror(-done->error));
 	return snprintf(text, size, "%s of %llu bytes done", name,
 			(unsigned long long)done->len);
+}
+
+/**
+ * rtgt_done_error() - why an operation failed
+ * @conn: its connection
+ * @done: from rtgt_complete() or rtgt_wait()
+ * @err: filled, if it did.  Of one that ended with its connection, it is what ended that
+ *
+ * Return: 0 if it did not, or a negative errno.
+ */
+int rtgt_done_error(const struct rtgt_conn *conn, const struct rtgt_done *done,
+		    struct rtgt_err *err)
+{
+	if (!done->error)
+		return 0;
+	if (!done->wc_status && !done->target_status && conn->broken)
+		return rtgt_conn_failed(conn, err);
+	rtgt_fail(err, -done->error, "%s", "");
+	rtgt_done_text(done, err->text, sizeof(err->text));
+	err->wc_status = done->wc_status;
+	err->vendor_err = done->vendor_err;
+	err->target_status = done->target_status;
+	return done->error;
 }
 
 /**

@@ -16,6 +16,9 @@
 #define PAYLOAD		4096
 #define SMALL_BODY	64
 
+/* Work requests that ask for no completion stay in the send queue for a while */
+#define SENT_MIN	32
+
 static int add_fd(const struct rtgt_conn *c, int fd, struct rtgt_err *err)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -30,6 +33,7 @@ static int make_epoll(struct rtgt_conn *c, struct rtgt_err *err)
 
 	if (!c->client.qp.channel)
 		return 0;
+	c->readable = true;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)
 		return rtgt_fail(err, errno, "no epoll: %s", strerror(errno));
@@ -42,7 +46,9 @@ static int make_epoll(struct rtgt_conn *c, struct rtgt_err *err)
 	if (!ret)
 		ret = add_fd(c, c->timer, err);
 	/* from now on: the program may submit and poll before it calls rtgt_complete() */
-	return ret ? ret : rtgt_qp_arm(&c->client.qp, err);
+	if (!ret)
+		ret = rtgt_conn_arm(c, err);
+	return ret < 0 ? ret : 0;
 }
 
 /*
@@ -62,13 +68,13 @@ static int be_heard(struct rtgt_conn *c, struct rtgt_err *err)
 static int make_slots(struct rtgt_conn *c, struct rtgt_err *err)
 {
 	const uint32_t body = c->client.payload > SMALL_BODY ? c->client.payload : SMALL_BODY;
-	size_t all;
 	int ret;
 
 	c->slot = calloc(c->depth, sizeof(*c->slot));
 	c->free_recv = calloc(c->depth, sizeof(*c->free_recv));
 	c->ready = calloc(c->depth, sizeof(*c->ready));
-	if (!c->slot || !c->free_recv || !c->ready)
+	c->sent = calloc(c->sent_max, sizeof(*c->sent));
+	if (!c->slot || !c->free_recv || !c->ready || !c->sent)
 		return rtgt_fail(err, ENOMEM, "no memory for %u operations", c->depth);
 	c->nr_free_recv = c->depth;
 	for (unsigned int i = 0; i < c->depth; i++)
@@ -78,11 +84,13 @@ static int make_slots(struct rtgt_conn *c, struct rtgt_err *err)
 	c->messages_max = c->client.peer.recv_depth;
 	if (c->client.peer.rtgt && !c->messages_max)
 		return rtgt_fail(err, EPROTO, "the target says that it has no receive");
-	all = (size_t)c->depth * c->stride;
-	ret = rtgt_mr_create(&c->tx, c->domain->pd, "requests", all, 0, NULL, err);
+	c->tx_stride = (uint32_t)sizeof(struct rtgt_msg) + RTGT_COPY_MAX;
+	ret = rtgt_mr_create(&c->tx, c->domain->pd, "requests", (size_t)c->depth * c->tx_stride, 0,
+			     NULL, err);
 	if (!ret)
-		ret = rtgt_mr_create(&c->rx, c->domain->pd, "replies", all, IBV_ACCESS_LOCAL_WRITE,
-				     NULL, err);
+		ret = rtgt_mr_create(&c->rx, c->domain->pd, "replies",
+				     (size_t)c->depth * c->stride, IBV_ACCESS_LOCAL_WRITE, NULL,
+				     err);
 	return ret;
 }
 
@@ -90,7 +98,7 @@ static int make_conn(struct rtgt_conn *c, const struct rtgt_params *params, stru
 {
 	struct rtgt_client_param param = {
 		.poll = params && params->flags & RTGT_PARAM_BUSY_POLL,
-		.pd = c->domain->pd,
+		.heads = true, .pd = c->domain->pd,
 	};
 	int ret = rtgt_where_make(&c->where, params, err);
 
@@ -99,7 +107,8 @@ static int make_conn(struct rtgt_conn *c, const struct rtgt_params *params, stru
 	c->depth = params->depth ? params->depth : DEPTH;
 	param.cm = c->where.cm;
 	param.payload = params->payload ? params->payload : PAYLOAD;
-	param.chain = c->depth;
+	c->sent_max = 2 * c->depth > SENT_MIN ? 2 * c->depth : SENT_MIN;
+	param.chain = c->sent_max;
 	param.recvs = c->depth;
 	ret = rtgt_client_open(&c->client, &param, err);
 	if (!ret)
@@ -119,9 +128,11 @@ static void free_conn(struct rtgt_conn *c)
 	rtgt_mr_destroy(&c->tx);
 	rtgt_mr_destroy(&c->rx);
 	rtgt_client_close(&c->client);
+	rtgt_sent_drop(c);
 	for (unsigned int i = 0; c->slot && i < c->depth; i++)
 		if (c->slot[i].busy && c->slot[i].work.buffer)
 			__atomic_sub_fetch(&c->slot[i].work.buffer->users, 1, __ATOMIC_RELEASE);
+	free(c->sent);
 	free(c->slot);
 	free(c->free_recv);
 	free(c->ready);
@@ -197,6 +208,17 @@ uint64_t rtgt_conn_grace(const struct rtgt_conn *c)
 	if (c->timer >= 0)
 		timerfd_settime(c->timer, 0, &at, NULL);
 	return rtgt_now_ns() + (uint64_t)ms * 1000000u;
+}
+
+/**
+ * rtgt_conn_client() - what is behind a connection
+ * @conn: open
+ *
+ * Return: lives as long as the connection.
+ */
+const struct rtgt_client *rtgt_conn_client(const struct rtgt_conn *conn)
+{
+	return &conn->client;
 }
 
 /**

@@ -50,6 +50,7 @@ int rtgt_fail(struct rtgt_err *err, int code, const char *fmt, ...)
 	err->wc_status = 0;
 	err->vendor_err = 0;
 	err->target_status = 0;
+	err->reject = 0;
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);

@@ -72,9 +72,14 @@ static int fill_sges(const struct rtgt_wr *wr, bool copied, struct ibv_sge *sge)
 	int nr = 0;
 
 	/* the usual one, which is measured */
+	if (wr->head)
+		sge[nr++] = (struct ibv_sge) {
+			.addr = (uintptr_t)wr->head->buf, .length = wr->head_len,
+			.lkey = wr->head->mr->lkey,
+		};
 	if (n == 1 && !wr->all && wr->len) {
-		sge[0] = one_sge(wr, copied, 0, wr->len);
-		return 1;
+		sge[nr] = one_sge(wr, copied, 0, wr->len);
+		return nr + 1;
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		uint32_t at, end = rtgt_piece(all, n, i, &at);
@@ -187,24 +192,6 @@ static int post_plain(struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int 
 	return ibv_post_send(q->qp, &send, &bad);
 }
 
-/**
- * rtgt_wr_prepare() - make of a request what ibv_post_send() takes
- * @q: connected
- * @wr: a plain request in one piece, signaled: no FLUSH, no ATOMIC_WRITE, no window
- * @sge: filled; lives as long as @send
- * @send: filled
- *
- * For who posts the same again and again and measures it.
- */
-void rtgt_wr_prepare(const struct rtgt_qp *q, const struct rtgt_wr *wr, struct ibv_sge *sge,
-		     struct ibv_send_wr *send)
-{
-	int nr = wr->len ? 1 : 0;
-
-	*sge = one_sge(wr, false, 0, wr->len);
-	fill_send(q, wr, IBV_SEND_SIGNALED, sge, nr, send);
-}
-
 static bool can_inline(const struct rtgt_qp *q, const struct rtgt_wr *wr)
 {
 	return wr->len <= q->max_inline &&
@@ -252,7 +239,7 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 		return rtgt_fail(err, ret, "posting a %s of %u bytes failed: %s",
 				 rtgt_wr_opcode_str(wr->opcode), wr->len, strerror(ret));
 	q->posted[wr->opcode % RTGT_OPCODES].count++;
-	q->posted[wr->opcode % RTGT_OPCODES].bytes += wr->len;
+	q->posted[wr->opcode % RTGT_OPCODES].bytes += wr->head_len + wr->len;
 	return 0;
 }
 

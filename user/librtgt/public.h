@@ -48,10 +48,10 @@ struct rtgt_buffer {
 	unsigned int users;
 };
 
-/* wr_id: what has completed, a slot's work request or a receive, and its index */
-#define RTGT_ID_SLOT		(1ull << 61)
+/* wr_id: what has completed, a work request or a receive, and its index */
+#define RTGT_ID_SENT		(1ull << 61)
 #define RTGT_ID_RECV		(1ull << 60)
-#define RTGT_ID_INDEX(id)	((unsigned int)((id) & (RTGT_DEPTH_MAX - 1)))
+#define RTGT_ID_INDEX(id)	((unsigned int)((id) & 0xffffu))
 
 /**
  * struct rtgt_kind - what the operations of one enum rtgt_work_type have in common
@@ -74,9 +74,24 @@ struct rtgt_kind {
 	uint32_t access;
 };
 
+/* What is copied into a message: more costs more than a second entry in the list of its bytes */
+#define RTGT_COPY_MAX	256
+
 #define RTGT_KINDS	(RTGT_WORK_PUSH + 1)
 
 extern const struct rtgt_kind rtgt_kinds[RTGT_KINDS];
+
+struct rtgt_slot;
+
+/**
+ * struct rtgt_sent - a work request in the send queue
+ * @slot: whose; NULL if the operation was done before this completes
+ * @buffer: what it holds then; NULL for none
+ */
+struct rtgt_sent {
+	struct rtgt_slot *slot;
+	struct rtgt_buffer *buffer;
+};
 
 /**
  * struct rtgt_slot - an operation from submit to done
@@ -86,8 +101,9 @@ extern const struct rtgt_kind rtgt_kinds[RTGT_KINDS];
  * @moved: bytes for which work requests were posted
  * @last_len: those of the last work request
  * @tag: of the request, or the argument of the immediate
+ * @sent: its work request that is under way; NULL for none
  * @busy: submitted and not yet taken
- * @posted: a work request is under way
+ * @quiet: it asks for no completion
  * @awaited: the reply has not come
  * @ready: done, to be taken
  */
@@ -98,7 +114,8 @@ struct rtgt_slot {
 	uint64_t moved;
 	uint32_t last_len;
 	uint32_t tag;
-	bool busy, posted, awaited, ready;
+	struct rtgt_sent *sent;
+	bool busy, quiet, awaited, ready;
 };
 
 /**
@@ -108,7 +125,8 @@ struct rtgt_slot {
  * @client: the connection itself
  * @tx: requests, one for each slot
  * @rx: replies, likewise
- * @stride: bytes of each
+ * @tx_stride: bytes of a request: large bodies are not copied there
+ * @stride: bytes of a reply
  * @depth: slots
  * @busy: slots in use
  * @next: where to look for a free one
@@ -119,6 +137,13 @@ struct rtgt_slot {
  * @free_recv: messages of @rx that are not posted
  * @nr_free_recv: how many
  * @slot: @depth of them
+ * @sent: the send queue, a ring: work requests complete in the order in which they were posted
+ * @sent_max: how many fit there
+ * @nr_sent: how many are there
+ * @oldest: the first of them
+ * @nr_quiet: how many at the end of it ask for no completion
+ * @armed: the next completion raises an event, or one has come that was not taken
+ * @readable: one has
  * @epoll: of the completion channel, of the connection's events and of @timer; -1 for none
  * @timer: makes @epoll readable when a connection that has ended is given up
  * @ending_ns: when that is; 0 while the connection stands
@@ -133,6 +158,7 @@ struct rtgt_conn {
 	struct rtgt_client client;
 	struct rtgt_mr tx;
 	struct rtgt_mr rx;
+	uint32_t tx_stride;
 	uint32_t stride;
 	unsigned int depth;
 	unsigned int busy;
@@ -144,6 +170,13 @@ struct rtgt_conn {
 	unsigned int *free_recv;
 	unsigned int nr_free_recv;
 	struct rtgt_slot *slot;
+	struct rtgt_sent *sent;
+	unsigned int sent_max;
+	unsigned int nr_sent;
+	unsigned int oldest;
+	unsigned int nr_quiet;
+	bool armed;
+	bool readable;
 	int epoll;
 	int timer;
 	uint64_t ending_ns;
@@ -172,6 +205,9 @@ int rtgt_slot_post(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_err *er
 void rtgt_conn_break(struct rtgt_conn *c, const struct rtgt_err *why);
 uint64_t rtgt_conn_grace(const struct rtgt_conn *c);
 int rtgt_conn_failed(const struct rtgt_conn *c, struct rtgt_err *err);
+int rtgt_conn_arm(struct rtgt_conn *c, struct rtgt_err *err);
+int rtgt_sent_room(struct rtgt_conn *c, struct rtgt_err *err);
+void rtgt_sent_drop(struct rtgt_conn *c);
 
 int rtgt_where_make(struct rtgt_where *where, const struct rtgt_params *params,
 		    struct rtgt_err *err);

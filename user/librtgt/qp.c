@@ -139,7 +139,7 @@ static int make_qp(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct 
 	for (;;) {
 		attr.cap = (struct ibv_qp_cap) {
 			.max_send_wr = param->send_depth, .max_recv_wr = param->recv_depth,
-			.max_send_sge = sges, .max_recv_sge = sges, .max_inline_data = wish,
+			.max_send_sge = sges + param->heads, .max_recv_sge = sges, .max_inline_data = wish,
 		};
 		errno = 0;
 		if (!rdma_create_qp_ex(q->cm->id, &attr) && q->cm->id->qp)
@@ -340,25 +340,25 @@ bool rtgt_qp_unheard(const struct rtgt_qp *q)
 	return q->qp->context->device->transport_type == IBV_TRANSPORT_IWARP && !q->heard;
 }
 
-/* Take the events that woke us; they are acknowledged when the queue goes */
-static void drain_events(struct rtgt_qp *q)
+/**
+ * rtgt_qp_event() - take an event, if one is there
+ * @q: created, not polling
+ *
+ * Return: true if there was one.
+ */
+bool rtgt_qp_event(struct rtgt_qp *q)
 {
 	struct ibv_cq *cq;
 	void *context;
 
-	while (!ibv_get_cq_event(q->channel, &cq, &context))
-		q->events++;
-}
-
-static int arm_cq(struct rtgt_qp *q, struct rtgt_err *err)
-{
-	int ret = ibv_req_notify_cq(q->cq, 0);
-
-	return ret ? rtgt_fail(err, ret, "cannot arm the completion queue: %s", strerror(ret)) : 0;
+	if (ibv_get_cq_event(q->channel, &cq, &context))
+		return false;
+	q->events++;
+	return true;
 }
 
 /**
- * rtgt_qp_arm() - take the events that are there, and let the next completion raise one
+ * rtgt_qp_arm() - let the next completion raise an event
  * @q: created, not polling; look at the queue afterwards, since what is there raises none
  * @err: says what is wrong
  *
@@ -366,8 +366,9 @@ static int arm_cq(struct rtgt_qp *q, struct rtgt_err *err)
  */
 int rtgt_qp_arm(struct rtgt_qp *q, struct rtgt_err *err)
 {
-	drain_events(q);
-	return arm_cq(q, err);
+	int ret = ibv_req_notify_cq(q->cq, 0);
+
+	return ret ? rtgt_fail(err, ret, "cannot arm the completion queue: %s", strerror(ret)) : 0;
 }
 
 /* Arm, look again, sleep: an event is only raised for what arrives after arming */
@@ -378,7 +379,7 @@ static int sleep_cq(struct rtgt_qp *q, struct ibv_wc *wc, int timeout_ms, struct
 		{ .fd = q->cm->channel->fd, .events = POLLIN },
 		{ .fd = rtgt_cm_cancel_fd(q->cm), .events = POLLIN },
 	};
-	int n = arm_cq(q, err);
+	int n = rtgt_qp_arm(q, err);
 
 	if (n)
 		return n;
@@ -389,7 +390,8 @@ static int sleep_cq(struct rtgt_qp *q, struct ibv_wc *wc, int timeout_ms, struct
 		return rtgt_fail(err, errno, errno == EINTR ? "interrupted" : "poll failed");
 	if (pfd[2].revents & POLLIN)
 		return rtgt_fail(err, ECANCELED, "canceled");
-	drain_events(q);
+	while (rtgt_qp_event(q))
+		;
 	return rtgt_qp_poll(q, wc, 1, err);
 }
 

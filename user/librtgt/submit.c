@@ -4,7 +4,9 @@
  *
  * An operation has a slot from rtgt_submit() until its struct rtgt_done is taken (complete.c).  A
  * slot has one work request under way at a time: where a range crosses from one extent into the
- * next, the next work request is posted when the one before has completed.
+ * next, the next work request is posted when the one before has completed.  An operation that asks
+ * for no completion may be done, and its slot used again, while its work request is still in the
+ * send queue.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 #include "public.h"
 
 #define LEN_MAX		2147483648u
+
+#define FLAGS	(RTGT_WORK_F_UNCHECKED | RTGT_WORK_F_FENCE | RTGT_WORK_F_UNSIGNALED)
 
 /* A tag: the slot, and above it how often it was used.  All of it fits into an immediate */
 #define TAG_SLOT_BITS	10
@@ -122,9 +126,9 @@ static int check_work(const struct rtgt_conn *c, const struct rtgt_work *w, stru
 		return rtgt_fail(err, EINVAL, "work.type is %u: this version knows 1 to %u",
 				 w->type, RTGT_KINDS - 1);
 	k = &rtgt_kinds[w->type];
-	if (w->flags & ~(RTGT_WORK_F_UNCHECKED | RTGT_WORK_F_FENCE))
+	if (w->flags & ~FLAGS)
 		return rtgt_fail(err, EINVAL, "work.flags 0x%x: this version knows 0x%x",
-				 w->flags, RTGT_WORK_F_UNCHECKED | RTGT_WORK_F_FENCE);
+				 w->flags, FLAGS);
 	if (w->region >= c->client.peer.nr)
 		return rtgt_fail(err, EINVAL, "region %u: the target has %u", w->region,
 				 c->client.peer.nr);
@@ -144,6 +148,26 @@ static int check_work(const struct rtgt_conn *c, const struct rtgt_work *w, stru
 	return ret ? ret : check_local(c, w, k, err);
 }
 
+/* @wr, of @s, is the next in the send queue */
+static int post(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_wr *wr, struct rtgt_err *err)
+{
+	const unsigned int i = (c->oldest + c->nr_sent) % c->sent_max;
+	int ret;
+
+	/* some ask for a completion all the same: it shows that there is room again */
+	wr->unsignaled = s->quiet && c->nr_quiet + 1 < c->sent_max / 2;
+	wr->id = RTGT_ID_SENT | i;
+	s->start = s->start ? s->start : rtgt_now_ns();
+	ret = rtgt_qp_post(&c->client.qp, wr, err);
+	if (ret)
+		return ret;
+	s->sent = &c->sent[i];
+	*s->sent = (struct rtgt_sent) { .slot = s };
+	c->nr_sent++;
+	c->nr_quiet = wr->unsignaled ? c->nr_quiet + 1 : 0;
+	return 0;
+}
+
 /**
  * rtgt_slot_post() - post the work request for what is left of an operation, within an extent
  * @c: open
@@ -156,7 +180,7 @@ int rtgt_slot_post(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_err *er
 {
 	const struct rtgt_work *w = &s->work;
 	struct rtgt_wr wr = {
-		.id = RTGT_ID_SLOT | (unsigned int)(s - c->slot), .opcode = rtgt_kind_of(s)->opcode,
+		.opcode = rtgt_kind_of(s)->opcode,
 		.mr = w->buffer ? &w->buffer->mr : NULL, .offset = (size_t)(w->local + s->moved),
 		.imm = rtgt_imm(RTGT_IMM_ACK, s->tag), .compare_add = w->compare_add,
 		.swap = w->swap, .flags = w->flags & RTGT_WORK_F_FENCE ? IBV_SEND_FENCE : 0,
@@ -167,22 +191,23 @@ int rtgt_slot_post(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_err *er
 				   (uint32_t)(w->len - s->moved), &wr.remote_addr, &wr.rkey);
 	if (w->type == RTGT_WORK_WRITE_IMM && s->moved + wr.len < w->len)
 		wr.opcode = IBV_WR_RDMA_WRITE;
-	ret = rtgt_qp_post(&c->client.qp, &wr, err);
-	s->posted = !ret;
 	s->last_len = wr.len;
 	s->moved += wr.len;
+	s->quiet &= s->moved == w->len;
+	ret = post(c, s, &wr, err);
 	c->partial = !ret && s->moved < w->len ? s : NULL;
 	return ret;
 }
 
-/* What a request has behind its header: its length, or where nothing is copied 0 */
+/* What a request has behind its header: its length.  The bytes of a large echo stay where they are */
 static uint32_t fill_body(const struct rtgt_slot *s, void *body)
 {
 	const struct rtgt_work *w = &s->work;
 
 	switch (w->type) {
 	case RTGT_WORK_ECHO:
-		memcpy(body, w->buffer->mr.buf + w->local, (size_t)w->len);
+		if (w->len <= RTGT_COPY_MAX)
+			memcpy(body, w->buffer->mr.buf + w->local, (size_t)w->len);
 		return (uint32_t)w->len;
 	case RTGT_WORK_CHECKSUM:
 		rtgt_encode_range(body, w->region, w->remote, w->len);
@@ -196,20 +221,24 @@ static uint32_t fill_body(const struct rtgt_slot *s, void *body)
 
 static int post_message(struct rtgt_conn *c, struct rtgt_slot *s, struct rtgt_err *err)
 {
-	const struct rtgt_mr m = rtgt_message_of(&c->tx, c->stride, (unsigned int)(s - c->slot));
+	const struct rtgt_mr m = rtgt_message_of(&c->tx, c->tx_stride, (unsigned int)(s - c->slot));
 	const uint32_t len = fill_body(s, m.buf + sizeof(struct rtgt_msg));
-	const struct rtgt_wr wr = {
-		.id = RTGT_ID_SLOT | (unsigned int)(s - c->slot), .opcode = IBV_WR_SEND, .mr = &m,
+	struct rtgt_wr wr = {
+		.opcode = IBV_WR_SEND, .mr = &m,
 		.len = (uint32_t)sizeof(struct rtgt_msg) + len,
 		.flags = s->work.flags & RTGT_WORK_F_FENCE ? IBV_SEND_FENCE : 0,
 	};
-	int ret;
 
+	if (s->work.type == RTGT_WORK_ECHO && len > RTGT_COPY_MAX) {
+		wr.head = &m;
+		wr.head_len = sizeof(struct rtgt_msg);
+		wr.mr = &s->work.buffer->mr;
+		wr.offset = (size_t)s->work.local;
+		wr.len = len;
+	}
 	rtgt_encode_msg((struct rtgt_msg *)m.buf, rtgt_kind_of(s)->op, s->tag, len);
-	ret = rtgt_qp_post(&c->client.qp, &wr, err);
-	s->posted = !ret;
 	s->moved = s->work.len;
-	return ret;
+	return post(c, s, &wr, err);
 }
 
 /* A receive for the reply: whichever comes first takes it */
@@ -240,7 +269,8 @@ static struct rtgt_slot *free_slot(struct rtgt_conn *c)
  * Operations of one connection begin in the order in which they are submitted, and may end in
  * another one.
  *
- * Context: does not wait.
+ * Context: does not wait, unless the send queue is full of work requests that asked for no
+ * completion, and nothing is outstanding any more: then until one of them has completed.
  * Return: 0; -EAGAIN when as many operations are outstanding as the connection allows, or as many
  * messages as the target has receives, or while a range that crosses from one extent into the next
  * is not posted as a whole: take completions first; -EINVAL, -ERANGE, -EXDEV, -EACCES or -E2BIG for
@@ -268,13 +298,21 @@ int rtgt_submit(struct rtgt_conn *conn, const struct rtgt_work *work, struct rtg
 		return rtgt_fail(err, EAGAIN,
 				 "%u operations are outstanding, %u of them with a reply: take a completion first",
 				 conn->busy, conn->messages);
+	if (conn->nr_sent == conn->sent_max) {
+		ret = rtgt_sent_room(conn, err);
+		if (ret)
+			return ret;
+	}
 	s = free_slot(conn);
 	used = (s->tag >> TAG_SLOT_BITS) + 1;
-	memset(s, 0, sizeof(*s));
-	s->work = *work;
-	s->tag = (used << TAG_SLOT_BITS | (unsigned int)(s - conn->slot)) & RTGT_IMM_ARG_MASK;
-	s->done = (struct rtgt_done) { .id = work->id, .type = work->type };
-	s->start = rtgt_now_ns();
+	*s = (struct rtgt_slot) {
+		.work = *work,
+		.done = { .id = work->id, .type = work->type },
+		.tag = (used << TAG_SLOT_BITS | (unsigned int)(s - conn->slot)) & RTGT_IMM_ARG_MASK,
+		/* that of the last that fits tells of all */
+		.quiet = work->flags & RTGT_WORK_F_UNSIGNALED &&
+			 (k->answered || conn->busy + 1 < conn->depth),
+	};
 	ret = k->answered ? post_receive(conn, err) : 0;
 	if (!ret)
 		ret = k->message ? post_message(conn, s, err) : rtgt_slot_post(conn, s, err);

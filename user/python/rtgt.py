@@ -19,7 +19,7 @@ _lib = ctypes.CDLL(os.environ.get("RTGT_LIBRARY", "librtgt.so.1"), use_errno=Tru
 
 WORK = {name: number for number, name in enumerate(
     ("write", "read", "write_imm", "echo", "cas", "faa", "atomic_write", "flush", "checksum", "pull", "push"), 1)}
-F_UNCHECKED, F_FENCE = 1, 2                     # submit(flags=)
+F_UNCHECKED, F_FENCE, F_UNSIGNALED = 1, 2, 4    # submit(flags=)
 PULL, PUSH = 1, 2                               # Domain.buffer(flags)
 BUSY_POLL = 1                                   # Domain.connect(flags=)
 READ, WRITE, ATOMIC, FLUSH = 1, 2, 4, 8         # Region.access
@@ -27,7 +27,7 @@ READ, WRITE, ATOMIC, FLUSH = 1, 2, 4, 8         # Region.access
 
 class _Err(Structure):
     _fields_ = [("code", c_int), ("wc_status", c_int), ("vendor_err", c_uint32), ("target_status", c_int),
-                ("reserved", c_uint64 * 2), ("text", c_char * 512)]
+                ("reject", c_uint32), ("reserved", c_uint32 * 3), ("text", c_char * 512)]
 
 
 class _Params(Structure):
@@ -60,10 +60,10 @@ class Region(Structure):
 
 
 class Error(OSError):
-    """What the library said; .wc_status, .target_status and .done tell more where there is more."""
-    def __init__(self, code, text, wc_status=0, target_status=0, done=None):
+    """What the library said; .wc_status, .target_status, .reject and .done tell more where there is more."""
+    def __init__(self, code, text, wc_status=0, target_status=0, done=None, reject=0):
         super().__init__(code, text)
-        self.wc_status, self.target_status, self.done = wc_status, target_status, done
+        self.wc_status, self.target_status, self.done, self.reject = wc_status, target_status, done, reject
 
 
 def _declare(name, result, *args):
@@ -89,6 +89,7 @@ _declare("complete", c_int, c_void_p, POINTER(Done), c_uint32, _E)
 _declare("wait", c_int, c_void_p, POINTER(Done), c_uint32, c_int, _E)
 _declare("outstanding", c_uint32, c_void_p)
 _declare("fd", c_int, c_void_p)
+_declare("done_error", c_int, c_void_p, POINTER(Done), _E)
 _declare("done_text", c_int, POINTER(Done), c_char_p, c_size_t)
 _declare("crc32", c_uint32, c_uint32, c_char_p, c_size_t)
 _declare("version", c_char_p)
@@ -98,7 +99,7 @@ def _call(name, *args):
     err = _Err()
     ret = getattr(_lib, "rtgt_" + name)(*args, byref(err))
     if ret < 0:
-        raise Error(-ret, err.text.decode(errors="replace"), err.wc_status, err.target_status)
+        raise Error(-ret, err.text.decode(errors="replace"), err.wc_status, err.target_status, reject=err.reject)
     return ret
 
 
@@ -209,7 +210,9 @@ class Connection(_Handle):
         self.submit(work, buffer, **fields)
         done = self.wait(timeout_ms, 1)[0]
         if done.error:
-            raise Error(-done.error, str(done), done.wc_status, done.target_status, done)
+            why = _Err()
+            _lib.rtgt_done_error(self._handle, byref(done), byref(why))
+            raise Error(why.code, why.text.decode(errors="replace"), why.wc_status, why.target_status, done)
         return done
 
     def region(self, number=0):

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/cli/interrupt.h"
 #include "bw.h"
 
 static const struct usage_option options[] = {
@@ -72,16 +71,16 @@ static const struct usage usage = {
 };
 
 static const struct measure_op bw_ops[NR_OPS] = {
-	[OP_WRITE] = { .name = "write", .opcode = IBV_WR_RDMA_WRITE, .tcp = RTGT_TCP_WRITE,
+	[OP_WRITE] = { .name = "write", .work = RTGT_WORK_WRITE, .tcp = RTGT_TCP_WRITE,
 		       .access = RTGT_ACCESS_WRITE },
-	[OP_READ] = { .name = "read", .opcode = IBV_WR_RDMA_READ, .tcp = RTGT_TCP_READ,
+	[OP_READ] = { .name = "read", .work = RTGT_WORK_READ, .tcp = RTGT_TCP_READ,
 		      .access = RTGT_ACCESS_READ },
-	[OP_SEND] = { .name = "send", .opcode = IBV_WR_SEND, .tcp = RTGT_TCP_ECHO,
+	[OP_SEND] = { .name = "send", .work = RTGT_WORK_ECHO, .tcp = RTGT_TCP_ECHO,
 		      .answered = true },
-	[OP_WRITE_IMM] = { .name = "write-imm", .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+	[OP_WRITE_IMM] = { .name = "write-imm", .work = RTGT_WORK_WRITE_IMM,
 			   .tcp = RTGT_TCP_WRITE, .answered = true,
 			   .access = RTGT_ACCESS_WRITE },
-	[OP_BOTH] = { .name = "write+read", .opcode = IBV_WR_RDMA_WRITE, .tcp = RTGT_TCP_WRITE,
+	[OP_BOTH] = { .name = "write+read", .work = RTGT_WORK_WRITE, .tcp = RTGT_TCP_WRITE,
 		      .access = RTGT_ACCESS_WRITE | RTGT_ACCESS_READ, .both = true },
 };
 
@@ -161,7 +160,6 @@ static int transfer(struct bw_stream *s, uint64_t messages)
 {
 	s->total = messages;
 	s->posted = 0;
-	s->sent = 0;
 	s->done = 0;
 	s->begin = rtgt_now_ns();
 	s->end = s->begin;
@@ -176,14 +174,26 @@ static void *stream_thread(void *arg)
 		s->ret = transfer(s, s->b->m.warmup);
 	if (!s->ret)
 		s->ret = transfer(s, s->messages);
-	/* the others are flushed, and have less to say */
-	s->first = s->ret && !atomic_exchange(&s->watch->broken, true);
-	atomic_store(&s->w.idle, true);
+	if (s->ret)
+		measure_stop(&s->b->m);
 	return NULL;
 }
 
+/*
+ * Which of two failures tells more: that of an operation, any other, or that of a stream that ended
+ * since another one had failed.
+ */
+static unsigned int tells(int ret, const struct rtgt_err *err)
+{
+	if (!ret)
+		return 0;
+	if (ret == -ECANCELED)
+		return 1;
+	return err->wc_status && err->wc_status != IBV_WC_WR_FLUSH_ERR ? 3 : 2;
+}
+
 /* All streams at once; this thread moves the first */
-static int move(struct bw_stream *s, unsigned int nr, struct watch *w, struct rtgt_err *err)
+static int move(struct bw_stream *s, unsigned int nr, struct rtgt_err *err)
 {
 	unsigned int started = 1;
 	int ret = 0;
@@ -193,7 +203,7 @@ static int move(struct bw_stream *s, unsigned int nr, struct watch *w, struct rt
 		started += !ret;
 	}
 	if (ret) {
-		atomic_store(&w->broken, true);
+		measure_stop(&s->b->m);
 		ret = rtgt_fail(err, ret, "no thread: %s", strerror(ret));
 	} else {
 		stream_thread(&s[0]);
@@ -201,11 +211,9 @@ static int move(struct bw_stream *s, unsigned int nr, struct watch *w, struct rt
 	for (unsigned int i = 0; i < started; i++) {
 		if (i)
 			pthread_join(s[i].thread, NULL);
-		if (s[i].first) {
+		if (tells(s[i].ret, &s[i].err) > tells(ret, err)) {
 			ret = s[i].ret;
 			*err = s[i].err;
-		} else if (s[i].ret && !ret) {
-			ret = s[i].ret;
 		}
 	}
 	return ret;
@@ -213,29 +221,21 @@ static int move(struct bw_stream *s, unsigned int nr, struct watch *w, struct rt
 
 static bool is_send(const struct bw_stream *s)
 {
-	return s->op->opcode == IBV_WR_SEND;
+	return s->op->work == RTGT_WORK_ECHO;
 }
 
 static int a_round(struct bw *b, struct bw_stream *s, unsigned int nr, uint64_t messages,
 		   struct rtgt_err *err)
 {
 	uint64_t begin = UINT64_MAX, end = 0;
-	struct watch w = { .nr = nr };
 	int ret;
 
 	for (unsigned int i = 0; i < nr; i++) {
 		s[i].by->refresh(&s[i]);
 		s[i].messages = b->seconds ? UINT64_MAX : messages;
-		s[i].watch = &w;
 		s[i].ret = 0;
-		s[i].first = false;
-		atomic_store(&s[i].w.idle, false);
-		w.list[i] = &s[i].w;
 	}
-	ret = watch_begin(&w, &b->m.progress, b->m.to.timeout, err);
-	if (!ret)
-		ret = watch_end(&w, move(s, nr, &w, err), err);
-	measure_no_reply(&b->m, ret, err);
+	ret = move(s, nr, err);
 	for (unsigned int i = 0; i < nr && !ret; i++) {
 		begin = s[i].begin < begin ? s[i].begin : begin;
 		end = s[i].end > end ? s[i].end : end;
@@ -248,10 +248,7 @@ static int a_round(struct bw *b, struct bw_stream *s, unsigned int nr, uint64_t 
 			       (s[i].verified - before);
 	}
 	b->elapsed_ns += end - begin;
-	b->m.progress.before += (b->m.warmup + messages) * nr;
-	if (!ret && interrupted)
-		ret = rtgt_fail(err, EINTR, "interrupted");
-	return ret;
+	return ret ? ret : measure_goes_on(&b->m, err);
 }
 
 static int rounds(struct bw *b, struct bw_stream *s, unsigned int nr, struct rtgt_err *err)
@@ -276,7 +273,7 @@ static unsigned int slots(const struct bw *b, const struct measure_op *op, uint6
 {
 	uint64_t room = share / b->m.at.size;
 
-	return op->opcode == IBV_WR_SEND || room > b->depth ? b->depth : (unsigned int)room;
+	return op->work == RTGT_WORK_ECHO || room > b->depth ? b->depth : (unsigned int)room;
 }
 
 static int user_run(struct bw *b, struct rtgt_err *err)
@@ -285,11 +282,11 @@ static int user_run(struct bw *b, struct rtgt_err *err)
 	const unsigned int nr = bw_connections(b);
 	struct bw_stream *s;
 	uint64_t share;
-	int ret = bw_share(b, tcp ? b->m.tcp.size : b->m.client.peer.region[b->m.region].len,
+	int ret = bw_share(b, tcp ? b->m.tcp.size : b->m.client->peer.region[b->m.region].len,
 			   &share, err);
 
 	if (!ret && !tcp)
-		ret = measure_can(&b->m, &b->m.client, share, err);
+		ret = measure_can(&b->m, share, err);
 	if (ret)
 		return ret;
 	s = calloc(nr, sizeof(*s));
@@ -297,6 +294,7 @@ static int user_run(struct bw *b, struct rtgt_err *err)
 		return rtgt_fail(err, ENOMEM, "no memory for %u connections", nr);
 	for (unsigned int i = 0; i < nr && !ret; i++) {
 		s[i].b = b;
+		s[i].tells = !i;
 		s[i].by = tcp ? &bw_tcp : &bw_rdma;
 		s[i].op = bw_stream_op(b, i);
 		s[i].base = i * share;
@@ -338,15 +336,13 @@ int cmd_bw(struct tool *tool, int argc, char **argv)
 		},
 		.depth = 16, .signal = 1, .qps = 1,
 	};
-	struct rtgt_client_param param = { };
 	int ret = measure_parse(&b.m, tool, argc, argv);
 
 	if (!ret)
 		ret = check_options(&b);
 	if (ret)
 		return ret == OPTIONS_HELP ? EXIT_OK : ret;
-	param.payload = measure_largest(&b.m);
-	ret = measure_run(&b.m, &param, cell, b.qps * (b.m.ops & 1u << OP_BOTH ? 2 : 1));
+	ret = measure_run(&b.m, cell, b.qps * (b.m.ops & 1u << OP_BOTH ? 2 : 1));
 	if (!ret)
 		ret = bw_out_end(&b);
 	json_object_put(b.m.results);

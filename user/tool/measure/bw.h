@@ -10,7 +10,6 @@
 #include <assert.h>
 
 #include "measure.h"
-#include "watch.h"
 
 /* Changes when a field of the JSON changes its meaning or goes */
 #define BW_SCHEMA	"rtgt-bw-1"
@@ -22,7 +21,7 @@
 #define BW_DEPTH_MAX	128
 
 #define BW_QPS_MAX	16
-static_assert(2 * BW_QPS_MAX <= WATCH_MAX, "write+read has two connections for each of -q");
+static_assert(2 * BW_QPS_MAX <= KERNEL_MAX, "write+read has two connections for each of -q");
 
 /**
  * struct bw - rtgt bw
@@ -85,31 +84,23 @@ struct bw_transport {
  * @base: first byte of its own part of the region
  * @slots: messages that have a place there, beside each other; message i has place
  *	   i % @slots, at either end
- * @w: for whoever looks after it
- * @client: its connection over RDMA
+ * @conn: its connection over RDMA; NULL for none
+ * @buffer: the local bytes; of an echo behind all messages there is room for as many that come
+ * @busy: over RDMA, places of echoes that are to come
  * @tcp: its connection over TCP
  * @open: it has one
- * @mr: the local bytes of one-sided operations, or the messages that are sent
- * @rx: the answers that come
- * @wr: over RDMA, a work request for each place
- * @sge: its bytes
  * @out: over TCP, bytes that are sent
  * @in: bytes that come
  * @messages: to move in this round, behind the warm-up
  * @total: of these, or of the warm-up; UINT64_MAX until the time is up
  * @posted: messages that have been handed over
- * @sent: over RDMA, those whose place in the send queue is free again
  * @done: messages that have ended
  * @begin: when the first was posted
  * @end: when the last message ended
  * @verified: bytes compared so far
  * @unseen: bytes moved and not compared so far
  * @why: the reason for that
- * @owed: over RDMA, messages that await a reply: the tag of each; 0 if there is none.  The
- *	  low bits of a tag are its index here
- * @received: over RDMA, answers that have come: receives are used in their order
- * @watch: looks after the round
- * @first: no other stream of the round had failed before
+ * @tells: its thread tells how far all are
  * @thread: moves the messages of a round
  * @ret: how it ended
  * @err: why
@@ -120,30 +111,23 @@ struct bw_stream {
 	const struct measure_op *op;
 	uint64_t base;
 	unsigned int slots;
-	struct watched w;
-	struct rtgt_client client;
+	struct rtgt_conn *conn;
+	struct rtgt_buffer *buffer;
+	bool busy[BW_DEPTH_MAX];
 	struct rtgt_tcp tcp;
 	bool open;
-	struct rtgt_mr mr;
-	struct rtgt_mr rx;
-	struct ibv_send_wr *wr;
-	struct ibv_sge *sge;
 	uint8_t *out;
 	uint8_t *in;
 	uint64_t messages;
 	uint64_t total;
 	uint64_t posted;
-	uint64_t sent;
 	uint64_t done;
 	uint64_t begin;
 	uint64_t end;
 	uint64_t verified;
 	uint64_t unseen;
 	const char *why;
-	uint32_t owed[BW_DEPTH_MAX];
-	uint64_t received;
-	struct watch *watch;
-	bool first;
+	bool tells;
 	pthread_t thread;
 	int ret;
 	struct rtgt_err err;

@@ -77,7 +77,7 @@ static int rounds(struct bw *b, unsigned int nr, uint64_t share, struct rtgt_err
 	uint64_t left = b->m.count, at_once = b->depth;
 	int ret = 0;
 
-	if (b->m.at.op->opcode != IBV_WR_SEND && at_once > share / b->m.at.size)
+	if (b->m.at.op->work != RTGT_WORK_ECHO && at_once > share / b->m.at.size)
 		at_once = share / b->m.at.size;
 	for (; left && !ret; left -= at_once) {
 		if (at_once > left)
@@ -89,13 +89,13 @@ static int rounds(struct bw *b, unsigned int nr, uint64_t share, struct rtgt_err
 
 int bw_kernel_run(struct bw *b, struct rtgt_err *err)
 {
-	const struct rtgt_client *c = &b->m.client;
+	const struct rtgt_client *c = b->m.client;
 	const unsigned int nr = bw_connections(b);
 	uint64_t share;
 	int ret = bw_share(b, c->peer.region[b->m.region].len, &share, err);
 
 	if (!ret)
-		ret = measure_can(&b->m, c, share, err);
+		ret = measure_can(&b->m, share, err);
 	if (!ret && b->m.at.op->answered && b->depth > c->peer.recv_depth)
 		ret = rtgt_fail(err, ERANGE, "depth %u: the target's recv_depth is %u", b->depth,
 				c->peer.recv_depth);

@@ -52,7 +52,7 @@ int bw_share(const struct bw *b, uint64_t size, uint64_t *share, struct rtgt_err
 	*share = size / nr;
 	if (*share > 64)
 		*share &= ~63ull;
-	if (b->m.at.op->opcode == IBV_WR_SEND || *share >= b->m.at.size)
+	if (b->m.at.op->work == RTGT_WORK_ECHO || *share >= b->m.at.size)
 		return 0;
 	return rtgt_fail(err, ERANGE, "the target's memory has %llu bytes%s for %u connection%s",
 			 (unsigned long long)size,
@@ -68,8 +68,7 @@ int bw_share(const struct bw *b, uint64_t size, uint64_t *share, struct rtgt_err
  */
 bool bw_may_post(const struct bw_stream *s)
 {
-	return s->posted < s->total && s->posted - s->done < s->b->depth &&
-	       s->posted - s->sent < s->b->depth * 2;
+	return s->posted < s->total && s->posted - s->done < s->b->depth;
 }
 
 /**
@@ -92,7 +91,9 @@ void bw_done(struct bw_stream *s, uint64_t done)
 {
 	uint64_t now = rtgt_now_ns();
 
-	watch_count(&s->w, done - s->done);
+	progress_count(&s->b->m.progress, done - s->done);
+	if (s->tells)
+		progress_tell(&s->b->m.progress);
 	s->done = done;
 	s->end = now;
 	/* one more: the last one must ask for a completion */

@@ -21,7 +21,6 @@ static int tcp_open(struct bw_stream *s, struct rtgt_err *err)
 	if (ret)
 		return ret;
 	s->open = true;
-	s->w.tcp = &s->tcp;
 	s->out = malloc(len);
 	s->in = s->op->tcp == RTGT_TCP_WRITE ? NULL : malloc(len);
 	if (!s->out || (!s->in && s->op->tcp != RTGT_TCP_WRITE))
@@ -76,8 +75,7 @@ static int take_answer(struct bw_stream *s, struct rtgt_err *err)
 		ret = rtgt_fail(err, EPROTO, "the server answers what was not asked");
 	if (ret)
 		return ret;
-	s->sent = s->done + news;
-	bw_done(s, s->sent);
+	bw_done(s, s->done + news);
 	return 0;
 }
 
@@ -92,7 +90,9 @@ static int tcp_transfer(struct bw_stream *s, struct rtgt_err *err)
 		if (!t->rx.busy)
 			rtgt_tcp_expect(t, s->in ? place(s, s->in, s->done) : NULL,
 					s->b->m.at.size);
-		ret = watch_tick(&s->w, rtgt_tcp_step(t, err), err);
+		ret = rtgt_tcp_step(t, err);
+		if (!ret)
+			ret = measure_goes_on(&s->b->m, err);
 		if (!ret && !t->rx.busy)
 			ret = take_answer(s, err);
 	}

@@ -9,37 +9,51 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <rtgt/rtgt.h>
+
 #include "cost.h"
 
 /* bytes of a SEND over the connection that is not idle */
 #define ECHO_BYTES	64
 
+/* open files of a connection: of events of two kinds, of a timer, and of all of them */
+#define FILES		4
+
 /* connects that stand for "the last ones" */
 #define LAST		16
 
-static int open_client(struct cost *c, struct rtgt_client *client, struct rtgt_err *err)
+static struct rtgt_params params_of(const struct cost *c)
 {
-	const struct rtgt_client_param param = {
-		.cm = {
-			.host = c->to.host, .service = c->to.service, .source = c->to.source,
-			.timeout_ms = (int)c->to.timeout * 1000,
-		},
+	return (struct rtgt_params) {
+		.size = sizeof(struct rtgt_params), .host = c->to.host, .port = c->to.service,
+		.source = c->to.source, .timeout_ms = (int)c->to.timeout * 1000, .depth = 1,
 		.payload = ECHO_BYTES,
 	};
-	int ret = rtgt_client_open(client, &param, err);
+}
+
+static int connect_one(struct cost *c, struct rtgt_domain *domain, struct rtgt_conn **conn,
+		       struct rtgt_err *err)
+{
+	const struct rtgt_params params = params_of(c);
+	int ret = rtgt_connect(conn, domain, &params, err);
 
 	if (!ret && !c->facts.version)
-		rtgt_facts_get(&c->facts, &client->qp);
+		rtgt_facts_get(&c->facts, &rtgt_conn_client(*conn)->qp);
 	return ret;
+}
+
+static int open_domain(const struct cost *c, struct rtgt_domain **domain, struct rtgt_err *err)
+{
+	const struct rtgt_params params = params_of(c);
+
+	return rtgt_domain_open(domain, &params, err);
 }
 
 /* ------------------------------------------------------------------- registrations */
 
-static int time_registrations(struct cost *c, struct ibv_pd *pd, uint64_t size,
+static int time_registrations(struct cost *c, struct rtgt_domain *domain, uint64_t size,
 			      struct rtgt_err *err)
 {
-	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-			   IBV_ACCESS_REMOTE_WRITE;
 	struct rtgt_hist reg, dereg;
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -52,18 +66,15 @@ static int time_registrations(struct cost *c, struct ibv_pd *pd, uint64_t size,
 	rtgt_hist_reset(&dereg);
 	for (uint64_t i = 0; !ret && i < c->count; i++) {
 		uint64_t start = rtgt_now_ns();
-		struct ibv_mr *mr = ibv_reg_mr(pd, at, size, access);
+		struct rtgt_buffer *b;
 
-		if (!mr) {
-			ret = rtgt_fail(err, errno, "registering %llu bytes: %s (ulimit -l?)",
-					(unsigned long long)size, strerror(errno));
+		ret = rtgt_buffer_register(&b, domain, at, size,
+					   RTGT_BUFFER_PULL | RTGT_BUFFER_PUSH, err);
+		if (ret)
 			break;
-		}
 		rtgt_hist_add(&reg, rtgt_now_ns() - start);
 		start = rtgt_now_ns();
-		ret = ibv_dereg_mr(mr);
-		if (ret)
-			ret = rtgt_fail(err, ret, "deregistering: %s", strerror(ret));
+		ret = rtgt_buffer_destroy(b, err);
 		rtgt_hist_add(&dereg, rtgt_now_ns() - start);
 	}
 	munmap(at, size);
@@ -83,15 +94,18 @@ static int time_registrations(struct cost *c, struct ibv_pd *pd, uint64_t size,
  */
 int cost_registrations(struct cost *c, struct rtgt_err *err)
 {
-	struct rtgt_client *client = calloc(1, sizeof(*client));
-	int ret = client ? open_client(c, client, err) : rtgt_fail(err, ENOMEM, "no memory");
+	struct rtgt_domain *domain;
+	struct rtgt_conn *conn = NULL;
+	struct rtgt_err no;
+	int ret = open_domain(c, &domain, err);
 
-	if (!ret) {
-		for (unsigned int i = 0; !ret && i < c->size.nr; i++)
-			ret = time_registrations(c, client->qp.pd, c->size.at[i], err);
-		rtgt_client_close(client);
-	}
-	free(client);
+	/* for the facts: the way to the target is only known when it is connected */
+	if (!ret)
+		ret = connect_one(c, domain, &conn, err);
+	for (unsigned int i = 0; !ret && i < c->size.nr; i++)
+		ret = time_registrations(c, domain, c->size.at[i], err);
+	rtgt_close(conn);
+	rtgt_domain_close(domain, &no);
 	return ret;
 }
 
@@ -105,49 +119,53 @@ static const char *const step_name[NR_STEPS] = {
 	"address", "route", "queue pair", "connect", "in all", "close",
 };
 
-static int one_connect(struct cost *c, struct rtgt_client *client, struct rtgt_hist *step,
+static int one_connect(struct cost *c, struct rtgt_domain *domain, struct rtgt_hist *step,
 		       struct rtgt_err *err)
 {
 	uint64_t start = rtgt_now_ns();
-	int ret = open_client(c, client, err);
+	const struct rtgt_client *client;
+	struct rtgt_conn *conn;
+	int ret = connect_one(c, domain, &conn, err);
 
 	if (ret)
 		return ret;
+	client = rtgt_conn_client(conn);
 	rtgt_hist_add(&step[ALL], rtgt_now_ns() - start);
 	rtgt_hist_add(&step[ADDR], client->cm.step_ns[RTGT_CM_ADDR]);
 	rtgt_hist_add(&step[ROUTE], client->cm.step_ns[RTGT_CM_ROUTE]);
 	rtgt_hist_add(&step[CONNECT], client->cm.step_ns[RTGT_CM_CONNECT]);
 	rtgt_hist_add(&step[QP], client->qp.made_ns);
 	start = rtgt_now_ns();
-	rtgt_client_close(client);
+	rtgt_close(conn);
 	rtgt_hist_add(&step[CLOSE], rtgt_now_ns() - start);
 	return 0;
 }
 
 /**
- * cost_connects() - connections, one after the other, step by step
+ * cost_connects() - connections of one domain, one after the other, step by step
  * @c: the command
  * @err: says what is wrong
  *
- * The first one is not counted: it opens the device.
+ * The first one is not counted: what it uses is not there yet.
  *
  * Return: 0, or a negative errno.
  */
 int cost_connects(struct cost *c, struct rtgt_err *err)
 {
 	struct rtgt_hist *step = calloc(NR_STEPS, sizeof(*step));
-	struct rtgt_client *client = calloc(1, sizeof(*client));
-	int ret = step && client ? 0 : rtgt_fail(err, ENOMEM, "no memory");
+	struct rtgt_domain *domain = NULL;
+	struct rtgt_err no;
+	int ret = step ? open_domain(c, &domain, err) : rtgt_fail(err, ENOMEM, "no memory");
 
 	for (uint64_t i = 0; !ret && i <= c->count; i++) {
 		if (i < 2)
 			for (unsigned int k = 0; k < NR_STEPS; k++)
 				rtgt_hist_reset(&step[k]);
-		ret = one_connect(c, client, step, err);
+		ret = one_connect(c, domain, step, err);
 	}
 	for (unsigned int k = 0; !ret && k < NR_STEPS; k++)
 		cost_out(c, &(struct cost_row) { step_name[k], "connections", 1, &step[k], -1 });
-	free(client);
+	rtgt_domain_close(domain, &no);
 	free(step);
 	return ret;
 }
@@ -169,16 +187,16 @@ static double available(void)
 	return kib;
 }
 
-/* A connection is two open files, and some are there already */
+/* A connection is four open files, and some are there already */
 static int allow_files(uint64_t connections, struct rtgt_err *err)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return rtgt_fail(err, errno, "no limit of open files: %s", strerror(errno));
-	if (limit.rlim_cur >= 2 * connections + 64)
+	if (limit.rlim_cur >= FILES * connections + 64)
 		return 0;
-	limit.rlim_cur = 2 * connections + 64;
+	limit.rlim_cur = FILES * connections + 64;
 	if (limit.rlim_max < limit.rlim_cur)
 		limit.rlim_max = limit.rlim_cur;
 	if (setrlimit(RLIMIT_NOFILE, &limit))
@@ -188,39 +206,58 @@ static int allow_files(uint64_t connections, struct rtgt_err *err)
 	return 0;
 }
 
-static int time_echoes(struct cost *c, struct rtgt_client *client, uint64_t held, double kib,
-		       struct rtgt_err *err)
+static int one_echo(struct rtgt_conn *conn, struct rtgt_buffer *b, uint64_t i, struct cost *c,
+		    struct rtgt_hist *h, struct rtgt_err *err)
 {
-	const struct rtgt_echo echo = { .opcode = IBV_WR_SEND, .len = ECHO_BYTES };
-	uint8_t *back = client->rx.buf + client->head + sizeof(struct rtgt_msg);
-	struct rtgt_took took;
+	const struct rtgt_work work = {
+		.size = sizeof(work), .type = RTGT_WORK_ECHO, .len = ECHO_BYTES, .buffer = b,
+		.back = ECHO_BYTES,
+	};
+	uint8_t *bytes = rtgt_buffer_bytes(b);
+	struct rtgt_done done;
 	struct rtgt_diff diff;
-	struct rtgt_hist h;
-	int ret = 0;
+	int ret;
 
-	if (client->payload < ECHO_BYTES)
+	rtgt_pattern_fill(bytes, ECHO_BYTES, i);
+	rtgt_pattern_invert(bytes + ECHO_BYTES, ECHO_BYTES, i);
+	ret = rtgt_submit(conn, &work, err);
+	if (!ret)
+		ret = rtgt_wait(conn, &done, 1, (int)c->to.timeout * 1000, err);
+	if (ret < 0)
+		return ret;
+	if (done.error)
+		return rtgt_done_error(conn, &done, err);
+	rtgt_hist_add(h, done.reply_ns);
+	if (rtgt_pattern_verify(bytes + ECHO_BYTES, ECHO_BYTES, i, &diff))
+		return rtgt_fail(err, EILSEQ, "echo %llu: byte %zu is 0x%02x, expected 0x%02x",
+				 (unsigned long long)i, diff.offset, diff.got, diff.expected);
+	return 0;
+}
+
+static int time_echoes(struct cost *c, struct rtgt_domain *domain, struct rtgt_conn *conn,
+		       uint64_t held, double kib, struct rtgt_err *err)
+{
+	struct rtgt_buffer *b;
+	struct rtgt_err no;
+	struct rtgt_hist h;
+	int ret;
+
+	if (rtgt_conn_payload(conn) < ECHO_BYTES)
 		return rtgt_fail(err, EMSGSIZE, "the target takes SENDs of %u bytes (recv_size)",
-				 client->payload);
+				 rtgt_conn_payload(conn));
+	ret = rtgt_buffer_create(&b, domain, 2ull * ECHO_BYTES, 0, err);
 	rtgt_hist_reset(&h);
-	for (uint64_t i = 0; !ret && i < c->count; i++) {
-		rtgt_pattern_fill(rtgt_client_tx(client), ECHO_BYTES, i);
-		rtgt_pattern_invert(back, ECHO_BYTES, i);
-		ret = rtgt_client_echo(client, &echo, &took, err);
-		rtgt_hist_add(&h, took.reply);
-		if (!ret && rtgt_pattern_verify(back, ECHO_BYTES, i, &diff))
-			ret = rtgt_fail(err, EILSEQ,
-					"echo %llu: byte %zu is 0x%02x, expected 0x%02x",
-					(unsigned long long)i, diff.offset, diff.got,
-					diff.expected);
-	}
+	for (uint64_t i = 0; !ret && i < c->count; i++)
+		ret = one_echo(conn, b, i, c, &h, err);
+	rtgt_buffer_destroy(b, &no);
 	if (!ret)
 		cost_out(c, &(struct cost_row) { "SEND", "held", held, &h, kib });
 	return ret;
 }
 
 /* From @nr connections to @wanted of them */
-static int hold_more(struct cost *c, struct rtgt_client **client, uint64_t nr, uint64_t wanted,
-		     struct rtgt_err *err)
+static int hold_more(struct cost *c, struct rtgt_domain *domain, struct rtgt_conn **conn,
+		     uint64_t nr, uint64_t wanted, struct rtgt_err *err)
 {
 	struct rtgt_hist h;
 	int ret = 0;
@@ -229,15 +266,9 @@ static int hold_more(struct cost *c, struct rtgt_client **client, uint64_t nr, u
 	for (; !ret && nr < wanted; nr++) {
 		uint64_t start = rtgt_now_ns();
 
-		client[nr] = calloc(1, sizeof(**client));
-		ret = client[nr] ? open_client(c, client[nr], err) :
-				   rtgt_fail(err, ENOMEM, "no memory");
-		if (ret) {
-			free(client[nr]);
-			client[nr] = NULL;
-		} else if (wanted - nr <= LAST) {
+		ret = connect_one(c, domain, &conn[nr], err);
+		if (!ret && wanted - nr <= LAST)
 			rtgt_hist_add(&h, rtgt_now_ns() - start);
-		}
 	}
 	if (!ret)
 		cost_out(c, &(struct cost_row) { "connect", "held", wanted, &h, -1 });
@@ -254,26 +285,29 @@ static int hold_more(struct cost *c, struct rtgt_client **client, uint64_t nr, u
 int cost_held(struct cost *c, struct rtgt_err *err)
 {
 	uint64_t most = c->held.at[c->held.nr - 1], nr = 0;
-	struct rtgt_client **client = calloc(most, sizeof(*client));
+	struct rtgt_conn **conn = calloc(most, sizeof(*conn));
+	struct rtgt_domain *domain = NULL;
 	double before = -1, now, kib;
-	int ret = client ? allow_files(most, err) : rtgt_fail(err, ENOMEM, "no memory");
+	struct rtgt_err no;
+	int ret = conn ? allow_files(most, err) : rtgt_fail(err, ENOMEM, "no memory");
 
+	if (!ret)
+		ret = open_domain(c, &domain, err);
 	for (unsigned int i = 0; !ret && i < c->held.nr; nr = c->held.at[i++]) {
-		ret = hold_more(c, client, nr, c->held.at[i], err);
+		ret = hold_more(c, domain, conn, nr, c->held.at[i], err);
 		if (ret)
 			break;
 		now = available();
-		/* the first one opens the device and is not counted */
+		/* the first one is not counted: what it uses is not there yet */
 		kib = before < 0 || now < 0 ? -1 :
 		      (before - now) / (double)(c->held.at[i] - c->held.at[0]);
 		if (!i)
 			before = now;
-		ret = time_echoes(c, client[0], c->held.at[i], kib, err);
+		ret = time_echoes(c, domain, conn[0], c->held.at[i], kib, err);
 	}
-	for (nr = 0; client && nr < most && client[nr]; nr++) {
-		rtgt_client_close(client[nr]);
-		free(client[nr]);
-	}
-	free(client);
+	for (nr = 0; conn && nr < most; nr++)
+		rtgt_close(conn[nr]);
+	rtgt_domain_close(domain, &no);
+	free(conn);
 	return ret;
 }

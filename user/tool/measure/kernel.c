@@ -115,7 +115,7 @@ static int make(struct kernel *k, unsigned int i, struct rtgt_err *err)
  * kernel_open() - make initiators, and tell them what the command line says
  * @k: filled
  * @param: what all runs have in common; its strings must outlive @k
- * @nr: how many, at most WATCH_MAX
+ * @nr: how many, at most KERNEL_MAX
  * @err: says what is wrong
  *
  * Return: 0, or a negative errno; kernel_close() in either case.
@@ -186,10 +186,12 @@ static int run_all(const struct kernel *k, unsigned int nr, struct rtgt_err *err
  */
 int kernel_run(const struct kernel *k, unsigned int nr, struct rtgt_err *err)
 {
-	struct watch w = { };
-	int ret = watch_begin(&w, k->param.progress, k->param.timeout, err);
+	int ret;
 
-	return ret ? ret : watch_end(&w, run_all(k, nr, err), err);
+	progress_watch(k->param.progress);
+	ret = run_all(k, nr, err);
+	progress_unwatch(k->param.progress);
+	return ret;
 }
 
 /* The value behind a key of "result" */

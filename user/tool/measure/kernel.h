@@ -9,7 +9,10 @@
 
 #include <rtgt/log.h>
 #include "tool/config/tree.h"
-#include "watch.h"
+#include "progress.h"
+
+/* Initiators at a time */
+#define KERNEL_MAX	32
 
 /**
  * struct kernel_param - what all runs have in common
@@ -46,7 +49,7 @@ struct kernel_param {
 struct kernel {
 	struct kernel_param param;
 	unsigned int nr;
-	char dir[WATCH_MAX][TREE_PATH];
+	char dir[KERNEL_MAX][TREE_PATH];
 };
 
 /**

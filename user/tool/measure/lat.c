@@ -53,15 +53,15 @@ static const struct usage usage = {
 };
 
 static const struct measure_op lat_ops[] = {
-	{ .name = "write", .opcode = IBV_WR_RDMA_WRITE, .tcp = RTGT_TCP_WRITE,
+	{ .name = "write", .work = RTGT_WORK_WRITE, .tcp = RTGT_TCP_WRITE,
 	  .access = RTGT_ACCESS_WRITE },
-	{ .name = "read", .opcode = IBV_WR_RDMA_READ, .tcp = RTGT_TCP_READ,
+	{ .name = "read", .work = RTGT_WORK_READ, .tcp = RTGT_TCP_READ,
 	  .access = RTGT_ACCESS_READ },
-	{ .name = "send", .opcode = IBV_WR_SEND, .tcp = RTGT_TCP_ECHO, .answered = true },
-	{ .name = "write-imm", .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .tcp = RTGT_TCP_WRITE,
+	{ .name = "send", .work = RTGT_WORK_ECHO, .tcp = RTGT_TCP_ECHO, .answered = true },
+	{ .name = "write-imm", .work = RTGT_WORK_WRITE_IMM, .tcp = RTGT_TCP_WRITE,
 	  .answered = true, .access = RTGT_ACCESS_WRITE },
-	{ .name = "cas", .opcode = IBV_WR_ATOMIC_CMP_AND_SWP, .access = RTGT_ACCESS_ATOMIC },
-	{ .name = "faa", .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .access = RTGT_ACCESS_ATOMIC },
+	{ .name = "cas", .work = RTGT_WORK_CAS, .access = RTGT_ACCESS_ATOMIC },
+	{ .name = "faa", .work = RTGT_WORK_FAA, .access = RTGT_ACCESS_ATOMIC },
 };
 
 /* write, read and send */
@@ -95,7 +95,7 @@ static int kernel_cell(struct lat *l, struct rtgt_err *err)
 {
 	struct measure *m = &l->m;
 	struct kernel_result result;
-	int ret = measure_can(m, &m->client, m->client.peer.region[m->region].len, err);
+	int ret = measure_can(m, m->client->peer.region[m->region].len, err);
 
 	if (!ret)
 		ret = kernel_set(&m->kernel, 0, "op", m->at.op->name, err);
@@ -152,7 +152,6 @@ int cmd_lat(struct tool *tool, int argc, char **argv)
 			.completion = "softirq",
 		},
 	};
-	struct rtgt_client_param param = { .chain = 2 * LAT_SIGNAL_EVERY };
 	int ret = measure_parse(&l.m, tool, argc, argv);
 
 	if (ret)
@@ -160,8 +159,7 @@ int cmd_lat(struct tool *tool, int argc, char **argv)
 	l.ns = calloc(l.m.count, sizeof(*l.ns));
 	if (!l.ns)
 		return failed("no memory for %llu samples", (unsigned long long)l.m.count);
-	param.payload = measure_largest(&l.m);
-	ret = measure_run(&l.m, &param, cell, 1);
+	ret = measure_run(&l.m, cell, 1);
 	if (!ret)
 		ret = lat_out_end(&l);
 	json_object_put(l.m.results);

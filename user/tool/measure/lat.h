@@ -13,9 +13,6 @@
 /* Changes when a field of the JSON changes its meaning or goes */
 #define LAT_SCHEMA	"rtgt-lat-1"
 
-/* Of what is answered every so many asks for a completion of its own */
-#define LAT_SIGNAL_EVERY	16
-
 /**
  * struct lat - rtgt lat
  * @m: what it shares with rtgt bw

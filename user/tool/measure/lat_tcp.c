@@ -9,37 +9,38 @@
 #include <string.h>
 
 #include "lat.h"
-#include "watch.h"
 
-static int once(struct watched *w, const struct measure *m, uint32_t tag, uint8_t *tx,
-		uint8_t *rx, struct rtgt_err *err)
+static int once(struct measure *m, uint32_t tag, uint8_t *tx, uint8_t *rx, struct rtgt_err *err)
 {
 	const enum rtgt_tcp_op op = m->at.op->tcp;
-	struct rtgt_tcp *t = w->tcp;
+	struct rtgt_tcp *t = &m->tcp;
 	int ret = 0;
 
 	rtgt_tcp_send(t, op, RTGT_TCP_ACK, tag, 0, op == RTGT_TCP_READ ? NULL : tx, m->at.size);
 	rtgt_tcp_expect(t, op == RTGT_TCP_WRITE ? NULL : rx, m->at.size);
 	while (!ret && (t->tx.busy || t->rx.busy))
-		ret = watch_tick(w, rtgt_tcp_step(t, err), err);
+		ret = rtgt_tcp_step(t, err);
 	return ret;
 }
 
-static int loop(struct lat *l, struct watched *w, uint8_t *tx, uint8_t *rx, struct rtgt_err *err)
+static int loop(struct lat *l, uint8_t *tx, uint8_t *rx, struct rtgt_err *err)
 {
-	const struct measure *m = &l->m;
+	struct measure *m = &l->m;
 	uint64_t total = m->warmup + m->count, start, end, begin = 0;
 	int ret;
 
 	for (uint64_t i = 0; i < total; i++) {
 		start = rtgt_now_ns();
-		ret = once(w, m, (uint32_t)i, tx, rx, err);
+		ret = once(m, (uint32_t)i, tx, rx, err);
 		end = rtgt_now_ns();
 		if (!ret)
-			ret = rtgt_tcp_answer(w->tcp, m->at.op->tcp, (uint32_t)i, err);
+			ret = measure_goes_on(m, err);
+		if (!ret)
+			ret = rtgt_tcp_answer(&m->tcp, m->at.op->tcp, (uint32_t)i, err);
 		if (ret)
 			return ret;
-		watch_count(w, 1);
+		progress_count(&m->progress, 1);
+		progress_tell(&m->progress);
 		if (i < m->warmup)
 			continue;
 		if (i == m->warmup)
@@ -77,8 +78,6 @@ static int verify(struct lat *l, const uint8_t *tx, const uint8_t *rx, struct rt
 int lat_tcp_run(struct lat *l, struct rtgt_err *err)
 {
 	const uint32_t size = l->m.at.size;
-	struct watched watched = { .tcp = &l->m.tcp };
-	struct watch w = { .nr = 1, .list = { &watched } };
 	uint8_t *tx, *rx;
 	int ret;
 
@@ -93,9 +92,7 @@ int lat_tcp_run(struct lat *l, struct rtgt_err *err)
 		rtgt_pattern_fill(tx, size, measure_seed(&l->m));
 		/* what does not come is not there */
 		rtgt_pattern_fill(rx, size, measure_seed(&l->m));
-		ret = watch_begin(&w, &l->m.progress, l->m.to.timeout, err);
-		if (!ret)
-			ret = watch_end(&w, loop(l, &watched, tx, rx, err), err);
+		ret = loop(l, tx, rx, err);
 		if (!ret)
 			ret = verify(l, tx, rx, err);
 	} else {

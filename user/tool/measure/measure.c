@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "tool/cli/interrupt.h"
 #include "measure.h"
@@ -67,33 +69,18 @@ void measure_stamp(uint8_t *buf, uint32_t len)
 
 /**
  * measure_no_checksum() - why does the target send no checksum of the region?
- * @m: parsed
- * @c: its connection
+ * @m: connected
  *
  * Return: a constant string; NULL if it sends one.
  */
-const char *measure_no_checksum(const struct measure *m, const struct rtgt_client *c)
+const char *measure_no_checksum(const struct measure *m)
 {
-	if (!c->peer.rtgt)
+	if (!m->client->peer.rtgt)
 		return NO_CHECKSUM;
-	return c->peer.region[m->region].access & RTGT_ACCESS_READ ? NULL : NO_READ;
+	return m->client->peer.region[m->region].access & RTGT_ACCESS_READ ? NULL : NO_READ;
 }
 
 /* ----------------------------------------------------------------------- the targets */
-
-/**
- * measure_cm_param() - where to connect to over RDMA
- * @m: parsed
- *
- * Return: parameters that live as long as @m.
- */
-struct rtgt_cm_param measure_cm_param(const struct measure *m)
-{
-	return (struct rtgt_cm_param) {
-		.host = m->to.host, .service = m->to.service, .source = m->to.source,
-		.timeout_ms = (int)m->to.timeout * 1000,
-	};
-}
 
 /**
  * measure_tcp_open() - connect over TCP
@@ -108,37 +95,49 @@ int measure_tcp_open(const struct measure *m, struct rtgt_tcp *tcp, struct rtgt_
 	const struct rtgt_tcp_param param = {
 		.host = m->to.host, .service = m->tcp_service, .source = m->to.source,
 		.timeout_ms = (int)m->to.timeout * 1000, .poll = m->poll,
+		.cancel_fd = m->cancel,
 	};
 
 	return rtgt_tcp_open(tcp, &param, err);
 }
 
-/**
- * measure_open() - connect to what the command line names, and take the facts
- * @m: parsed
- * @param: of the RDMA connection; where to is filled in
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno.
- */
-int measure_open(struct measure *m, const struct rtgt_client_param *param, struct rtgt_err *err)
+static int open_rdma(struct measure *m, struct rtgt_err *err)
 {
-	struct rtgt_client_param to = *param;
+	int ret = measure_domain(m, err);
+
+	if (!ret)
+		ret = measure_connect(m, &m->conn, 1, measure_largest(m), err);
+	if (ret)
+		return ret;
+	m->client = rtgt_conn_client(m->conn);
+	rtgt_facts_qp(&m->facts, &m->client->qp);
+	if (m->region >= m->client->peer.nr)
+		return rtgt_fail(err, EINVAL, "region %u: the target has %u", m->region,
+				 m->client->peer.nr);
+	return 0;
+}
+
+static int *on_interrupt;
+
+/* A wait that begins behind the signal ends, too */
+static void interrupt(void)
+{
+	eventfd_write(*on_interrupt, 1);
+}
+
+/* Connect to what the command line names, and take the facts */
+static int open_all(struct measure *m, struct rtgt_err *err)
+{
 	int ret = 0;
 
+	m->cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (m->cancel < 0)
+		return rtgt_fail(err, errno, "no eventfd: %s", strerror(errno));
+	on_interrupt = &m->cancel;
+	interrupt_catch(0, interrupt);
 	rtgt_facts_host(&m->facts);
-	if (m->over & 1u << OVER_RDMA) {
-		to.cm = measure_cm_param(m);
-		to.poll = m->poll;
-		ret = rtgt_client_open(&m->client, &to, err);
-		if (ret)
-			return ret;
-		m->open = true;
-		rtgt_facts_qp(&m->facts, &m->client.qp);
-		if (m->region >= m->client.peer.nr)
-			ret = rtgt_fail(err, EINVAL, "region %u: the target has %u", m->region,
-					m->client.peer.nr);
-	}
+	if (m->over & 1u << OVER_RDMA)
+		ret = open_rdma(m, err);
 	if (!ret && m->over & 1u << OVER_TCP) {
 		ret = measure_tcp_open(m, &m->tcp, err);
 		m->tcp_open = !ret;
@@ -150,11 +149,16 @@ int measure_open(struct measure *m, const struct rtgt_client_param *param, struc
 
 static void measure_close(struct measure *m)
 {
+	struct rtgt_err err;
+
 	kernel_close(&m->kernel);
-	if (m->open)
-		rtgt_client_close(&m->client);
+	rtgt_close(m->conn);
+	rtgt_domain_close(m->domain, &err);
 	if (m->tcp_open)
 		rtgt_tcp_close(&m->tcp);
+	interrupt_catch(0, NULL);
+	if (m->cancel >= 0)
+		close(m->cancel);
 }
 
 /**
@@ -165,13 +169,12 @@ static void measure_close(struct measure *m)
  */
 const char *measure_extent_str(const struct measure *m)
 {
-	return m->open && m->client.layout[m->region].nr > 1 ? " in its first extent" : "";
+	return m->client && m->client->layout[m->region].nr > 1 ? " in its first extent" : "";
 }
 
 /**
  * measure_can() - can the present cell be?
  * @m: its cell is set
- * @c: the RDMA connection it is for
  * @room: bytes of the region it has
  * @err: says why not
  *
@@ -179,9 +182,9 @@ const char *measure_extent_str(const struct measure *m)
  *
  * Return: 0, or a negative errno measure_cannot_be() knows.
  */
-int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t room,
-		struct rtgt_err *err)
+int measure_can(const struct measure *m, uint64_t room, struct rtgt_err *err)
 {
+	const struct rtgt_client *c = m->client;
 	const struct rtgt_region_info *mem = &c->peer.region[m->region];
 	const struct measure_op *op = m->at.op;
 
@@ -189,9 +192,9 @@ int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t r
 		return rtgt_fail(err, EOPNOTSUPP, "the target does not speak rtgt");
 	if (measure_is_atomic(op) && !(c->qp.can & RTGT_CAN_ATOMIC))
 		return rtgt_fail(err, EOPNOTSUPP, "the device has no atomics");
-	if (op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && !(c->qp.can & RTGT_CAN_IMM))
+	if (op->work == RTGT_WORK_WRITE_IMM && !(c->qp.can & RTGT_CAN_IMM))
 		return rtgt_fail(err, EOPNOTSUPP, "the device has no immediates (it is iWARP)");
-	if (op->opcode == IBV_WR_SEND)
+	if (op->work == RTGT_WORK_ECHO)
 		return m->at.size <= c->payload ? 0 :
 			rtgt_fail(err, EMSGSIZE, "the target takes SENDs of %u bytes (recv_size)",
 				  c->payload);
@@ -202,20 +205,6 @@ int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t r
 		return rtgt_fail(err, ERANGE, "region %u has %llu bytes%s", m->region,
 				 (unsigned long long)mem->len, measure_extent_str(m));
 	return 0;
-}
-
-/**
- * measure_no_reply() - say what is missing when the time is up
- * @m: its cell is set
- * @ret: how its operations ended
- * @err: says that nothing came, if @ret is -ETIMEDOUT
- */
-void measure_no_reply(const struct measure *m, int ret, struct rtgt_err *err)
-{
-	if (ret == -ETIMEDOUT && m->at.op->answered)
-		rtgt_fail(err, ETIMEDOUT,
-			  "the target sent no reply within %u s (--timeout waits longer)",
-			  m->to.timeout);
 }
 
 /**
@@ -301,21 +290,19 @@ static int open_kernel(struct measure *m, unsigned int nr, struct rtgt_err *err)
 /**
  * measure_run() - connect, measure all cells, hang up
  * @m: parsed
- * @param: of the RDMA connection
  * @cell: measures @m->at and tells the result
  * @kernels: initiators the kernel needs, if it is asked
  *
  * Return: an exit status; an error has been told.
  */
-int measure_run(struct measure *m, const struct rtgt_client_param *param,
-		int (*cell)(struct measure *m, struct rtgt_err *err), unsigned int kernels)
+int measure_run(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err *err),
+		unsigned int kernels)
 {
 	struct rtgt_err err = { };
 	int ret;
 
-	interrupt_catch(0, NULL);
 	m->results = json_object_new_array();
-	ret = measure_open(m, param, &err);
+	ret = open_all(m, &err);
 	if (!ret && m->from & 1u << FROM_KERNEL)
 		ret = open_kernel(m, kernels, &err);
 	if (!ret)

@@ -4,10 +4,10 @@
  * what is measured, and the frame of the JSON document.  From the lowest to the highest:
  *
  *   progress.c     how far it is
- *   watch.c        waiting with as few system calls as can be
  *   kernel.c       the kernel's initiators, through configfs
  *   measure_out.c  the JSON document and its facts
  *   measure_args.c the options
+ *   measure_rdma.c connections, and what nobody times
  *   measure.c      targets, the matrix
  *   lat, bw, cost  the commands
  */
@@ -18,7 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <stdatomic.h>
+
 #include <rtgt/client.h>
+#include <rtgt/rtgt.h>
 #include "tool/out/facts.h"
 #include "tool/out/json.h"
 #include "tool/tcp/tcp.h"
@@ -41,7 +44,7 @@ enum measure_over {
 /**
  * struct measure_op - an operation that can be measured
  * @name: as on the command line and in the kernel initiator's "op"
- * @opcode: for verbs
+ * @work: what librtgt calls it
  * @tcp: enum rtgt_tcp_op that does the same; 0 for none
  * @answered: ends with the target's answer, otherwise with the completion
  * @access: the region must grant it
@@ -49,7 +52,7 @@ enum measure_over {
  */
 struct measure_op {
 	const char *name;
-	enum ibv_wr_opcode opcode;
+	enum rtgt_work_type work;
 	uint8_t tcp;
 	bool answered;
 	uint32_t access;
@@ -118,10 +121,13 @@ struct not_compared {
  * @results: for JSON
  * @rows: printed so far
  * @facts: of this machine and the way to the target
- * @client: the RDMA connection, open while @open
+ * @cancel: an eventfd: readable when all shall end
+ * @stopped: a connection has failed: all others shall end
+ * @domain: of the RDMA connections; NULL for none
+ * @conn: the first of them; NULL for none
+ * @client: what there is to know of it
  * @tcp: the TCP connection, open while @tcp_open
- * @open: @client is
- * @tcp_open: @tcp is
+ * @tcp_open: it is
  * @kernel: the kernel's initiators
  */
 struct measure {
@@ -153,9 +159,12 @@ struct measure {
 	struct json_object *results;
 	unsigned int rows;
 	struct rtgt_facts facts;
-	struct rtgt_client client;
+	int cancel;
+	atomic_bool stopped;
+	struct rtgt_domain *domain;
+	struct rtgt_conn *conn;
+	const struct rtgt_client *client;
 	struct rtgt_tcp tcp;
-	bool open;
 	bool tcp_open;
 	struct kernel kernel;
 };
@@ -166,23 +175,32 @@ int measure_parse(struct measure *m, struct tool *tool, int argc, char **argv);
 const char *measure_from_str(enum measure_from from);
 const char *measure_over_str(enum measure_over over);
 
+/* measure_rdma.c */
+int measure_domain(struct measure *m, struct rtgt_err *err);
+int measure_connect(const struct measure *m, struct rtgt_conn **conn, unsigned int depth,
+		    uint32_t payload, struct rtgt_err *err);
+void measure_stop(struct measure *m);
+int measure_goes_on(const struct measure *m, struct rtgt_err *err);
+int measure_wait(const struct measure *m, struct rtgt_conn *conn, struct rtgt_done *done,
+		 uint32_t max, struct rtgt_err *err);
+int measure_do(const struct measure *m, struct rtgt_conn *conn, struct rtgt_work *work,
+	       struct rtgt_done *done, struct rtgt_err *err);
+int measure_checksum(const struct measure *m, struct rtgt_conn *conn, uint64_t offset,
+		     uint32_t len, uint32_t *crc, struct rtgt_err *err);
+
 /* measure.c */
-int measure_open(struct measure *m, const struct rtgt_client_param *param, struct rtgt_err *err);
 int measure_tcp_open(const struct measure *m, struct rtgt_tcp *tcp, struct rtgt_err *err);
 int measure_matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err *err),
 		   struct rtgt_err *err);
-int measure_run(struct measure *m, const struct rtgt_client_param *param,
-		int (*cell)(struct measure *m, struct rtgt_err *err), unsigned int kernels);
+int measure_run(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err *err),
+		unsigned int kernels);
 const char *measure_extent_str(const struct measure *m);
-int measure_can(const struct measure *m, const struct rtgt_client *c, uint64_t room,
-		struct rtgt_err *err);
-void measure_no_reply(const struct measure *m, int ret, struct rtgt_err *err);
+int measure_can(const struct measure *m, uint64_t room, struct rtgt_err *err);
 bool measure_cannot_be(int ret);
-struct rtgt_cm_param measure_cm_param(const struct measure *m);
 const char *measure_completions(const struct measure *m);
 uint64_t measure_seed(struct measure *m);
 void measure_stamp(uint8_t *buf, uint32_t len);
-const char *measure_no_checksum(const struct measure *m, const struct rtgt_client *c);
+const char *measure_no_checksum(const struct measure *m);
 void measure_not_compared(struct measure *m, uint64_t bytes, const char *why);
 bool measure_is_atomic(const struct measure_op *op);
 

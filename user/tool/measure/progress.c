@@ -3,6 +3,7 @@
  * What a person who waits is told: a line on stderr, over itself on a terminal, of
  * anything that takes longer than two seconds.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -14,6 +15,9 @@
 #define FIRST_NS	2000000000ull
 #define NEXT_NS		1000000000ull
 
+/* How often a thread looks whether it is time */
+#define LOOK_US		100000
+
 /**
  * progress_begin() - something begins
  * @p: says what
@@ -24,26 +28,21 @@ void progress_begin(struct progress *p, uint64_t total)
 	p->start = rtgt_now_ns();
 	p->told = 0;
 	p->total = total;
-	p->before = 0;
+	atomic_store(&p->done, 0);
 }
 
 /**
- * progress_tell() - tell how far it is, if it is time to
- * @p: begun
- * @done: operations that have ended since @p->before
+ * progress_print() - tell how far it is, if it is time to
+ * @p: begun; see progress_tell()
  */
-void progress_tell(struct progress *p, uint64_t done)
+void progress_print(struct progress *p)
 {
-	uint64_t now;
+	const uint64_t now = rtgt_now_ns(), done = atomic_load(&p->done);
 	char far[64] = "";
 
-	if (!p->on)
-		return;
-	now = rtgt_now_ns();
 	if (now < (p->told ? p->told + NEXT_NS : p->start + FIRST_NS))
 		return;
 	p->told = now;
-	done += p->before;
 	if (p->total)
 		snprintf(far, sizeof(far), ", %llu %% (%llu of %llu)",
 			 (unsigned long long)(done * 100 / p->total), (unsigned long long)done,
@@ -55,6 +54,47 @@ void progress_tell(struct progress *p, uint64_t done)
 		(unsigned long long)((now - p->start) / 1000000000u), far,
 		isatty(STDERR_FILENO) ? "" : "\n");
 	fflush(stderr);
+}
+
+static void *watcher(void *arg)
+{
+	struct progress *p = arg;
+
+	while (atomic_load(&p->waits)) {
+		usleep(LOOK_US);
+		progress_print(p);
+	}
+	return NULL;
+}
+
+/**
+ * progress_watch() - tell from now on, while this thread waits for the kernel
+ * @p: begun
+ *
+ * Signals stay this thread's.  Without a thread nothing is told.
+ */
+void progress_watch(struct progress *p)
+{
+	sigset_t all, before;
+
+	if (!p->on)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	atomic_store(&p->waits, true);
+	if (pthread_create(&p->thread, NULL, watcher, p))
+		atomic_store(&p->waits, false);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/**
+ * progress_unwatch() - the wait is over
+ * @p: progress_watch() was called
+ */
+void progress_unwatch(struct progress *p)
+{
+	if (atomic_exchange(&p->waits, false))
+		pthread_join(p->thread, NULL);
 }
 
 /**

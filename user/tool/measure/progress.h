@@ -5,6 +5,8 @@
 #ifndef RTGT_PROGRESS_H
 #define RTGT_PROGRESS_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,7 +17,9 @@
  * @start: rtgt_now_ns() of its beginning
  * @told: when the last line was written; 0 before the first
  * @total: operations to do; 0 when that is not known
- * @before: operations done before those that are watched
+ * @done: operations that have ended
+ * @thread: tells while the caller waits, between progress_watch() and progress_unwatch()
+ * @waits: it shall
  */
 struct progress {
 	bool on;
@@ -23,11 +27,28 @@ struct progress {
 	uint64_t start;
 	uint64_t told;
 	uint64_t total;
-	uint64_t before;
+	atomic_ullong done;
+	pthread_t thread;
+	atomic_bool waits;
 };
 
 void progress_begin(struct progress *p, uint64_t total);
-void progress_tell(struct progress *p, uint64_t done);
+void progress_print(struct progress *p);
+void progress_watch(struct progress *p);
+void progress_unwatch(struct progress *p);
 void progress_end(struct progress *p);
+
+/* Operations have ended.  Any thread may say so */
+static inline void progress_count(struct progress *p, uint64_t n)
+{
+	atomic_fetch_add_explicit(&p->done, n, memory_order_relaxed);
+}
+
+/* Tell how far it is, if somebody wants to know and it is time to.  One thread does */
+static inline void progress_tell(struct progress *p)
+{
+	if (p->on)
+		progress_print(p);
+}
 
 #endif /* RTGT_PROGRESS_H */

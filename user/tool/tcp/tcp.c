@@ -31,6 +31,12 @@
 
 #include "tcp.h"
 
+/* How long recvmsg() waits before somebody looks whether to go on, in milliseconds */
+#define LOOK_MS		100
+
+/* Spins between two looks */
+#define SPINS		1024
+
 /**
  * rtgt_tcp_head() - begin a head
  * @head: filled; the rest of it is 0
@@ -60,17 +66,18 @@ bool rtgt_tcp_head_ok(const struct rtgt_tcp_head *head)
 /**
  * rtgt_tcp_setup() - options both ends of a connection have
  * @fd: the socket
- * @timeout_ms: how long a call may take; 0 for ever
+ * @timeout_ms: how long a call may take, to receive at most LOOK_MS; 0 for ever
  *
  * Return: 0, or a negative errno.
  */
 int rtgt_tcp_setup(int fd, int timeout_ms)
 {
-	struct timeval tv = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
+	const struct timeval tv = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
+	const struct timeval look = { 0, (timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS) * 1000 };
 	int on = 1;
 
 	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)))
 		return -errno;
 	return 0;
@@ -256,10 +263,26 @@ static size_t rest(struct rtgt_tcp_io *io, struct iovec iov[2])
 	return n;
 }
 
-static void moved(struct rtgt_tcp_io *io, size_t n)
+static void moved(struct rtgt_tcp *t, struct rtgt_tcp_io *io, size_t n)
 {
 	io->at += n;
 	io->busy = io->at < sizeof(io->head) + io->len;
+	t->idle_ns = 0;
+}
+
+/* Nothing has moved: is there a reason to end? */
+static int idle(struct rtgt_tcp *t, struct rtgt_err *err)
+{
+	struct pollfd pfd = { .fd = t->param.cancel_fd, .events = POLLIN };
+	const uint64_t now = rtgt_now_ns();
+
+	if (pfd.fd > 0 && poll(&pfd, 1, 0) > 0)
+		return rtgt_fail(err, ECANCELED, "canceled");
+	if (!t->idle_ns)
+		t->idle_ns = now;
+	if (now - t->idle_ns >= (uint64_t)t->param.timeout_ms * 1000000u)
+		return fail_io(t, EAGAIN, err);
+	return 0;
 }
 
 /* 1 when something went, 0 when nothing can */
@@ -273,7 +296,7 @@ static int push(struct rtgt_tcp *t, struct rtgt_err *err)
 		return 0;
 	if (n < 0)
 		return fail_io(t, errno, err);
-	moved(&t->tx, (size_t)n);
+	moved(t, &t->tx, (size_t)n);
 	return 1;
 }
 
@@ -283,11 +306,11 @@ static int pull(struct rtgt_tcp *t, int flags, struct rtgt_err *err)
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = rest(&t->rx, iov) };
 	ssize_t n = recvmsg(t->fd, &msg, flags);
 
-	if (n < 0 && errno == EAGAIN && flags & MSG_DONTWAIT)
-		return 0;
+	if (n < 0 && errno == EAGAIN)
+		return flags & MSG_DONTWAIT ? 0 : idle(t, err);
 	if (n < 0)
 		return fail_io(t, errno, err);
-	moved(&t->rx, (size_t)n);
+	moved(t, &t->rx, (size_t)n);
 	/* a refusal has no body: what is wrong comes before the end of the connection */
 	if (t->rx.at >= sizeof(t->rx.head) && t->rx.head.status != RTGT_TCP_OK)
 		t->rx.busy = false;
@@ -302,9 +325,9 @@ static int sleep_both(struct rtgt_tcp *t, struct rtgt_err *err)
 	struct pollfd pfd = {
 		.fd = t->fd, .events = (short)(POLLOUT | (t->rx.busy ? POLLIN : 0)),
 	};
-	int n = poll(&pfd, 1, t->param.timeout_ms);
+	int n = poll(&pfd, 1, LOOK_MS);
 
-	return n > 0 ? 0 : fail_io(t, n ? errno : EAGAIN, err);
+	return n > 0 ? 0 : n ? fail_io(t, errno, err) : idle(t, err);
 }
 
 /**
@@ -315,8 +338,8 @@ static int sleep_both(struct rtgt_tcp *t, struct rtgt_err *err)
  * Sleeps until something moves, unless it polls.  A request that has gone returns at
  * once, so that there can be another.
  *
- * Return: 0, or a negative errno; -ETIMEDOUT when nothing moved in time, -EINTR
- * after a signal.
+ * Return: 0, also when nothing has moved for a while, or a negative errno; -ETIMEDOUT when nothing
+ * moved in time, -ECANCELED, -EINTR after a signal.
  */
 int rtgt_tcp_step(struct rtgt_tcp *t, struct rtgt_err *err)
 {
@@ -324,14 +347,16 @@ int rtgt_tcp_step(struct rtgt_tcp *t, struct rtgt_err *err)
 
 	if (!t->tx.busy) {
 		ret = pull(t, t->param.poll ? MSG_DONTWAIT : MSG_WAITALL, err);
-		return ret < 0 ? ret : 0;
+	} else {
+		ret = push(t, err);
+		/* the socket is full: make room for the server's answers, or wait for either */
+		if (!ret && t->rx.busy)
+			ret = pull(t, MSG_DONTWAIT, err);
+		if (!ret && !t->param.poll)
+			ret = sleep_both(t, err);
 	}
-	ret = push(t, err);
-	/* the socket is full: make room for the server's answers, or wait for either */
-	if (!ret && t->rx.busy)
-		ret = pull(t, MSG_DONTWAIT, err);
-	if (!ret && !t->param.poll)
-		ret = sleep_both(t, err);
+	if (!ret && t->param.poll && ++t->spins % SPINS == 0)
+		ret = idle(t, err);
 	return ret < 0 ? ret : 0;
 }
 

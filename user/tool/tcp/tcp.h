@@ -98,6 +98,7 @@ struct rtgt_tcp_io {
  * @source: name or address to connect from; NULL leaves it to the routing table
  * @timeout_ms: bound of each step
  * @poll: spin rather than sleep until something comes
+ * @cancel_fd: a wait ends with -ECANCELED while it is readable
  */
 struct rtgt_tcp_param {
 	const char *host;
@@ -105,6 +106,7 @@ struct rtgt_tcp_param {
 	const char *source;
 	int timeout_ms;
 	bool poll;
+	int cancel_fd;
 };
 
 /**
@@ -114,6 +116,8 @@ struct rtgt_tcp_param {
  * @size: bytes of the server's memory
  * @tx: the request that goes out
  * @rx: the answer that is waited for
+ * @idle_ns: since when nothing has moved; 0 if something has
+ * @spins: of a connection that polls, looks that were in vain
  */
 struct rtgt_tcp {
 	int fd;
@@ -121,6 +125,8 @@ struct rtgt_tcp {
 	uint64_t size;
 	struct rtgt_tcp_io tx;
 	struct rtgt_tcp_io rx;
+	uint64_t idle_ns;
+	unsigned int spins;
 };
 
 int rtgt_tcp_open(struct rtgt_tcp *t, const struct rtgt_tcp_param *param, struct rtgt_err *err);

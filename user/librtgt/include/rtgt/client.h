@@ -22,18 +22,13 @@ extern "C" {
 /* Completions that may arrive while another is waited for */
 #define RTGT_KEPT	8
 
-/*
- * In the wr_id of a work request that the caller posts by itself: the library counts from 1, and
- * takes a completion of the caller's that is still to come for its own if they have one id
- */
-#define RTGT_CALLERS_ID	(1ull << 63)
-
 /**
  * struct rtgt_client_param - how to connect
  * @cm: where to
  * @poll: as in struct rtgt_qp_param
  * @payload: bytes of the largest echo wanted; the target's recv_size may allow less
  * @sges: pieces of a work request
+ * @heads: as in struct rtgt_qp_param
  * @chain: one-sided operations of one rtgt_client_chain(); 0 is 1
  * @recvs: receives the caller posts itself
  * @flags: IBV_SEND_INLINE, IBV_SEND_FENCE for SENDs; inline makes the queue pair ask for it
@@ -45,6 +40,7 @@ struct rtgt_client_param {
 	bool poll;
 	uint32_t payload;
 	unsigned int sges;
+	bool heads;
 	unsigned int chain;
 	unsigned int recvs;
 	unsigned int flags;
@@ -77,7 +73,7 @@ struct rtgt_layout {
  * @flags: of a SEND
  * @tx: the request message, header first
  * @rx: the reply message, header first
- * @wr_id: of the last work request; those that the caller posts have RTGT_CALLERS_ID in theirs
+ * @wr_id: of the last work request
  * @tag: of the last request message
  * @kept: completions taken while another was waited for
  * @nr_kept: how many
@@ -174,6 +170,10 @@ struct rtgt_took {
 	uint64_t completion;
 	uint64_t reply;
 };
+
+/* For the tool: what the public functions do not tell of a connection.  See conn.c */
+struct rtgt_conn;
+const struct rtgt_client *rtgt_conn_client(const struct rtgt_conn *conn);
 
 int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *param,
 		     struct rtgt_err *err);

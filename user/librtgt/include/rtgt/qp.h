@@ -49,6 +49,7 @@ extern "C" {
  * @send_depth: work requests outstanding on the send queue
  * @recv_depth: receives posted
  * @sges: pieces of a work request, at most RTGT_SGES; 0 is 1
+ * @heads: what is sent may have a head of its own, see struct rtgt_wr
  * @inline_data: ask for as much inline data as the device gives
  * @poll: spin on the completion queue rather than sleep until an event
  * @pd: a protection domain of the caller's, which outlives the queue pair; NULL makes one
@@ -57,6 +58,7 @@ struct rtgt_qp_param {
 	uint32_t send_depth;
 	uint32_t recv_depth;
 	uint32_t sges;
+	bool heads;
 	bool inline_data;
 	bool poll;
 	struct ibv_pd *pd;
@@ -118,6 +120,8 @@ struct rtgt_qp {
  * @mr: local buffer
  * @offset: first byte, counted from @mr->buf
  * @len: bytes; 0 makes a request without a scatter-gather entry
+ * @head: bytes in front of those, in one piece; NULL for none.  See rtgt_qp_param.heads
+ * @head_len: how many
  * @sges: pieces the local bytes are cut into by rtgt_piece(); 0 is 1
  * @gap: bytes between each two pieces
  * @all: of a request that is a part of a larger range, the bytes of that: it is the
@@ -139,6 +143,8 @@ struct rtgt_wr {
 	const struct rtgt_mr *mr;
 	size_t offset;
 	uint32_t len;
+	const struct rtgt_mr *head;
+	uint32_t head_len;
 	unsigned int sges;
 	uint32_t gap;
 	uint32_t all;
@@ -174,14 +180,13 @@ int rtgt_qp_create(struct rtgt_qp *q, struct rtgt_cm *cm, const struct rtgt_qp_p
 		   struct rtgt_err *err);
 void rtgt_qp_destroy(struct rtgt_qp *q);
 int rtgt_qp_address(struct rtgt_qp *q, struct rtgt_err *err);
-void rtgt_wr_prepare(const struct rtgt_qp *q, const struct rtgt_wr *wr, struct ibv_sge *sge,
-		     struct ibv_send_wr *send);
 int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *err);
 int rtgt_qp_post_recv(struct rtgt_qp *q, uint64_t id, const struct rtgt_mr *mr, uint32_t len,
 		      struct rtgt_err *err);
 bool rtgt_qp_unheard(const struct rtgt_qp *q);
 void rtgt_qp_wake(struct rtgt_qp *q);
 int rtgt_qp_poll(struct rtgt_qp *q, struct ibv_wc *wc, int max, struct rtgt_err *err);
+bool rtgt_qp_event(struct rtgt_qp *q);
 int rtgt_qp_arm(struct rtgt_qp *q, struct rtgt_err *err);
 int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err);
 void rtgt_qp_log(const struct rtgt_qp *q);

@@ -42,6 +42,8 @@ struct rtgt_conn;
  * @wc_status: enum ibv_wc_status of the completion that failed; 0 when none did
  * @vendor_err: the device's own code of that completion
  * @target_status: enum rtgt_status (rtgt/uapi.h) of the reply that refused; 0 when none did
+ * @reject: enum rtgt_rej_reason (rtgt/uapi.h) when the target refused the connection; 0 when it
+ *	    did not, or gave no reason of its own
  * @reserved: 0
  * @text: one sentence: what is wrong and what to do; no newline
  */
@@ -50,7 +52,8 @@ struct rtgt_err {
 	int wc_status;
 	uint32_t vendor_err;
 	int target_status;
-	uint64_t reserved[2];
+	uint32_t reject;
+	uint32_t reserved[3];
 	char text[512];
 };
 
@@ -120,6 +123,12 @@ enum rtgt_work_type {
 /* struct rtgt_work.flags */
 #define RTGT_WORK_F_UNCHECKED	0x1u	/* a range outside the region: let the target refuse it */
 #define RTGT_WORK_F_FENCE	0x2u	/* begins when the READs and atomics before it are done */
+/*
+ * No completion of its own: it is done when its reply has come, or if it has none, when an
+ * operation behind it is done that was submitted without this.  That costs less.  Until then the
+ * device may hold its buffer, which cannot be destroyed
+ */
+#define RTGT_WORK_F_UNSIGNALED	0x4u
 
 /**
  * struct rtgt_work - an operation to submit
@@ -157,13 +166,14 @@ struct rtgt_work {
  * @type: enum rtgt_work_type
  * @error: 0 or a negative errno: -EIO for a completion that failed, -EREMOTEIO for a refusal of
  *	   the target, -EPROTO for a reply that is not to the request, -ECONNRESET and others when
- *	   the connection has ended before.  rtgt_done_text() has a sentence
+ *	   the connection has ended before.  rtgt_done_error() says why
  * @wc_status: as in struct rtgt_err
  * @vendor_err: likewise
  * @target_status: likewise
  * @crc: of a checksum
  * @len: bytes that were moved, or that the checksum covers
- * @completion_ns: from the post until its own completion
+ * @completion_ns: from the post until its own completion, or that of a later one which tells of
+ *		   it; 0 if it had none when the reply came
  * @reply_ns: from the post until the target's reply; 0 for operations that have none
  * @reserved: 0
  */
@@ -235,6 +245,8 @@ int rtgt_wait(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max, int 
 uint32_t rtgt_outstanding(const struct rtgt_conn *conn);
 int rtgt_fd(const struct rtgt_conn *conn);
 
+int rtgt_done_error(const struct rtgt_conn *conn, const struct rtgt_done *done,
+		    struct rtgt_err *err);
 int rtgt_done_text(const struct rtgt_done *done, char *text, size_t size);
 uint32_t rtgt_crc32(uint32_t crc, const void *bytes, size_t len);
 const char *rtgt_version(void);
