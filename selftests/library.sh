@@ -39,6 +39,11 @@ python() {
 		        assert words in str(error), error
 		        return error
 		    raise AssertionError(f"no error where there should be one: {number}")
+		def whole(c, number):
+		    done = []
+		    while len(done) < number:
+		        done += c.wait(20000)
+		    return done
 		EOT
 		cat
 	} >"$WORK/program.py"
@@ -265,23 +270,36 @@ canceled() {
 
 # A range that crosses from one capability into the next is one operation, and none gets between.
 extents() {
-	target_port mr_max=4K region mem size=64K access=read,write
+	target_port mr_max=4K region mem size=256K access=read,write
 	python <<-'EOT'
-	with domain() as d, d.buffer(32768) as b, d.connect() as c:
-	    assert c.region().len == 65536
-	    b[:] = os.urandom(32768)
-	    wrote = b[:20000]
-	    c.submit("write", b, len=20000, remote=3000)
+	with domain() as d, d.buffer(200000) as b, d.connect() as c:
+	    assert c.region().len == 262144
+	    b[:] = os.urandom(200000)
+	    wrote = b[:200000]
+	    # more work requests than the send queue holds
+	    c.submit("write", b, len=200000, remote=3000)
 	    fails(errno.EAGAIN, "several extents", c.submit, "checksum", len=20000, remote=3000)
-	    assert [done.len for done in c.wait(20000)] == [20000]
-	    assert c.run("checksum", len=20000, remote=3000).crc == rtgt.crc32(wrote)
-	    b[:20000] = bytes(20000)
-	    c.run("read", b, len=20000, remote=3000)
-	    assert b[:20000] == wrote
+	    assert [done.len for done in c.wait(20000)] == [200000]
+	    assert c.run("checksum", len=200000, remote=3000).crc == rtgt.crc32(wrote)
+	    b[:] = bytes(200000)
+	    c.run("read", b, len=200000, remote=3000)
+	    assert b[:] == wrote
+	    # so many at once that the last of them waits for nobody
+	    for n in range(3):
+	        c.submit("write", b, len=4096, local=n * 4096, remote=n * 4096, flags=rtgt.F_UNSIGNALED)
+	    fails(errno.EDEADLK, "ask for no completion", c.wait, 20000)
+	    c.submit("read", b, id=7, len=100, local=100000, remote=10)
+	    assert sorted(done.id for done in whole(c, 4)) == [0, 0, 0, 7]
+	    assert c.run("checksum", len=3 * 4096).crc == rtgt.crc32(wrote[:3 * 4096])
+	    # more than the send queue holds: some ask for a completion all the same
+	    for n in range(100):
+	        b[:64] = os.urandom(64)
+	        assert c.run("echo", b, len=64, back=64, flags=rtgt.F_UNSIGNALED).reply_ns
+	        assert b[:64] == b[64:128], n
 	    if not IWARP:
 	        c.run("write_imm", b, len=9000, remote=4000, local=100)
 	        assert c.run("checksum", len=9000, remote=4000).crc == rtgt.crc32(b[100:9100])
-	    fails(errno.ERANGE, "the region has 65536", c.submit, "write", b, len=20000, remote=50000)
+	    fails(errno.ERANGE, "the region has 262144", c.submit, "write", b, len=20000, remote=250000)
 	EOT
 	expect_no_connections
 }

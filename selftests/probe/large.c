@@ -28,7 +28,7 @@ static int open_client(struct rtgt_client *c, const struct option *o, struct rtg
 			.host = o->host, .service = o->port, .source = o->source,
 			.timeout_ms = (int)o->timeout * 1000,
 		},
-		.chain = (unsigned int)o->depth,
+		.depth = (unsigned int)o->depth,
 	};
 	int ret = rtgt_client_open(c, &param, err);
 

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An initiator: connect, then one operation at a time.  The one-sided ones are
- * here, requests to the target in request.c.
- *
- * Each function posts one operation, waits for its completion and, where the
- * target answers, for the reply, which it checks as far as the protocol goes:
- * operation, tag, length, status.  What the bytes should be is the caller's
- * business.  A receive is posted before each request that will be answered, so
- * the target never meets an empty receive queue.
- *
- * After a failed completion the queue pair is in the error state: close.
+ * An initiator: a connection, what its target offers, and what its operations need: slots, a
+ * ring for the send queue, and messages.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -22,8 +17,14 @@
 /* Replies that list extents need not be larger, however large they may be */
 #define LIST_BODY	65536u
 
-/* One operation: a request, perhaps a message, and its answer */
-#define DEPTH		4
+/* What several messages at once have room for of such a list */
+#define SOME_BODY	1024u
+
+/* Work requests that ask for no completion stay in the send queue for a while */
+#define SENT_MIN	32u
+
+/* What is posted beside: rtgt_qp_wake() */
+#define WAKES		8
 
 #define PORT_ATTEMPTS	8
 
@@ -54,13 +55,15 @@ static void log_peer(const struct rtgt_client *c)
 }
 
 /* Bytes a reply's body may have */
-static uint32_t reply_body(const struct rtgt_client *c, uint32_t body)
+static uint32_t reply_body(const struct rtgt_client *c)
 {
+	const uint32_t most = c->nr_messages > 1 ? SOME_BODY : LIST_BODY;
 	uint32_t list = c->peer.recv_size - (uint32_t)sizeof(struct rtgt_msg);
+	uint32_t body = c->payload > SMALL_BODY ? c->payload : SMALL_BODY;
 
 	for (uint32_t i = 0; i < c->peer.nr; i++)
 		if (c->peer.region[i].access & RTGT_ACCESS_MORE && body < list)
-			body = list < LIST_BODY ? list : LIST_BODY;
+			body = list < most ? list : most;
 	return body;
 }
 
@@ -78,21 +81,65 @@ static int make_messages(struct rtgt_client *c, uint32_t payload, bool odp, stru
 	if (c->peer.recv_size < sizeof(struct rtgt_msg) + sizeof(struct rtgt_range))
 		return rtgt_fail(err, EPROTO, "the target takes SENDs of %u bytes only: too few",
 				 c->peer.recv_size);
+	if (!c->peer.recv_depth)
+		return rtgt_fail(err, EPROTO, "the target says that it has no receive");
 	c->payload = c->peer.recv_size - (uint32_t)sizeof(struct rtgt_msg);
 	/* a datagram is one packet: ours must leave, and come back */
 	if (c->head && c->payload > c->qp.mtu - sizeof(struct rtgt_msg))
 		c->payload = c->qp.mtu - (uint32_t)sizeof(struct rtgt_msg);
 	if (c->payload > payload)
 		c->payload = payload;
+	/* the target posts so many receives: more messages would wait for one another */
+	c->messages_max = c->peer.recv_depth;
+	c->free_tx = calloc(c->nr_messages, sizeof(*c->free_tx));
+	if (!c->free_tx)
+		return rtgt_fail(err, ENOMEM, "no memory for %u messages", c->nr_messages);
+	/* the first is used first: that is the one of rtgt_client_tx() */
+	for (; c->nr_free_tx < c->nr_messages; c->nr_free_tx++)
+		c->free_tx[c->nr_free_tx] = c->nr_messages - c->nr_free_tx - 1;
 	body = c->payload > SMALL_BODY ? c->payload : SMALL_BODY;
-	ret = rtgt_mr_create(&c->tx, c->qp.pd, "request", sizeof(struct rtgt_msg) + body, access,
-			     log, err);
+	c->tx_stride = (uint32_t)sizeof(struct rtgt_msg) + (c->copies ? RTGT_COPY_MAX : body);
+	c->rx_stride = c->head + (uint32_t)sizeof(struct rtgt_msg) + reply_body(c);
+	ret = rtgt_mr_create(&c->tx, c->qp.pd, "request", (size_t)c->nr_messages * c->tx_stride,
+			     access, log, err);
 	if (ret)
 		return ret;
-	body = reply_body(c, body);
-	return rtgt_mr_create(&c->rx, c->qp.pd, "reply",
-			      c->head + sizeof(struct rtgt_msg) + body,
+	return rtgt_mr_create(&c->rx, c->qp.pd, "reply", (size_t)c->nr_messages * c->rx_stride,
 			      access | IBV_ACCESS_LOCAL_WRITE, log, err);
+}
+
+static int add_fd(const struct rtgt_client *c, int fd, uint32_t events, uint32_t what,
+		  struct rtgt_err *err)
+{
+	struct epoll_event ev = { .events = events, .data.u32 = what };
+
+	return fd < 0 || !epoll_ctl(c->waits, EPOLL_CTL_ADD, fd, &ev) ? 0 :
+	       rtgt_fail(err, errno, "no epoll: %s", strerror(errno));
+}
+
+/* Of completions the edge counts: events that were not taken do not wake anybody */
+static int make_waits(struct rtgt_client *c, struct rtgt_err *err)
+{
+	int ret;
+
+	if (!c->qp.channel)
+		return 0;
+	c->waits = epoll_create1(EPOLL_CLOEXEC);
+	if (c->waits < 0)
+		return rtgt_fail(err, errno, "no epoll: %s", strerror(errno));
+	ret = add_fd(c, c->qp.channel->fd, EPOLLIN | EPOLLET, RTGT_WAITS_COMPLETION, err);
+	if (!ret)
+		ret = add_fd(c, c->cm.channel->fd, EPOLLIN, RTGT_WAITS_CM, err);
+	return ret ? ret : add_fd(c, rtgt_cm_cancel_fd(&c->cm), EPOLLIN, RTGT_WAITS_CANCEL, err);
+}
+
+static int make_slots(struct rtgt_client *c, struct rtgt_err *err)
+{
+	c->slot = calloc(c->depth, sizeof(*c->slot));
+	c->ready = calloc(c->depth, sizeof(*c->ready));
+	c->sent = calloc(c->sent_max, sizeof(*c->sent));
+	return c->slot && c->ready && c->sent ? 0 :
+	       rtgt_fail(err, ENOMEM, "no memory for %u operations", c->depth);
 }
 
 /* The capability of a region that has one extent, where the REP has none */
@@ -131,16 +178,24 @@ static int learn_layout(struct rtgt_client *c, struct rtgt_err *err)
 static int open_once(struct rtgt_client *c, const struct rtgt_client_param *param,
 		     struct rtgt_err *err)
 {
+	const unsigned int depth = param->depth ? param->depth : 1;
+	const unsigned int messages = param->messages ? param->messages : 1;
+	const unsigned int sent = 2 * depth > SENT_MIN ? 2 * depth : SENT_MIN;
 	const struct rtgt_qp_param qp = {
-		.send_depth = DEPTH + param->chain, .recv_depth = DEPTH + param->recvs,
-		.poll = param->poll, .sges = param->sges, .heads = param->heads,
+		.send_depth = WAKES + sent, .recv_depth = messages,
+		.poll = param->poll, .sges = param->sges, .heads = param->copies,
 		.inline_data = param->flags & IBV_SEND_INLINE, .pd = param->pd,
 	};
 	struct rtgt_req req;
 	int ret;
 
 	memset(c, 0, sizeof(*c));
-	c->depth = qp.send_depth;
+	c->waits = -1;
+	c->timer = -1;
+	c->depth = depth;
+	c->nr_messages = messages;
+	c->sent_max = sent;
+	c->copies = param->copies;
 	c->head = param->cm.transport == RTGT_UD ? RTGT_GRH : 0;
 	c->sges = param->sges;
 	c->flags = param->flags;
@@ -160,6 +215,10 @@ static int open_once(struct rtgt_client *c, const struct rtgt_client_param *para
 		log_peer(c);
 		ret = make_messages(c, param->payload, param->odp, err);
 	}
+	if (!ret)
+		ret = make_slots(c, err);
+	if (!ret)
+		ret = make_waits(c, err);
 	if (!ret)
 		ret = learn_layout(c, err);
 	if (ret)
@@ -197,226 +256,22 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 void rtgt_client_close(struct rtgt_client *c)
 {
 	rtgt_cm_disconnect(&c->cm);
+	rtgt_sent_drop(c);
 	for (unsigned int i = 0; i < RTGT_MAX_REGIONS; i++)
 		rtgt_layout_free(&c->layout[i]);
+	/* made behind the slots */
+	if (c->sent && c->waits >= 0)
+		close(c->waits);
+	free(c->free_tx);
+	free(c->slot);
+	free(c->ready);
+	free(c->sent);
+	c->free_tx = NULL;
+	c->slot = NULL;
+	c->ready = NULL;
+	c->sent = NULL;
 	rtgt_mr_destroy(&c->tx);
 	rtgt_mr_destroy(&c->rx);
 	rtgt_qp_destroy(&c->qp);
 	rtgt_cm_close(&c->cm);
-}
-
-/* What a person calls it */
-static const char *rdma_name(enum ibv_wr_opcode opcode)
-{
-	const char *name = rtgt_wr_opcode_str(opcode);
-
-	return strncmp(name, "RDMA_", 5) ? name : name + 5;
-}
-
-/* @len: bytes of the work request that carried the immediate */
-static int check_imm_reply(uint32_t len, const struct rtgt_reply *reply, struct rtgt_err *err)
-{
-	if (reply->covered != len)
-		return rtgt_fail(err, EPROTO,
-				 "the target's completion tells %llu bytes, %u were written",
-				 (unsigned long long)reply->covered, len);
-	return 0;
-}
-
-/* The work request for what is left of @op behind its first @done bytes, within an extent */
-static struct rtgt_wr next_wr(const struct rtgt_client *c, const struct rtgt_rdma *op,
-			      uint32_t done)
-{
-	struct rtgt_wr wr = {
-		.opcode = op->opcode, .mr = op->mr, .offset = op->local, .all = op->len,
-		.at = done, .sges = op->sges, .gap = op->gap, .imm = op->imm,
-		.compare_add = op->compare_add, .swap = op->swap, .flags = op->flags,
-	};
-
-	wr.len = rtgt_layout_piece(c, op->region, op->remote + done, op->len - done,
-				   &wr.remote_addr, &wr.rkey);
-	/* the target is told when all is there */
-	if (op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && done + wr.len < op->len)
-		wr.opcode = IBV_WR_RDMA_WRITE;
-	return wr;
-}
-
-/*
- * Post all, the last of them signaled, and wait for it; those a full send queue ends
- * with are signaled and waited for too.  Returns in @last_len the bytes of the last.
- */
-static int run_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigned int n,
-		     const char *what, uint32_t *last_len, struct rtgt_err *err)
-{
-	const uint64_t id = ++c->wr_id;
-	unsigned int posted = 0;
-	struct ibv_wc wc;
-	int ret = 0;
-
-	for (const struct rtgt_rdma *o = op; o < op + n; o++) {
-		uint32_t done = 0;
-
-		do {
-			struct rtgt_wr wr = next_wr(c, o, done);
-			bool last = o == op + n - 1 && done + wr.len == o->len;
-
-			wr.id = id;
-			wr.unsignaled = !last && ++posted % c->depth;
-			ret = rtgt_qp_post(&c->qp, &wr, err);
-			if (!ret && !wr.unsignaled)
-				ret = rtgt_client_wait(c, id, what, &wc, err);
-			if (ret)
-				return ret;
-			done += wr.len;
-			*last_len = wr.len;
-		} while (done < o->len);
-	}
-	return 0;
-}
-
-/* What would be read out of bounds here; what the target refuses is not checked */
-static int check_rdma(const struct rtgt_rdma *op, struct rtgt_err *err)
-{
-	const uint64_t gaps = (uint64_t)op->gap * (op->sges ? op->sges - 1 : 0);
-
-	if (op->region >= RTGT_MAX_REGIONS)
-		return rtgt_fail(err, EINVAL, "region %u: there are at most %u",
-				 op->region, RTGT_MAX_REGIONS);
-	if (op->sges > RTGT_SGES)
-		return rtgt_fail(err, EINVAL, "%u pieces: at most %u", op->sges, RTGT_SGES);
-	/* they touch nothing here */
-	if (!op->len || op->opcode == RTGT_WR_FLUSH)
-		return 0;
-	if (!op->mr)
-		return rtgt_fail(err, EINVAL, "%s without a buffer", rdma_name(op->opcode));
-	if (op->local > op->mr->len || op->len + gaps > op->mr->len - op->local)
-		return rtgt_fail(err, EINVAL, "%u bytes at %zu of a buffer of %zu", op->len,
-				 op->local, op->mr->len);
-	return 0;
-}
-
-/**
- * rtgt_client_chain() - several one-sided operations, of which the last is waited for
- * @c: open
- * @op: what; not checked against the regions: a refusal is the target's business
- * @n: how many, at most what rtgt_client_param.chain promised
- * @took: filled, from the first post
- * @err: says what is wrong
- *
- * Only the last asks for a completion; that tells of all, since they complete in
- * order.  All have one id, so that the completion of one that failed is the first
- * to be seen.  If the last is a WRITE_WITH_IMM whose immediate asks for it
- * (RTGT_IMM_ACK), the target's answer is waited for, and the immediate and the
- * byte count in it are checked.  Where operations cross from one extent into the
- * next there may be more work requests than the send queue holds; then the rest
- * is posted when those have completed.
- *
- * Return: 0, or a negative errno; -EINVAL for a value out of range, -EIO with
- * @err->wc_status for a failed completion.
- */
-int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigned int n,
-		      struct rtgt_took *took, struct rtgt_err *err)
-{
-	const struct rtgt_rdma *last;
-	bool answered;
-	struct rtgt_reply reply;
-	uint64_t start, recv = 0;
-	uint32_t last_len = 0;
-	char what[64];
-	int ret = 0;
-
-	memset(took, 0, sizeof(*took));
-	if (!n)
-		return rtgt_fail(err, EINVAL, "a chain of no operation");
-	for (unsigned int i = 0; i < n && !ret; i++)
-		ret = check_rdma(&op[i], err);
-	if (ret)
-		return ret;
-	last = &op[n - 1];
-	answered = last->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && c->peer.rtgt &&
-		   rtgt_imm_op(last->imm) == RTGT_IMM_ACK;
-	if (answered)
-		ret = rtgt_client_expect(c, &recv, err);
-	if (ret)
-		return ret;
-	snprintf(what, sizeof(what), "%s of %u bytes", rdma_name(last->opcode), last->len);
-	start = rtgt_now_ns();
-	ret = run_chain(c, op, n, what, &last_len, err);
-	if (ret)
-		return ret;
-	took->completion = rtgt_now_ns() - start;
-	if (!answered)
-		return 0;
-	ret = rtgt_client_reply(c, recv, RTGT_MSG_IMM, rtgt_imm_arg(last->imm), last->imm, &reply,
-				err);
-	took->reply = rtgt_now_ns() - start;
-	return ret ? ret : check_imm_reply(last_len, &reply, err);
-}
-
-/**
- * rtgt_client_rdma() - one one-sided operation
- * @c: open
- * @op: what
- * @took: filled
- * @err: says what is wrong
- *
- * A chain of one, see rtgt_client_chain().
- *
- * Return: 0, or a negative errno.
- */
-int rtgt_client_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, struct rtgt_took *took,
-		     struct rtgt_err *err)
-{
-	return rtgt_client_chain(c, op, 1, took, err);
-}
-
-static int do_local(struct rtgt_client *c, struct rtgt_wr *wr, const char *what,
-		    struct rtgt_err *err)
-{
-	struct ibv_wc wc;
-	int ret;
-
-	wr->id = ++c->wr_id;
-	ret = rtgt_qp_post(&c->qp, wr, err);
-	return ret ? ret : rtgt_client_wait(c, wr->id, what, &wc, err);
-}
-
-/**
- * rtgt_client_bind() - give a window a part of a buffer, and a new key
- * @c: open
- * @window: bound to nothing
- * @mr: registered with IBV_ACCESS_MW_BIND
- * @local: first byte, counted from @mr->buf
- * @len: bytes, at least 1
- * @access: what the window grants, IBV_ACCESS_REMOTE_*
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno.
- */
-int rtgt_client_bind(struct rtgt_client *c, const struct rtgt_window *window,
-		     const struct rtgt_mr *mr, size_t local, uint32_t len, unsigned int access,
-		     struct rtgt_err *err)
-{
-	struct rtgt_wr wr = {
-		.opcode = IBV_WR_BIND_MW, .window = window, .mr = mr, .offset = local, .len = len,
-		.access = access,
-	};
-
-	return do_local(c, &wr, "BIND_MW", err);
-}
-
-/**
- * rtgt_client_unbind() - invalidate a window's key
- * @c: open
- * @window: bound
- * @err: says what is wrong
- *
- * Return: 0 when nobody can use it any more, or a negative errno.
- */
-int rtgt_client_unbind(struct rtgt_client *c, const struct rtgt_window *window,
-		       struct rtgt_err *err)
-{
-	struct rtgt_wr wr = { .opcode = IBV_WR_LOCAL_INV, .rkey = window->mw->rkey };
-
-	return do_local(c, &wr, "LOCAL_INV", err);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The public library: operations that are done.
+ * Operations that are done.
  *
  * An operation that the target answers is done when both have come, its own completion and the
  * reply, in either order.  A reply is found by its tag, which names the slot and how often it was
@@ -8,17 +8,21 @@
  * and a reply that comes late is still its own.
  *
  * Whatever ends the connection ends all operations: each gets a struct rtgt_done with an error, and
- * then the functions return that of the connection.  Only rtgt_close() is of use afterwards.
+ * then the functions return that of the connection, which can only be closed.
  */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 
-#include "internal.h"
 #include "public.h"
 
 #define COMPLETIONS	16
 #define SPINS		256
+
+/* Events that are left in the completion channel: each is memory of the kernel's */
+#define UNREAD_MAX	64
+
 #define HOUR_NS		3600000000000u
 
 static void release(struct rtgt_buffer *buffer)
@@ -28,19 +32,20 @@ static void release(struct rtgt_buffer *buffer)
 }
 
 /* Done: nothing of it is awaited any more */
-static void end_slot(struct rtgt_conn *c, struct rtgt_slot *s)
+static void end_slot(struct rtgt_client *c, struct rtgt_slot *s)
 {
 	if (s->awaited)
 		c->messages--;
+	if (rtgt_kind_of(s)->message)
+		c->free_tx[c->nr_free_tx++] = s->tx;
 	s->awaited = false;
 	s->ready = true;
 	c->ready[c->nr_ready++] = (unsigned int)(s - c->slot);
 	/* what is still in the send queue holds the buffer */
-	if (s->sent)
-		*s->sent = (struct rtgt_sent) { .buffer = s->work.buffer };
+	if (s->under_way)
+		rtgt_slot_detach(c, s, s->work.buffer);
 	else
 		release(s->work.buffer);
-	s->sent = NULL;
 	s->work.buffer = NULL;
 	if (s->done.error)
 		s->done.len = 0;
@@ -52,21 +57,21 @@ static void end_slot(struct rtgt_conn *c, struct rtgt_slot *s)
  * The connection is of no use any more, and the first that failed tells why.  What the device
  * still works on ends later.
  */
-static void fail_slot(struct rtgt_conn *c, struct rtgt_slot *s, const struct rtgt_err *why)
+static void fail_slot(struct rtgt_client *c, struct rtgt_slot *s, const struct rtgt_err *why)
 {
-	rtgt_conn_break(c, why);
+	rtgt_client_break(c, why);
 	if (!s->done.error) {
 		s->done.error = -why->code;
 		s->done.wc_status = why->wc_status;
 		s->done.vendor_err = why->vendor_err;
 		s->done.target_status = why->target_status;
 	}
-	if (!s->sent)
+	if (!s->under_way)
 		end_slot(c, s);
 }
 
 /* @what: failed, if it was not an operation that is outstanding */
-static void fail_wc(struct rtgt_conn *c, struct rtgt_slot *s, const char *what,
+static void fail_wc(struct rtgt_client *c, struct rtgt_slot *s, const char *what,
 		    const struct ibv_wc *wc)
 {
 	struct rtgt_err why = { };
@@ -80,16 +85,15 @@ static void fail_wc(struct rtgt_conn *c, struct rtgt_slot *s, const char *what,
 	if (s)
 		fail_slot(c, s, &why);
 	else
-		rtgt_conn_break(c, &why);
+		rtgt_client_break(c, &why);
 }
 
 /* @wc: NULL for one that asked for no completion, and is done since a later one is */
-static void take_sent(struct rtgt_conn *c, struct rtgt_slot *s, const struct ibv_wc *wc)
+static void take_sent(struct rtgt_client *c, struct rtgt_slot *s, const struct ibv_wc *wc)
 {
 	const bool failed = wc && wc->status != IBV_WC_SUCCESS;
-	struct rtgt_err why = { };
 
-	s->sent = NULL;
+	s->under_way--;
 	/* after the first that failed the others are flushed, or done as they would have been */
 	if (c->broken && (failed || s->moved < s->work.len))
 		return;
@@ -97,11 +101,8 @@ static void take_sent(struct rtgt_conn *c, struct rtgt_slot *s, const struct ibv
 		fail_wc(c, s, NULL, wc);
 		return;
 	}
-	if (s->moved < s->work.len) {
-		if (rtgt_slot_post(c, s, &why))
-			fail_slot(c, s, &why);
+	if (s->under_way || s->moved < s->work.len)
 		return;
-	}
 	s->done.completion_ns = rtgt_now_ns() - s->start;
 	s->done.len = s->work.len;
 	if (!s->awaited)
@@ -113,12 +114,18 @@ static int use_reply(struct rtgt_slot *s, const struct rtgt_reply *r, struct rtg
 {
 	const struct rtgt_work *w = &s->work;
 
+	if (s->order)
+		s->order->reply = *r;
 	switch (w->type) {
+	case RTGT_WORK_EXTENTS:
+	case RTGT_WORK_REVOKE:
+		return 0;
 	case RTGT_WORK_ECHO:
 		if (r->len != w->len)
 			return rtgt_fail(err, EPROTO, "the echo has %u bytes, %llu were sent",
 					 r->len, (unsigned long long)w->len);
-		memcpy(w->buffer->mr.buf + w->back, r->body, r->len);
+		if (s->mr)
+			memcpy(s->mr->buf + w->back, r->body, r->len);
 		return 0;
 	case RTGT_WORK_CHECKSUM:
 		s->done.crc = r->crc;
@@ -143,7 +150,7 @@ static int use_reply(struct rtgt_slot *s, const struct rtgt_reply *r, struct rtg
 }
 
 /* A refusal is the operation's own error: the connection stays */
-static void take_reply(struct rtgt_conn *c, const struct rtgt_reply *r)
+static void take_reply(struct rtgt_client *c, const struct rtgt_reply *r)
 {
 	const unsigned int i = r->tag & (RTGT_DEPTH_MAX - 1);
 	struct rtgt_slot *s = &c->slot[i % c->depth];
@@ -152,10 +159,12 @@ static void take_reply(struct rtgt_conn *c, const struct rtgt_reply *r)
 
 	if (i >= c->depth || !s->awaited || s->tag != r->tag) {
 		rtgt_fail(&why, EPROTO, "a reply with the tag %u, for which nobody waits", r->tag);
-		rtgt_conn_break(c, &why);
+		rtgt_client_break(c, &why);
 		return;
 	}
-	imm = s->work.type == RTGT_WORK_WRITE_IMM ? rtgt_imm(RTGT_IMM_ACK, s->tag) : 0;
+	imm = s->order ? s->order->imm : 0;
+	if (s->work.type == RTGT_WORK_WRITE_IMM)
+		imm = rtgt_imm(RTGT_IMM_ACK, s->tag);
 	s->done.reply_ns = rtgt_now_ns() - s->start;
 	if (r->status != RTGT_OK) {
 		s->done.error = -EREMOTEIO;
@@ -167,37 +176,51 @@ static void take_reply(struct rtgt_conn *c, const struct rtgt_reply *r)
 	}
 	s->awaited = false;
 	c->messages--;
-	if (!s->sent || s->quiet) {
+	if (!s->under_way || s->quiet) {
 		s->done.len = s->work.len;
 		end_slot(c, s);
 	}
 }
 
-static void take_received(struct rtgt_conn *c, unsigned int i, const struct ibv_wc *wc)
+/* Receives complete in the order in which they were posted */
+static void take_received(struct rtgt_client *c, const struct ibv_wc *wc)
 {
-	const struct rtgt_mr m = rtgt_message_of(&c->rx, c->stride, i);
+	const struct rtgt_mr m = rtgt_message_of(&c->rx, c->rx_stride,
+						 (unsigned int)((wc->wr_id >> 1) % c->nr_messages));
 	struct rtgt_err why = { };
 	struct rtgt_reply reply;
+	int ret = 0;
 
-	c->free_recv[c->nr_free_recv++] = i;
-	if (wc->status != IBV_WC_SUCCESS)
+	c->nr_recvs--;
+	if (wc->status != IBV_WC_SUCCESS) {
 		fail_wc(c, NULL, "the receive of a reply", wc);
-	else if (rtgt_wire_reply(&reply, m.buf, wc->byte_len, &why))
-		rtgt_conn_break(c, &why);
-	else
-		take_reply(c, &reply);
+		return;
+	}
+	if (wc->byte_len < c->head)
+		ret = rtgt_fail(&why, EPROTO, "a datagram of %u bytes has no address header",
+				wc->byte_len);
+	if (!ret)
+		ret = rtgt_wire_reply(&reply, m.buf + c->head, wc->byte_len - c->head, &why);
+	if (ret) {
+		rtgt_client_break(c, &why);
+		return;
+	}
+	rtgt_log(c->cm.param.log, "msg", "reply to op %u: %s, tag %u, %u bytes", reply.op,
+		 rtgt_status_str(reply.status), reply.tag, reply.len);
+	take_reply(c, &reply);
 }
 
 /* Work requests complete in the order in which they were posted: those before it have, too */
-static void take_sends(struct rtgt_conn *c, const struct ibv_wc *wc)
+static void take_sends(struct rtgt_client *c, const struct ibv_wc *wc)
 {
+	struct rtgt_err why = { };
 	bool last = false;
 
 	while (c->nr_sent && !last) {
-		const struct rtgt_sent sent = c->sent[c->oldest];
+		const uint64_t oldest = c->sends - c->nr_sent;
+		const struct rtgt_sent sent = c->sent[oldest % c->sent_max];
 
-		last = c->oldest == RTGT_ID_INDEX(wc->wr_id);
-		c->oldest = (c->oldest + 1) % c->sent_max;
+		last = oldest == wc->wr_id >> 1;
 		c->nr_sent--;
 		release(sent.buffer);
 		if (sent.slot)
@@ -205,49 +228,56 @@ static void take_sends(struct rtgt_conn *c, const struct ibv_wc *wc)
 		else if (last && wc->status != IBV_WC_SUCCESS)
 			fail_wc(c, NULL, "an operation that had its reply", wc);
 	}
+	if (c->partial && !c->broken && c->nr_sent < c->sent_max) {
+		struct rtgt_slot *s = c->partial;
+
+		if (rtgt_slot_post(c, s, &why))
+			fail_slot(c, s, &why);
+	}
 }
 
-static void take_wc(struct rtgt_conn *c, const struct ibv_wc *wc)
+static void take_wc(struct rtgt_client *c, const struct ibv_wc *wc)
 {
-	if (wc->wr_id & RTGT_ID_RECV)
-		take_received(c, RTGT_ID_INDEX(wc->wr_id), wc);
-	else if (wc->wr_id & RTGT_ID_SENT)
+	if (wc->wr_id & 1)
+		take_received(c, wc);
+	else
 		take_sends(c, wc);
 }
 
 /* Return: how many completions there were, or a negative errno when the queue is of no use */
-static int take_wcs(struct rtgt_conn *c, struct rtgt_err *err)
+static int take_wcs(struct rtgt_client *c, struct rtgt_err *err)
 {
-	const unsigned int looks = c->client.qp.channel ? 1 : SPINS;
+	const unsigned int looks = c->waits < 0 ? SPINS : 1;
 	struct ibv_wc wc[COMPLETIONS];
 	int n = 0;
 
 	for (unsigned int i = 0; i < looks && !n; i++)
-		n = rtgt_qp_poll(&c->client.qp, wc, COMPLETIONS, err);
+		n = rtgt_qp_poll(&c->qp, wc, COMPLETIONS, err);
 	for (int i = 0; i < n; i++)
 		take_wc(c, &wc[i]);
 	return n;
 }
 
 /**
- * rtgt_conn_arm() - let the next completion raise an event
+ * rtgt_client_arm() - let the next completion raise an event
  * @c: open; its completions have been taken, and are to be looked for again
  * @err: says what is wrong
  *
- * An event is taken when it is known to be there: to look for one each time would be a system call.
- *
  * Return: 1 if it was armed, 0 if it was before, or a negative errno.
  */
-int rtgt_conn_arm(struct rtgt_conn *c, struct rtgt_err *err)
+int rtgt_client_arm(struct rtgt_client *c, struct rtgt_err *err)
 {
-	struct rtgt_qp *q = &c->client.qp;
+	struct rtgt_qp *q = &c->qp;
 	int ret;
 
 	if (!q->channel)
 		return 0;
-	while (c->readable) {
-		c->readable = rtgt_qp_event(q);
-		c->armed &= !c->readable;
+	/* to take each would be a system call */
+	if (c->readable || c->unread == UNREAD_MAX) {
+		while (rtgt_qp_event(q))
+			c->armed = false;
+		c->readable = false;
+		c->unread = 0;
 	}
 	if (c->armed)
 		return 0;
@@ -257,15 +287,15 @@ int rtgt_conn_arm(struct rtgt_conn *c, struct rtgt_err *err)
 }
 
 /* Nothing there: let the next one raise an event, and look whether it came in between */
-static int arm(struct rtgt_conn *c, struct rtgt_err *err)
+static int arm(struct rtgt_client *c, struct rtgt_err *err)
 {
-	int ret = rtgt_conn_arm(c, err);
+	int ret = rtgt_client_arm(c, err);
 
 	return ret > 0 ? take_wcs(c, err) : ret;
 }
 
 /* Does the device still work on something?  A device may not flush all of it: siw */
-static bool is_draining(const struct rtgt_conn *c)
+static bool is_draining(const struct rtgt_client *c)
 {
 	return c->nr_sent && rtgt_now_ns() < c->drained_ns;
 }
@@ -274,20 +304,19 @@ static bool is_draining(const struct rtgt_conn *c)
  * rtgt_sent_drop() - forget the send queue
  * @c: in the error state, or on its way out
  */
-void rtgt_sent_drop(struct rtgt_conn *c)
+void rtgt_sent_drop(struct rtgt_client *c)
 {
 	for (; c->nr_sent; c->nr_sent--) {
-		struct rtgt_sent *sent = &c->sent[c->oldest];
+		const struct rtgt_sent *sent = &c->sent[(c->sends - c->nr_sent) % c->sent_max];
 
-		c->oldest = (c->oldest + 1) % c->sent_max;
 		if (sent->slot)
-			sent->slot->sent = NULL;
+			sent->slot->under_way = 0;
 		release(sent->buffer);
 	}
 }
 
 /* All that is outstanding ends with the connection; what ended it is another operation's */
-static void fail_all(struct rtgt_conn *c)
+static void fail_all(struct rtgt_client *c)
 {
 	const bool other = c->broken == EIO || c->broken == EPROTO;
 	const struct rtgt_err ended = { .code = other ? ECONNRESET : c->broken };
@@ -298,7 +327,7 @@ static void fail_all(struct rtgt_conn *c)
 			fail_slot(c, s, &ended);
 }
 
-static uint32_t hand_over(struct rtgt_conn *c, struct rtgt_done *done, uint32_t max)
+static uint32_t hand_over(struct rtgt_client *c, struct rtgt_done *done, uint32_t max)
 {
 	const uint32_t n = c->nr_ready < max ? c->nr_ready : max;
 
@@ -316,7 +345,7 @@ static uint32_t hand_over(struct rtgt_conn *c, struct rtgt_done *done, uint32_t 
 }
 
 /* Until something is done, or there is nothing and the next completion raises an event */
-static int take_all(struct rtgt_conn *c, struct rtgt_err *err)
+static int take_all(struct rtgt_client *c, struct rtgt_err *err)
 {
 	int n;
 
@@ -332,28 +361,37 @@ static int take_all(struct rtgt_conn *c, struct rtgt_err *err)
  * A target that refuses an access closes the connection at once, and its DREQ may overtake the
  * NAK that says why.  So after the news of the end a completion has a moment to arrive.
  */
-static void look_for_end(struct rtgt_conn *c)
+static void look_for_end(struct rtgt_client *c)
 {
 	struct rtgt_err why = { };
 
-	if (!rtgt_cm_check(&c->client.cm, &why))
+	if (!rtgt_cm_check(&c->cm, &why))
 		return;
 	if (!c->ending_ns)
-		c->ending_ns = rtgt_conn_grace(c);
+		c->ending_ns = rtgt_client_grace(c);
 	if (rtgt_now_ns() >= c->ending_ns || !c->busy)
-		rtgt_conn_break(c, &why);
+		rtgt_client_break(c, &why);
 }
 
-/* @look: whether the connection has ended */
-static int complete(struct rtgt_conn *c, struct rtgt_done *done, uint32_t max, bool look,
-		    struct rtgt_err *err)
+/**
+ * rtgt_client_complete() - take what is done
+ * @c: open
+ * @done: filled
+ * @max: how many fit there, at least 1
+ * @look: whether the connection has ended
+ * @err: says what is wrong
+ *
+ * Return: see rtgt_complete().
+ */
+int rtgt_client_complete(struct rtgt_client *c, struct rtgt_done *done, uint32_t max, bool look,
+			 struct rtgt_err *err)
 {
 	struct rtgt_err why = { };
 
 	if (!max)
 		return rtgt_fail(err, EINVAL, "no room for a completion");
 	if (!c->nr_ready && take_all(c, &why) < 0)
-		rtgt_conn_break(c, &why);
+		rtgt_client_break(c, &why);
 	if (!c->broken && !c->nr_ready && (look || c->ending_ns))
 		look_for_end(c);
 	if (c->broken && !is_draining(c))
@@ -361,30 +399,8 @@ static int complete(struct rtgt_conn *c, struct rtgt_done *done, uint32_t max, b
 	if (c->broken && c->busy && !c->nr_ready)
 		return 0;
 	if (c->broken && !c->nr_ready)
-		return rtgt_conn_failed(c, err);
+		return rtgt_client_failed(c, err);
 	return (int)hand_over(c, done, max);
-}
-
-/**
- * rtgt_complete() - take what is done
- * @conn: open
- * @done: filled
- * @max: how many fit there, at least 1
- * @err: says what is wrong
- *
- * With rtgt_fd(): call this until it returns 0, then wait until the descriptor is readable.  That
- * nothing is lost in between is this function's business.
- *
- * Context: does not wait.
- * Return: how many, 0 if nothing is done, or the negative errno of the connection, which has ended
- * then and has no operation left.
- */
-int rtgt_complete(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max,
-		  struct rtgt_err *err)
-{
-	/* who waits by itself knows that the descriptor is readable, and not why */
-	conn->readable = true;
-	return complete(conn, done, max, true, err);
 }
 
 /**
@@ -401,32 +417,45 @@ struct nap {
 	bool look;
 };
 
-/* Nothing is there: sleep until something may be, or spin.  Return: 0, or a negative errno */
-static int sleep_until(struct rtgt_conn *c, struct nap *n, uint64_t left, struct rtgt_err *err)
+/* Return: 0, or -ECANCELED */
+static int spin(struct rtgt_client *c, struct nap *n, struct rtgt_err *err)
 {
-	struct ibv_comp_channel *channel = c->client.qp.channel;
-	struct pollfd fd[3] = {
-		{ .fd = rtgt_cm_cancel_fd(&c->client.cm), .events = POLLIN },
-		{ .fd = c->client.cm.channel->fd, .events = POLLIN },
-		{ .fd = channel ? channel->fd : -1, .events = POLLIN },
-	};
-	/* an hour at a time: poll() takes no more than an int of milliseconds */
-	const int ms = (int)((left < HOUR_NS ? left : HOUR_NS) / 1000000u) + 1;
+	struct pollfd fd = { .fd = rtgt_cm_cancel_fd(&c->cm), .events = POLLIN };
 
-	n->look = !channel;
-	if (!channel && fd[0].fd < 0)
-		return 0;
-	if (poll(fd, channel ? 3 : 1, channel ? ms : 0) < 0)
-		return rtgt_fail(err, errno, "waiting for a completion: %s", strerror(errno));
-	if (fd[0].revents & POLLIN)
+	n->look = true;
+	if (fd.fd >= 0 && poll(&fd, 1, 0) > 0 && fd.revents & POLLIN)
 		return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding", c->busy);
-	n->look |= fd[1].revents;
-	c->readable = fd[2].revents;
+	return 0;
+}
+
+/* Nothing is there: sleep until something may be.  Return: 0, or a negative errno */
+static int sleep_until(struct rtgt_client *c, struct nap *n, uint64_t left, struct rtgt_err *err)
+{
+	/* an hour at a time: epoll_wait() takes no more than an int of milliseconds */
+	const int ms = (int)((left < HOUR_NS ? left : HOUR_NS) / 1000000u) + 1;
+	struct epoll_event event[3];
+	int nr;
+
+	n->look = false;
+	nr = epoll_wait(c->waits, event, 3, ms);
+	if (nr < 0)
+		return rtgt_fail(err, errno, "waiting for a completion: %s", strerror(errno));
+	for (int i = 0; i < nr; i++) {
+		if (event[i].data.u32 == RTGT_WAITS_CANCEL)
+			return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding",
+					 c->busy);
+		if (event[i].data.u32 == RTGT_WAITS_CM) {
+			n->look = true;
+			continue;
+		}
+		c->armed = false;
+		c->unread++;
+	}
 	return 0;
 }
 
 /* Return: 0 after a while, or a negative errno: -ETIMEDOUT, -ECANCELED, -EINTR */
-static int nap(struct rtgt_conn *c, struct nap *n, struct rtgt_err *err)
+static int nap(struct rtgt_client *c, struct nap *n, struct rtgt_err *err)
 {
 	const uint64_t now = rtgt_now_ns();
 	uint64_t until;
@@ -441,9 +470,9 @@ static int nap(struct rtgt_conn *c, struct nap *n, struct rtgt_err *err)
 				 "no completion within %d ms: %u operations are outstanding",
 				 n->timeout_ms, c->busy);
 	until = n->end;
-	if (rtgt_qp_unheard(&c->client.qp)) {
+	if (rtgt_qp_unheard(&c->qp)) {
 		if (now >= n->wake) {
-			rtgt_qp_wake(&c->client.qp);
+			rtgt_qp_wake(&c->qp);
 			n->wake_ns *= 2;
 			n->wake = now + n->wake_ns;
 		}
@@ -453,6 +482,8 @@ static int nap(struct rtgt_conn *c, struct nap *n, struct rtgt_err *err)
 		until = c->ending_ns;
 	if (c->broken && c->drained_ns < until)
 		until = c->drained_ns;
+	if (c->waits < 0)
+		return spin(c, n, err);
 	return sleep_until(c, n, until > now ? until - now : 0, err);
 }
 
@@ -463,18 +494,18 @@ static int nap(struct rtgt_conn *c, struct nap *n, struct rtgt_err *err)
  *
  * Return: 0; -EAGAIN when there will be room when more is done; or another negative errno.
  */
-int rtgt_sent_room(struct rtgt_conn *c, struct rtgt_err *err)
+int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err)
 {
-	struct nap n = { .timeout_ms = c->where.cm.timeout_ms };
+	struct nap n = { .timeout_ms = c->cm.param.timeout_ms };
 
 	for (;;) {
 		struct rtgt_err why = { };
 		int ret = take_all(c, &why);
 
 		if (ret < 0)
-			rtgt_conn_break(c, &why);
+			rtgt_client_break(c, &why);
 		if (c->broken)
-			return rtgt_conn_failed(c, err);
+			return rtgt_client_failed(c, err);
 		if (c->nr_sent < c->sent_max)
 			return 0;
 		if (c->busy)
@@ -490,37 +521,32 @@ int rtgt_sent_room(struct rtgt_conn *c, struct rtgt_err *err)
 }
 
 /**
- * rtgt_wait() - take what is done, and wait until something is
- * @conn: open
+ * rtgt_client_wait() - take what is done, and wait until something is
+ * @c: open
  * @done: filled
  * @max: how many fit there, at least 1
  * @timeout_ms: how long to wait; 0 does not, a negative one waits as long as it takes
  * @err: says what is wrong
  *
- * After -ETIMEDOUT, -ECANCELED and -EINTR everything is as before: the operations are outstanding.
- *
- * Context: sleeps, or with RTGT_PARAM_BUSY_POLL spins.
- * Return: how many, at least 1, or a negative errno: -ENOENT when nothing is outstanding, -EDEADLK
- * when all that is was submitted with RTGT_WORK_F_UNSIGNALED and has no reply, -ETIMEDOUT,
- * -ECANCELED, -EINTR, or the error of the connection, which has ended then.
+ * Return: see rtgt_wait().
  */
-int rtgt_wait(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max, int timeout_ms,
-	      struct rtgt_err *err)
+int rtgt_client_wait(struct rtgt_client *c, struct rtgt_done *done, uint32_t max, int timeout_ms,
+		     struct rtgt_err *err)
 {
 	struct nap n = { .timeout_ms = timeout_ms };
 
 	for (;;) {
-		int ret = complete(conn, done, max, n.look, err);
+		int ret = rtgt_client_complete(c, done, max, n.look, err);
 
 		if (ret)
 			return ret;
-		if (!conn->busy)
+		if (!c->busy)
 			return rtgt_fail(err, ENOENT, "nothing is outstanding");
-		if (!conn->broken && !conn->messages && conn->nr_quiet == conn->nr_sent)
+		if (!c->broken && !c->messages && !c->partial && c->nr_quiet == c->nr_sent)
 			return rtgt_fail(err, EDEADLK,
 					 "the %u operations that are outstanding ask for no completion: submit one that does",
-					 conn->busy);
-		ret = nap(conn, &n, err);
+					 c->busy);
+		ret = nap(c, &n, err);
 		if (ret)
 			return ret;
 	}
@@ -559,34 +585,24 @@ int rtgt_done_text(const struct rtgt_done *done, char *text, size_t size)
 }
 
 /**
- * rtgt_done_error() - why an operation failed
- * @conn: its connection
- * @done: from rtgt_complete() or rtgt_wait()
- * @err: filled, if it did.  Of one that ended with its connection, it is what ended that
+ * rtgt_client_why() - why an operation failed
+ * @c: open
+ * @done: it
+ * @err: filled, if it did
  *
- * Return: 0 if it did not, or a negative errno.
+ * Return: see rtgt_done_error().
  */
-int rtgt_done_error(const struct rtgt_conn *conn, const struct rtgt_done *done,
+int rtgt_client_why(const struct rtgt_client *c, const struct rtgt_done *done,
 		    struct rtgt_err *err)
 {
 	if (!done->error)
 		return 0;
-	if (!done->wc_status && !done->target_status && conn->broken)
-		return rtgt_conn_failed(conn, err);
+	if (!done->wc_status && !done->target_status && c->broken)
+		return rtgt_client_failed(c, err);
 	rtgt_fail(err, -done->error, "%s", "");
 	rtgt_done_text(done, err->text, sizeof(err->text));
 	err->wc_status = done->wc_status;
 	err->vendor_err = done->vendor_err;
 	err->target_status = done->target_status;
 	return done->error;
-}
-
-/**
- * rtgt_version() - which library this is
- *
- * Return: its version, as the module's and the tool's.
- */
-const char *rtgt_version(void)
-{
-	return RTGT_TOOL_VERSION;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The public library: connections.  Their operations are in submit.c and complete.c.
+ * The public library: connections.  Their operations are in work.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,15 +9,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "internal.h"
 #include "public.h"
 
 #define DEPTH		16
 #define PAYLOAD		4096
-#define SMALL_BODY	64
-
-/* Work requests that ask for no completion stay in the send queue for a while */
-#define SENT_MIN	32
 
 static int add_fd(const struct rtgt_conn *c, int fd, struct rtgt_err *err)
 {
@@ -29,25 +24,26 @@ static int add_fd(const struct rtgt_conn *c, int fd, struct rtgt_err *err)
 
 static int make_epoll(struct rtgt_conn *c, struct rtgt_err *err)
 {
+	struct rtgt_client *client = &c->client;
 	int ret;
 
-	if (!c->client.qp.channel)
+	if (!client->qp.channel)
 		return 0;
-	c->readable = true;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)
 		return rtgt_fail(err, errno, "no epoll: %s", strerror(errno));
-	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (c->timer < 0)
+	client->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (client->timer < 0)
 		return rtgt_fail(err, errno, "no timer: %s", strerror(errno));
-	ret = add_fd(c, c->client.qp.channel->fd, err);
+	ret = add_fd(c, client->qp.channel->fd, err);
 	if (!ret)
-		ret = add_fd(c, c->client.cm.channel->fd, err);
+		ret = add_fd(c, client->cm.channel->fd, err);
 	if (!ret)
-		ret = add_fd(c, c->timer, err);
+		ret = add_fd(c, client->timer, err);
 	/* from now on: the program may submit and poll before it calls rtgt_complete() */
+	client->readable = true;
 	if (!ret)
-		ret = rtgt_conn_arm(c, err);
+		ret = rtgt_client_arm(client, err);
 	return ret < 0 ? ret : 0;
 }
 
@@ -57,85 +53,51 @@ static int make_epoll(struct rtgt_conn *c, struct rtgt_err *err)
  */
 static int be_heard(struct rtgt_conn *c, struct rtgt_err *err)
 {
-	const struct rtgt_echo nothing = { .opcode = IBV_WR_SEND };
-	struct rtgt_took took;
-
-	if (!rtgt_qp_unheard(&c->client.qp) || !c->client.peer.rtgt)
-		return 0;
-	return rtgt_client_echo(&c->client, &nothing, &took, err);
-}
-
-static int make_slots(struct rtgt_conn *c, struct rtgt_err *err)
-{
-	const uint32_t body = c->client.payload > SMALL_BODY ? c->client.payload : SMALL_BODY;
+	const struct rtgt_work nothing = { .type = RTGT_WORK_ECHO };
+	struct rtgt_client *client = &c->client;
+	struct rtgt_done done;
 	int ret;
 
-	c->slot = calloc(c->depth, sizeof(*c->slot));
-	c->free_recv = calloc(c->depth, sizeof(*c->free_recv));
-	c->ready = calloc(c->depth, sizeof(*c->ready));
-	c->sent = calloc(c->sent_max, sizeof(*c->sent));
-	if (!c->slot || !c->free_recv || !c->ready || !c->sent)
-		return rtgt_fail(err, ENOMEM, "no memory for %u operations", c->depth);
-	c->nr_free_recv = c->depth;
-	for (unsigned int i = 0; i < c->depth; i++)
-		c->free_recv[i] = i;
-	c->stride = (uint32_t)sizeof(struct rtgt_msg) + body;
-	/* the target posts so many receives: more messages would wait for one another */
-	c->messages_max = c->client.peer.recv_depth;
-	if (c->client.peer.rtgt && !c->messages_max)
-		return rtgt_fail(err, EPROTO, "the target says that it has no receive");
-	c->tx_stride = (uint32_t)sizeof(struct rtgt_msg) + RTGT_COPY_MAX;
-	ret = rtgt_mr_create(&c->tx, c->domain->pd, "requests", (size_t)c->depth * c->tx_stride, 0,
-			     NULL, err);
+	if (!rtgt_qp_unheard(&client->qp) || !client->peer.rtgt)
+		return 0;
+	ret = rtgt_client_submit(client, &nothing, NULL, NULL, err);
 	if (!ret)
-		ret = rtgt_mr_create(&c->rx, c->domain->pd, "replies",
-				     (size_t)c->depth * c->stride, IBV_ACCESS_LOCAL_WRITE, NULL,
-				     err);
-	return ret;
+		ret = rtgt_client_wait(client, &done, 1, client->cm.param.timeout_ms, err);
+	return ret < 0 ? ret : rtgt_client_why(client, &done, err);
 }
 
 static int make_conn(struct rtgt_conn *c, const struct rtgt_params *params, struct rtgt_err *err)
 {
 	struct rtgt_client_param param = {
 		.poll = params && params->flags & RTGT_PARAM_BUSY_POLL,
-		.heads = true, .pd = c->domain->pd,
+		.copies = true, .pd = c->domain->pd,
 	};
 	int ret = rtgt_where_make(&c->where, params, err);
 
 	if (ret)
 		return ret;
-	c->depth = params->depth ? params->depth : DEPTH;
 	param.cm = c->where.cm;
+	param.depth = params->depth ? params->depth : DEPTH;
+	param.messages = param.depth;
 	param.payload = params->payload ? params->payload : PAYLOAD;
-	c->sent_max = 2 * c->depth > SENT_MIN ? 2 * c->depth : SENT_MIN;
-	param.chain = c->sent_max;
-	param.recvs = c->depth;
 	ret = rtgt_client_open(&c->client, &param, err);
 	if (!ret)
 		ret = be_heard(c, err);
-	if (!ret)
-		ret = make_slots(c, err);
 	return ret ? ret : make_epoll(c, err);
 }
 
 static void free_conn(struct rtgt_conn *c)
 {
-	if (c->timer >= 0)
-		close(c->timer);
+	struct rtgt_client *client = &c->client;
+
+	if (client->timer >= 0)
+		close(client->timer);
 	if (c->epoll >= 0)
 		close(c->epoll);
-	rtgt_cm_disconnect(&c->client.cm);
-	rtgt_mr_destroy(&c->tx);
-	rtgt_mr_destroy(&c->rx);
-	rtgt_client_close(&c->client);
-	rtgt_sent_drop(c);
-	for (unsigned int i = 0; c->slot && i < c->depth; i++)
-		if (c->slot[i].busy && c->slot[i].work.buffer)
-			__atomic_sub_fetch(&c->slot[i].work.buffer->users, 1, __ATOMIC_RELEASE);
-	free(c->sent);
-	free(c->slot);
-	free(c->free_recv);
-	free(c->ready);
+	for (unsigned int i = 0; client->slot && i < client->depth; i++)
+		if (client->slot[i].busy && client->slot[i].work.buffer)
+			__atomic_sub_fetch(&client->slot[i].work.buffer->users, 1, __ATOMIC_RELEASE);
+	rtgt_client_close(client);
 	rtgt_where_free(&c->where);
 	free(c);
 }
@@ -163,7 +125,8 @@ int rtgt_connect(struct rtgt_conn **conn, struct rtgt_domain *domain,
 		return rtgt_fail(err, ENOMEM, "no memory for a connection");
 	c->domain = domain;
 	c->epoll = -1;
-	c->timer = -1;
+	c->client.timer = -1;
+	c->client.waits = -1;
 	ret = make_conn(c, params, err);
 	if (ret) {
 		free_conn(c);
@@ -190,24 +153,6 @@ void rtgt_close(struct rtgt_conn *conn)
 	d = conn->domain;
 	free_conn(conn);
 	__atomic_sub_fetch(&d->users, 1, __ATOMIC_RELEASE);
-}
-
-/**
- * rtgt_conn_grace() - how long completions may follow the news of the end: longer where all is slow
- * @c: open; its descriptor becomes readable when that is over
- *
- * Return: when it is over, as rtgt_now_ns() counts.
- */
-uint64_t rtgt_conn_grace(const struct rtgt_conn *c)
-{
-	const int part = c->where.cm.timeout_ms / 50, ms = part > 200 ? part : 200;
-	const struct itimerspec at = {
-		.it_value.tv_sec = ms / 1000, .it_value.tv_nsec = ms % 1000 * 1000000L,
-	};
-
-	if (c->timer >= 0)
-		timerfd_settime(c->timer, 0, &at, NULL);
-	return rtgt_now_ns() + (uint64_t)ms * 1000000u;
 }
 
 /**
@@ -288,7 +233,7 @@ int rtgt_conn_region(const struct rtgt_conn *conn, uint32_t region,
  */
 uint32_t rtgt_outstanding(const struct rtgt_conn *conn)
 {
-	return conn->busy;
+	return conn->client.busy;
 }
 
 /**

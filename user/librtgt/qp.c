@@ -298,10 +298,10 @@ int rtgt_qp_poll(struct rtgt_qp *q, struct ibv_wc *wc, int max, struct rtgt_err 
 	do {
 		n = ibv_poll_cq(q->cq, max, wc);
 		for (int i = 0; i < n; i++) {
-			if (wc[i].wr_id == RTGT_WAKE_ID) {
+			if (q->cm->param.log)
 				log_wc(q, &wc[i]);
+			if (wc[i].wr_id == RTGT_WAKE_ID)
 				continue;
-			}
 			q->heard |= wc[i].opcode & IBV_WC_RECV;
 			wc[kept++] = wc[i];
 		}
@@ -465,10 +465,7 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 		if (!n && !ended)
 			rtgt_cm_check(q->cm, &why);
 	}
-	if (n < 0)
-		return n;
-	log_wc(q, wc);
-	return 0;
+	return n < 0 ? n : 0;
 }
 
 /**

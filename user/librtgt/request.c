@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests to the target: a SEND and its reply, one at a time.
+ * One operation at a time: begin it, wait until it is done.
  *
- * What is asked for is put together in rtgt_client.tx, the answer comes into
- * rtgt_client.rx, behind the address header if it is a datagram.
+ * What is asked of the target is put together in rtgt_client.tx, the answer comes into
+ * rtgt_client.rx, behind the address header if it is a datagram.  Each reply is checked as far as
+ * the protocol goes: operation, tag, length, status.  What the bytes should be is the caller's
+ * business.
+ *
+ * After a failure, a refusal of the target excepted, the queue pair is in the error state: close.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,48 +15,261 @@
 
 #include "internal.h"
 
-/* Ask and take the answer; the body is in place behind the header of c->tx */
-static int ask(struct rtgt_client *c, enum rtgt_op op, const struct rtgt_echo *as,
-	       struct rtgt_reply *reply, struct rtgt_took *took, struct rtgt_err *err)
+static int no_completion(const struct rtgt_client *c, struct rtgt_err *err)
 {
-	struct rtgt_wr wr = {
-		.opcode = as->opcode, .mr = &c->tx,
-		.len = (uint32_t)sizeof(struct rtgt_msg) + as->len,
-		.imm = as->imm, .rkey = as->rkey, .sges = c->sges, .flags = c->flags,
-	};
-	uint64_t start, recv;
-	struct ibv_wc wc;
-	int ret;
+	const int s = c->cm.param.timeout_ms / 1000;
 
-	if (!c->peer.rtgt)
-		return rtgt_fail(err, EOPNOTSUPP,
-				 "the server gave a plain capability: it does not answer SENDs");
-	rtgt_encode_msg((struct rtgt_msg *)c->tx.buf, op, ++c->tag, as->len);
-	ret = rtgt_client_expect(c, &recv, err);
-	if (ret)
-		return ret;
-	wr.id = ++c->wr_id;
-	start = rtgt_now_ns();
-	ret = rtgt_qp_post(&c->qp, &wr, err);
-	if (!ret)
-		ret = rtgt_client_wait(c, wr.id, "SEND", &wc, err);
-	if (ret)
-		return ret;
-	took->completion = rtgt_now_ns() - start;
-	ret = rtgt_client_reply(c, recv, op, c->tag, as->imm, reply, err);
-	took->reply = rtgt_now_ns() - start;
+	if (c->cm.param.transport != RTGT_RC)
+		return rtgt_fail(err, ETIMEDOUT,
+				 "no completion within %d s: a message was lost, and over %s nothing is repeated",
+				 s, rtgt_transport_str(c->cm.param.transport));
+	/* the requests have completed: the target's device has them */
+	if (c->messages && !c->nr_sent)
+		return rtgt_fail(err, ETIMEDOUT,
+				 "the target got the request and sent no reply within %d s (--timeout waits longer)",
+				 s);
+	return rtgt_fail(err, ETIMEDOUT,
+			 "no completion within %d s: is the link still up, and its MTU the same at both ends? (--timeout waits longer)",
+			 s);
+}
+
+static int refused(const struct rtgt_done *done, struct rtgt_err *err)
+{
+	rtgt_fail(err, EPROTO, "the target refused request %u: %s (status %d)",
+		  rtgt_kinds[done->type].op, rtgt_status_str((uint16_t)done->target_status),
+		  done->target_status);
+	err->target_status = done->target_status;
+	return -EPROTO;
+}
+
+/* Take one that is done.  Return: 0, or a negative errno, and then the connection is of no use */
+static int take(struct rtgt_client *c, struct rtgt_done *done, struct rtgt_err *err)
+{
+	int ret = rtgt_client_wait(c, done, 1, c->cm.param.timeout_ms, err);
+
+	if (ret == -ETIMEDOUT)
+		ret = no_completion(c, err);
+	else if (ret == -EINTR)
+		rtgt_fail(err, EINTR, "interrupted");
+	if (ret > 0 && done->target_status)
+		return refused(done, err);
+	if (ret > 0)
+		ret = rtgt_client_why(c, done, err);
+	if (ret && ret != -EDEADLK)
+		rtgt_client_break(c, err);
 	return ret;
 }
 
-/* Likewise with a body of a few bytes */
-static int ask_small(struct rtgt_client *c, enum rtgt_op op, const void *body, uint32_t len,
-		     struct rtgt_reply *reply, struct rtgt_took *took, struct rtgt_err *err)
+/* Wait for all that is outstanding; @done is the last */
+static int take_all(struct rtgt_client *c, struct rtgt_done *done, struct rtgt_err *err)
 {
-	const struct rtgt_echo as = { .opcode = IBV_WR_SEND, .len = len };
+	int ret = 0;
+
+	memset(done, 0, sizeof(*done));
+	while (!ret && c->busy)
+		ret = take(c, done, err);
+	return ret;
+}
+
+/* What is submitted next waits for room first, if it must */
+static int submit(struct rtgt_client *c, const struct rtgt_work *work, const struct rtgt_mr *mr,
+		  struct rtgt_order *order, struct rtgt_err *err)
+{
+	struct rtgt_done done = { };
+	int ret = rtgt_client_submit(c, work, mr, order, err);
+
+	while (ret == -EAGAIN && c->busy) {
+		ret = take(c, &done, err);
+		if (!ret || ret == -EDEADLK)
+			ret = rtgt_client_submit(c, work, mr, order, err);
+	}
+	return ret;
+}
+
+static int run(struct rtgt_client *c, const struct rtgt_work *work, const struct rtgt_mr *mr,
+	       struct rtgt_order *order, struct rtgt_took *took, struct rtgt_err *err)
+{
+	struct rtgt_done done;
+	int ret = submit(c, work, mr, order, err);
+
+	if (!ret)
+		ret = take_all(c, &done, err);
+	if (ret)
+		return ret;
+	took->completion = done.completion_ns;
+	took->reply = done.reply_ns;
+	return 0;
+}
+
+/* What would be read out of bounds here; what the target refuses is not checked */
+static int check_rdma(const struct rtgt_rdma *op, struct rtgt_err *err)
+{
+	const uint64_t gaps = (uint64_t)op->gap * (op->sges ? op->sges - 1 : 0);
+
+	if (op->region >= RTGT_MAX_REGIONS)
+		return rtgt_fail(err, EINVAL, "region %u: there are at most %u",
+				 op->region, RTGT_MAX_REGIONS);
+	if (op->sges > RTGT_SGES)
+		return rtgt_fail(err, EINVAL, "%u pieces: at most %u", op->sges, RTGT_SGES);
+	/* they touch nothing here */
+	if (!op->len || op->opcode == RTGT_WR_FLUSH)
+		return 0;
+	if (!op->mr)
+		return rtgt_fail(err, EINVAL, "%s without a buffer", rtgt_wr_opcode_str(op->opcode));
+	if (op->local > op->mr->len || op->len + gaps > op->mr->len - op->local)
+		return rtgt_fail(err, EINVAL, "%u bytes at %zu of a buffer of %zu", op->len,
+				 op->local, op->mr->len);
+	return 0;
+}
+
+static uint32_t work_type(enum ibv_wr_opcode opcode)
+{
+	for (uint32_t type = RTGT_WORK_WRITE; type <= RTGT_WORK_FLUSH; type++)
+		if (type != RTGT_WORK_ECHO && rtgt_kinds[type].opcode == opcode)
+			return type;
+	return 0;
+}
+
+/**
+ * rtgt_client_chain() - several one-sided operations, of which the last is waited for
+ * @c: open
+ * @op: what; not checked against the regions: a refusal is the target's business
+ * @n: how many, at most rtgt_client_param.depth
+ * @took: filled, from the first post
+ * @err: says what is wrong
+ *
+ * Only the last asks for a completion; that tells of all, since they complete in
+ * order.  If the last is a WRITE_WITH_IMM the target's answer is waited for.  Where operations
+ * cross from one extent into the
+ * next there may be more work requests than the send queue holds; then the rest
+ * is posted when those have completed.
+ *
+ * Return: 0, or a negative errno; -EINVAL for a value out of range, -EIO with
+ * @err->wc_status for a failed completion.
+ */
+int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigned int n,
+		      struct rtgt_took *took, struct rtgt_err *err)
+{
+	struct rtgt_order order[RTGT_CHAIN_MAX];
+	struct rtgt_done done;
+	uint64_t start, last = 0;
+	int ret = 0;
+
+	memset(took, 0, sizeof(*took));
+	if (!n || n > RTGT_CHAIN_MAX)
+		return rtgt_fail(err, EINVAL, "a chain of %u operations: 1 to %u", n,
+				 RTGT_CHAIN_MAX);
+	for (unsigned int i = 0; i < n && !ret; i++)
+		ret = check_rdma(&op[i], err);
+	if (ret)
+		return ret;
+	start = rtgt_now_ns();
+	for (unsigned int i = 0; i < n && !ret; i++) {
+		const struct rtgt_work work = {
+			.type = work_type(op[i].opcode), .region = op[i].region,
+			.flags = i + 1 < n ? RTGT_WORK_F_UNSIGNALED : 0,
+			.remote = op[i].remote, .len = op[i].len, .local = op[i].local,
+			.compare_add = op[i].compare_add, .swap = op[i].swap,
+		};
+
+		order[i] = (struct rtgt_order) {
+			.opcode = op[i].opcode, .imm = op[i].imm, .sges = op[i].sges,
+			.gap = op[i].gap, .flags = op[i].flags,
+		};
+		last = rtgt_now_ns();
+		ret = submit(c, &work, op[i].mr, &order[i], err);
+	}
+	if (!ret)
+		ret = take_all(c, &done, err);
+	if (ret)
+		return ret;
+	took->completion = last - start + done.completion_ns;
+	took->reply = done.reply_ns ? last - start + done.reply_ns : 0;
+	return 0;
+}
+
+/**
+ * rtgt_client_rdma() - one one-sided operation
+ * @c: open
+ * @op: what
+ * @took: filled
+ * @err: says what is wrong
+ *
+ * A chain of one, see rtgt_client_chain().
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_rdma(struct rtgt_client *c, const struct rtgt_rdma *op, struct rtgt_took *took,
+		     struct rtgt_err *err)
+{
+	return rtgt_client_chain(c, op, 1, took, err);
+}
+
+/**
+ * rtgt_client_bind() - give a window a part of a buffer, and a new key
+ * @c: open
+ * @window: bound to nothing
+ * @mr: registered with IBV_ACCESS_MW_BIND
+ * @local: first byte, counted from @mr->buf
+ * @len: bytes, at least 1
+ * @access: what the window grants, IBV_ACCESS_REMOTE_*
+ * @err: says what is wrong
+ *
+ * Return: 0, or a negative errno.
+ */
+int rtgt_client_bind(struct rtgt_client *c, const struct rtgt_window *window,
+		     const struct rtgt_mr *mr, size_t local, uint32_t len, unsigned int access,
+		     struct rtgt_err *err)
+{
+	const struct rtgt_work work = { .type = RTGT_WORK_BIND, .local = local, .len = len };
+	struct rtgt_order order = { .window = window, .access = access };
+	struct rtgt_took took;
+
+	return run(c, &work, mr, &order, &took, err);
+}
+
+/**
+ * rtgt_client_unbind() - invalidate a window's key
+ * @c: open
+ * @window: bound
+ * @err: says what is wrong
+ *
+ * Return: 0 when nobody can use it any more, or a negative errno.
+ */
+int rtgt_client_unbind(struct rtgt_client *c, const struct rtgt_window *window,
+		       struct rtgt_err *err)
+{
+	const struct rtgt_work work = { .type = RTGT_WORK_UNBIND };
+	struct rtgt_order order = { .rkey = window->mw->rkey };
+	struct rtgt_took took;
+
+	return run(c, &work, NULL, &order, &took, err);
+}
+
+/* A SEND that asks the target for something; its body is in place behind the header of c->tx */
+static int ask(struct rtgt_client *c, const struct rtgt_work *work, struct rtgt_order *order,
+	       struct rtgt_took *took, struct rtgt_err *err)
+{
+	if (!c->peer.rtgt)
+		return rtgt_fail(err, EOPNOTSUPP,
+				 "the server gave a plain capability: it does not answer SENDs");
+	return run(c, work, NULL, order, took, err);
+}
+
+/* Likewise with a body of a few bytes */
+static int ask_small(struct rtgt_client *c, uint32_t type, uint64_t len, const void *body,
+		     uint32_t bytes, struct rtgt_reply *reply, struct rtgt_took *took,
+		     struct rtgt_err *err)
+{
+	const struct rtgt_work work = { .type = type, .len = len };
+	struct rtgt_order order = { .opcode = IBV_WR_SEND, .body = bytes };
+	int ret;
 
 	if (c->peer.rtgt)
-		memcpy(rtgt_client_tx(c), body, len);
-	return ask(c, op, &as, reply, took, err);
+		memcpy(rtgt_client_tx(c), body, bytes);
+	ret = ask(c, &work, &order, took, err);
+	*reply = order.reply;
+	return ret;
 }
 
 /**
@@ -71,13 +288,12 @@ static int ask_small(struct rtgt_client *c, enum rtgt_op op, const void *body, u
 int rtgt_client_echo(struct rtgt_client *c, const struct rtgt_echo *echo, struct rtgt_took *took,
 		     struct rtgt_err *err)
 {
-	struct rtgt_reply reply;
-	int ret = ask(c, RTGT_MSG_ECHO, echo, &reply, took, err);
+	const struct rtgt_work work = { .type = RTGT_WORK_ECHO, .len = echo->len };
+	struct rtgt_order order = {
+		.opcode = echo->opcode, .imm = echo->imm, .rkey = echo->rkey, .body = echo->len,
+	};
 
-	if (!ret && reply.len != echo->len)
-		ret = rtgt_fail(err, EPROTO, "the echo has %u bytes, %u were sent", reply.len,
-				echo->len);
-	return ret;
+	return ask(c, &work, &order, took, err);
 }
 
 /**
@@ -100,10 +316,7 @@ int rtgt_client_checksum(struct rtgt_client *c, uint32_t region, uint64_t offset
 	int ret;
 
 	rtgt_encode_range(&range, region, offset, len);
-	ret = ask_small(c, RTGT_MSG_CHECKSUM, &range, sizeof(range), &reply, &took, err);
-	if (!ret && reply.covered != len)
-		ret = rtgt_fail(err, EPROTO, "the checksum covers %llu bytes, not %llu",
-				(unsigned long long)reply.covered, (unsigned long long)len);
+	ret = ask_small(c, RTGT_WORK_CHECKSUM, len, &range, sizeof(range), &reply, &took, err);
 	*crc = ret ? 0 : reply.crc;
 	return ret;
 }
@@ -122,16 +335,12 @@ int rtgt_client_move(struct rtgt_client *c, const struct rtgt_move *move, struct
 {
 	struct rtgt_reply reply;
 	struct rtgt_xfer xfer;
-	int ret;
 
 	rtgt_encode_xfer(&xfer, move->region, move->remote, move->len,
 			 (uintptr_t)move->mr->buf + move->local,
 			 move->window ? move->window->mw->rkey : move->mr->mr->rkey);
-	ret = ask_small(c, move->op, &xfer, sizeof(xfer), &reply, took, err);
-	if (!ret && reply.len)
-		ret = rtgt_fail(err, EPROTO, "the reply to op %u has %u bytes, it should have none",
-				move->op, reply.len);
-	return ret;
+	return ask_small(c, move->op == RTGT_MSG_PULL ? RTGT_WORK_PULL : RTGT_WORK_PUSH, move->len,
+			 &xfer, sizeof(xfer), &reply, took, err);
 }
 
 /* More extents than this are no answer but an attempt on our memory */
@@ -178,7 +387,7 @@ static int ask_layout(struct rtgt_client *c, uint32_t region, struct rtgt_layout
 		      struct rtgt_err *err)
 {
 	const size_t heads = c->head + sizeof(struct rtgt_msg) + sizeof(struct rtgt_extents);
-	const uint32_t max = (uint32_t)((c->rx.len - heads) / sizeof(struct rtgt_cap));
+	const uint32_t max = (uint32_t)((c->rx_stride - heads) / sizeof(struct rtgt_cap));
 	struct rtgt_extents_query query;
 	struct rtgt_reply reply;
 	struct rtgt_took took;
@@ -187,7 +396,7 @@ static int ask_layout(struct rtgt_client *c, uint32_t region, struct rtgt_layout
 
 	do {
 		rtgt_encode_query(&query, region, at, max);
-		ret = ask_small(c, RTGT_MSG_EXTENTS, &query, sizeof(query), &reply, &took, err);
+		ret = ask_small(c, RTGT_WORK_EXTENTS, 0, &query, sizeof(query), &reply, &took, err);
 		if (ret)
 			return ret;
 		if (!at)
@@ -274,7 +483,7 @@ int rtgt_client_revoke(struct rtgt_client *c, uint32_t region, struct rtgt_err *
 	int ret;
 
 	rtgt_encode_range(&range, region, 0, 0);
-	ret = ask_small(c, RTGT_MSG_REVOKE, &range, sizeof(range), &reply, &took, err);
+	ret = ask_small(c, RTGT_WORK_REVOKE, 0, &range, sizeof(range), &reply, &took, err);
 	if (!ret && (reply.region.len != mem->len || reply.region.access != mem->access))
 		ret = rtgt_fail(err, EPROTO,
 				"the target's new capability of region %u has %llu bytes and access 0x%x, the old one %llu and 0x%x",

@@ -16,8 +16,8 @@
 /* bytes of a SEND over the connection that is not idle */
 #define ECHO_BYTES	64
 
-/* open files of a connection: of events of two kinds, of a timer, and of all of them */
-#define FILES		4
+/* open files of a connection: of events of two kinds, of a timer, and two of all of them */
+#define FILES		5
 
 /* connects that stand for "the last ones" */
 #define LAST		16
@@ -187,7 +187,7 @@ static double available(void)
 	return kib;
 }
 
-/* A connection is four open files, and some are there already */
+/* A connection is some open files, and some are there already */
 static int allow_files(uint64_t connections, struct rtgt_err *err)
 {
 	struct rlimit limit;

@@ -3,7 +3,7 @@
  * The user initiator of rtgt lat over RDMA: one operation of librtgt at a time over one connection.
  *
  * What is answered asks for no completion of its own but for the last, and only the answer is
- * waited for: a completion that tells nothing new is not paid for.  rtgt_complete() arms the
+ * waited for: a completion that tells nothing new is not paid for.  rtgt_wait() arms the
  * completion queue before an operation begins, so that no system call for it is in the time, which
  * is from the post to the completion or to the answer.  Nothing is
  * allocated or printed between two operations.  What costs nothing to speak of is verified
@@ -160,10 +160,10 @@ static int once(struct lat *l, const struct rtgt_work *work, struct rtgt_done *d
 	struct rtgt_conn *conn = l->m.conn;
 	int ret = 0;
 
-	/* nothing is done, and the queue is armed */
+	/* there is nothing, and the queue is armed */
 	if (!l->m.poll)
-		ret = rtgt_complete(conn, done, 1, err);
-	if (ret >= 0)
+		ret = rtgt_wait(conn, done, 1, 0, err);
+	if (!ret || ret == -ENOENT)
 		ret = rtgt_submit(conn, work, err);
 	if (!ret)
 		ret = measure_wait(&l->m, conn, done, 1, err);

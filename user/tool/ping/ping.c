@@ -231,7 +231,7 @@ static int run(struct ping *p)
 		.poll = p->poll,
 		.payload = ping_largest(p),
 		.sges = p->sges,
-		.chain = 2 * p->chain + 1,
+		.depth = 2 * p->chain + 1,
 		.flags = p->flags,
 		.odp = p->odp,
 	};
