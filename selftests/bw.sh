@@ -240,6 +240,84 @@ lat_samples() {
 	fails_with "none/x: No such file" rtgt lat --samples "$WORK/none/x" "$RTGT_TARGET_ADDR"
 }
 
+# What perftest's users type.
+as_perftest() {
+	local dev=$RTGT_CLIENT_DEV other mtu index
+	local -a bytes
+	target_port recv_size=8K recv_depth=16 region mem size=64K
+	TO=(-p "$CM_PORT" "$RTGT_TARGET_ADDR")
+	rtgt -j lat -a -F -n 3 -W 0 -o write "${TO[@]}" >"$WORK/json"
+	document "$WORK/json"
+	same "sizes" "$(jq -c '[.results[].size] == [range(1; 24) | pow(2; .)]' "$WORK/json")" true
+	same "sizes that fit" "$(jq '[.results[] | select(.skipped | not)] | length' "$WORK/json")" 16
+	rtgt -j bw -d "$dev" -s 4096 -n 20 -q 2 -t 8 -Q 4 -o read "${TO[@]}" >"$WORK/json"
+	same "device" "$(jq -r .facts.device "$WORK/json")" "$dev"
+	mtu=$(jq .facts.path_mtu "$WORK/json")
+	# the entry of the GID table that is the client's address
+	IFS=. read -ra bytes <<<"$RTGT_CLIENT_ADDR"
+	other=$(printf '%02x%02x:%02x%02x' "${bytes[@]}")
+	index=$(grep -lix "0000:0000:0000:0000:0000:ffff:$other" "/sys/class/infiniband/$dev/ports/1/gids/"* 2>/dev/null | head -n 1)
+	if ! is_iwarp; then
+		[[ $index ]] || fail "no GID of $dev is $RTGT_CLIENT_ADDR ($other)"
+		rtgt -j lat -d "$dev" -x "${index##*/}" -m "$mtu" -n 3 -o write "${TO[@]}" >"$WORK/json"
+		same "source" "$(jq -r .facts.source "$WORK/json")" "$RTGT_CLIENT_ADDR"
+		fails_with "-m 256: the path MTU is $mtu" rtgt lat -m 256 -d "$dev" -n 3 -o write "${TO[@]}"
+	fi
+	rtgt bw --report_gbits -n 20 -o write -s 4096 -d "$dev" "${TO[@]}" >"$WORK/text"
+	awk 'NR == 1 && $9 == "Gbit/s" { told++ } NR == 2 && $9 > 0 && $9 * 1e9 / 8 / 4096 / $10 > 0.5 && $9 * 1e9 / 8 / 4096 / $10 < 2 { told++ }
+		END { exit told != 2 }' "$WORK/text" || fail "$(<"$WORK/text")"
+	rtgt lat -H -n 7 -W 0 -o write -d "$dev" "${TO[@]}" >"$WORK/text"
+	same "operations that are listed" "$(grep -cE '^[1-7], [0-9]+\.[0-9]{3}$' "$WORK/text")" 7
+	rtgt -j lat -D 1 -W 0 -o write -d "$dev" "${TO[@]}" >"$WORK/json"
+	rows 1 '.elapsed_us >= 1000000 and .count > 10 and .verified_bytes == 64'
+	expect_counters qp_errors=0 malformed=0
+	fails_with "no such RDMA device" rtgt lat -d none0 "${TO[@]}"
+	fails_with "has no such entry" rtgt lat -d "$dev" -x 60000 "${TO[@]}"
+	fails_with "one of them" rtgt lat -d "$dev" -I "$RTGT_CLIENT_ADDR" "${TO[@]}"
+	fails_with "takes a count" rtgt lat -D 1 --from kernel "${TO[@]}"
+}
+
+# Operations beside others, of each initiator.
+lat_load() {
+	target_port region mem size=256K
+	client_module
+	tcp_server
+	measure lat --from user,kernel --over rdma,tcp --load 2 -o write,read -C 30
+	rows 6 '.load == 2 and .load_bytes > 0 and .verified_bytes >= .size'
+	expect_counters qp_errors=0 malformed=0
+	expect_no_connections
+	measure lat --load 1 -o write -S 256K
+	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" \
+		"--load 1: region 0 has 262144 bytes, and what is measured uses the first 262144"
+	fails_with "makes connections over RDMA" rtgt lat --load 1 --over tcp "$RTGT_TARGET_ADDR"
+}
+
+# A document in each case: nobody is there, it fails half way, somebody ends it.
+documents() {
+	local command rc
+	for command in lat bw cost; do
+		CM_PORT=$((20000 + CASE_INDEX))
+		rc=0
+		rtgt -j "$command" -p "$CM_PORT" --timeout 2 -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/json" 2>"$WORK/said" || rc=$?
+		same "exit status" "$rc" 1
+		document "$WORK/json"
+		same "results" "$(jq -c '[.results, (.errors | length), (.errors[0].errno > 0)]' "$WORK/json")" "[[],1,true]"
+		grep -qF "$(jq -r '.errors[0].text' "$WORK/json")" "$WORK/said" || fail "$(<"$WORK/said")"
+	done
+	target_port region mem size=64K
+	for command in lat bw; do
+		background ended rtgt -j "$command" -D 60 -o write -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+		wait_until 20 counters_are conns_established="$([[ $command == lat ]] && echo 1 || echo 3)" || fail "$COUNTERS"
+		kill -TERM "${BG_PID[ended]}"
+		rc=0
+		finish ended || rc=$?
+		same "exit status" "$rc" 130
+		document "$WORK/ended.out"
+		same "errors" "$(jq -c '[.errors[] | [.text, .op]]' "$WORK/ended.out")" '[["interrupted","write"]]'
+	done
+	expect_no_connections
+}
+
 # rtgt lat over TCP, beside RDMA.
 lat_tcp() {
 	target_port recv_size=8K region mem size=64K access=read,write,atomic
@@ -389,6 +467,9 @@ tcase lat-queue-full --needs acks "replies come before acknowledgments: rtgt lat
 tcase bw-queue-full --needs acks --more "replies come before acknowledgments: rtgt bw waits for room in the send queue" send_queue_full 32 bw -o send -t 16 -Q 16
 tcase lat-samples "rtgt lat: percentiles and standard deviation are those of its samples" lat_samples
 tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send
+tcase as-perftest "rtgt lat and bw take perftest's options" as_perftest
+tcase lat-load --more "rtgt lat --load: operations beside connections that move bytes" lat_load
+tcase documents "rtgt -j lat, bw and cost print a document when they fail, and when they are interrupted" documents
 tcase million --long --limit 7200 "a million messages from both initiators, each compared" million
 tcase lat-tcp --more "rtgt lat over RDMA and TCP" lat_tcp
 tcase lat-gives-way --more "rtgt lat yields the CPU to the kernel's workers" gives_way

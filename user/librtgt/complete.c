@@ -21,7 +21,7 @@
 #define SPINS		256
 
 /* Events that are left in the completion channel: each is memory of the kernel's */
-#define UNREAD_MAX	64
+#define UNREAD_MAX	1024
 
 #define HOUR_NS		3600000000000u
 
@@ -424,7 +424,8 @@ static int spin(struct rtgt_client *c, struct nap *n, struct rtgt_err *err)
 
 	n->look = true;
 	if (fd.fd >= 0 && poll(&fd, 1, 0) > 0 && fd.revents & POLLIN)
-		return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding", c->busy);
+		return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding",
+				 c->busy);
 	return 0;
 }
 

@@ -22,13 +22,21 @@ static int add_fd(const struct rtgt_conn *c, int fd, struct rtgt_err *err)
 	       rtgt_fail(err, errno, "no epoll: %s", strerror(errno)) : 0;
 }
 
+static void drop_epoll(struct rtgt_conn *c)
+{
+	if (c->client.timer >= 0)
+		close(c->client.timer);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	c->client.timer = -1;
+	c->epoll = -1;
+}
+
 static int make_epoll(struct rtgt_conn *c, struct rtgt_err *err)
 {
 	struct rtgt_client *client = &c->client;
 	int ret;
 
-	if (!client->qp.channel)
-		return 0;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)
 		return rtgt_fail(err, errno, "no epoll: %s", strerror(errno));
@@ -44,6 +52,9 @@ static int make_epoll(struct rtgt_conn *c, struct rtgt_err *err)
 	client->readable = true;
 	if (!ret)
 		ret = rtgt_client_arm(client, err);
+	/* the news of the end has come already */
+	if (client->ending_ns || client->broken)
+		rtgt_client_grace(client);
 	return ret < 0 ? ret : 0;
 }
 
@@ -81,22 +92,20 @@ static int make_conn(struct rtgt_conn *c, const struct rtgt_params *params, stru
 	param.messages = param.depth;
 	param.payload = params->payload ? params->payload : PAYLOAD;
 	ret = rtgt_client_open(&c->client, &param, err);
-	if (!ret)
-		ret = be_heard(c, err);
-	return ret ? ret : make_epoll(c, err);
+	return ret ? ret : be_heard(c, err);
 }
 
 static void free_conn(struct rtgt_conn *c)
 {
 	struct rtgt_client *client = &c->client;
 
-	if (client->timer >= 0)
-		close(client->timer);
-	if (c->epoll >= 0)
-		close(c->epoll);
-	for (unsigned int i = 0; client->slot && i < client->depth; i++)
-		if (client->slot[i].busy && client->slot[i].work.buffer)
-			__atomic_sub_fetch(&client->slot[i].work.buffer->users, 1, __ATOMIC_RELEASE);
+	drop_epoll(c);
+	for (unsigned int i = 0; client->slot && i < client->depth; i++) {
+		struct rtgt_buffer *b = client->slot[i].busy ? client->slot[i].work.buffer : NULL;
+
+		if (b)
+			__atomic_sub_fetch(&b->users, 1, __ATOMIC_RELEASE);
+	}
 	rtgt_client_close(client);
 	rtgt_where_free(&c->where);
 	free(c);
@@ -240,9 +249,19 @@ uint32_t rtgt_outstanding(const struct rtgt_conn *conn)
  * rtgt_fd() - a descriptor that is readable when something may be done
  * @conn: open; the descriptor is its own, and must not be closed or read
  *
- * Return: for poll(), select() and epoll; -1 with RTGT_PARAM_BUSY_POLL.
+ * It is made by the first call: each event costs more from then on.
+ *
+ * Return: for poll(), select() and epoll; -1 with RTGT_PARAM_BUSY_POLL, and with errno when none
+ * can be made.
  */
 int rtgt_fd(const struct rtgt_conn *conn)
 {
-	return conn->epoll;
+	struct rtgt_conn *c = (struct rtgt_conn *)(uintptr_t)conn;
+	struct rtgt_err err;
+
+	if (c->epoll < 0 && c->client.qp.channel && make_epoll(c, &err)) {
+		drop_epoll(c);
+		errno = err.code;
+	}
+	return c->epoll;
 }

@@ -51,6 +51,14 @@ int rtgt_fail(struct rtgt_err *err, int code, const char *fmt, ...)
 	err->vendor_err = 0;
 	err->target_status = 0;
 	err->reject = 0;
+	/* what is no failure to who measures shall cost little */
+	if (!strchr(fmt, '%')) {
+		const size_t len = strnlen(fmt, sizeof(err->text) - 1);
+
+		memcpy(err->text, fmt, len);
+		err->text[len] = '\0';
+		return -code;
+	}
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);

@@ -52,7 +52,8 @@ struct rtgt_buffer {
  * @domain: of its buffers
  * @where: parameters
  * @client: the connection itself
- * @epoll: of the completion channel, of the connection's events and of @client.timer; -1 for none
+ * @epoll: of the completion channel, of the connection's events and of @client.timer; -1 until
+ *	   somebody wants it
  */
 struct rtgt_conn {
 	struct rtgt_domain *domain;

@@ -139,7 +139,8 @@ static int make_qp(struct rtgt_qp *q, const struct rtgt_qp_param *param, struct 
 	for (;;) {
 		attr.cap = (struct ibv_qp_cap) {
 			.max_send_wr = param->send_depth, .max_recv_wr = param->recv_depth,
-			.max_send_sge = sges + param->heads, .max_recv_sge = sges, .max_inline_data = wish,
+			.max_send_sge = sges + param->heads, .max_recv_sge = sges,
+			.max_inline_data = wish,
 		};
 		errno = 0;
 		if (!rdma_create_qp_ex(q->cm->id, &attr) && q->cm->id->qp)

@@ -115,7 +115,8 @@ static int check_rdma(const struct rtgt_rdma *op, struct rtgt_err *err)
 	if (!op->len || op->opcode == RTGT_WR_FLUSH)
 		return 0;
 	if (!op->mr)
-		return rtgt_fail(err, EINVAL, "%s without a buffer", rtgt_wr_opcode_str(op->opcode));
+		return rtgt_fail(err, EINVAL, "%s without a buffer",
+				 rtgt_wr_opcode_str(op->opcode));
 	if (op->local > op->mr->len || op->len + gaps > op->mr->len - op->local)
 		return rtgt_fail(err, EINVAL, "%u bytes at %zu of a buffer of %zu", op->len,
 				 op->local, op->mr->len);

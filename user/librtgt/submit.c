@@ -48,8 +48,8 @@ const struct rtgt_kind rtgt_kinds[RTGT_KINDS] = {
 };
 
 /**
- * rtgt_client_grace() - how long completions may follow the news of the end: longer where all is slow
- * @c: open; its timer becomes readable when that is over
+ * rtgt_client_grace() - how long completions may follow the news of the end
+ * @c: open; its timer becomes readable when that is over.  Where all is slow it is longer
  *
  * Return: when it is over, as rtgt_now_ns() counts.
  */
@@ -165,8 +165,8 @@ static struct rtgt_wr next_wr(const struct rtgt_client *c, const struct rtgt_slo
 		wr.rkey = o->rkey;
 		return wr;
 	}
-	wr.len = rtgt_layout_piece(c, w->region, w->remote + s->moved, (uint32_t)(w->len - s->moved),
-				   &wr.remote_addr, &wr.rkey);
+	wr.len = rtgt_layout_piece(c, w->region, w->remote + s->moved,
+				   (uint32_t)(w->len - s->moved), &wr.remote_addr, &wr.rkey);
 	/* the target is told when all is there */
 	if (k->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && s->moved + wr.len < w->len)
 		wr.opcode = IBV_WR_RDMA_WRITE;
@@ -196,7 +196,7 @@ int rtgt_slot_post(struct rtgt_client *c, struct rtgt_slot *s, struct rtgt_err *
 	return ret;
 }
 
-/* What a request has behind its header: its length.  The bytes of a large echo stay where they are */
+/* What a request has behind its header: its length.  The bytes of a large echo stay in place */
 static uint32_t fill_body(const struct rtgt_slot *s, void *body)
 {
 	const struct rtgt_work *w = &s->work;
@@ -319,7 +319,8 @@ int rtgt_client_submit(struct rtgt_client *c, const struct rtgt_work *work,
 		.done = { .id = work->id, .type = work->type },
 		.tag = (used << TAG_SLOT_BITS | (unsigned int)(s - c->slot)) & RTGT_IMM_ARG_MASK,
 		/* that of the last that fits tells of all */
-		.quiet = work->flags & RTGT_WORK_F_UNSIGNALED && (answered || c->busy + 1 < c->depth),
+		.quiet = work->flags & RTGT_WORK_F_UNSIGNALED &&
+			 (answered || c->busy + 1 < c->depth),
 	};
 	if (k->message)
 		s->tx = c->free_tx[--c->nr_free_tx];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The options of all commands: one table, so that a letter means the same everywhere.
+ * The options of all commands: one table.  A letter means the same everywhere, but for two: in lat
+ * and bw, which speak as perftest does, -a and -d are not what they are in ping (rtgt(1)).
  *
  * A command lists those it has (struct usage) and what they do there.  The help is printed
  * from the two, and bash completes from the help (completion/rtgt).  The manual pages say
@@ -31,13 +32,15 @@ struct spelling {
 };
 
 /*
- * -C, -S, -I, -a, -p and -d are those of rping, -n, -s, -b, -D, -t, -Q and -q those of perftest,
+ * -C, -S, -I, -p and, of ping, -a and -d are those of rping; -n, -s, -b, -D, -t, -Q, -q, -x, -m,
+ * -F, -H and, of lat and bw, -a and -d those of perftest;
  * -i, -f, -c, -T, -e and -G those of tshark.  In front of a command -p is --pretty, as it is of
  * ip and rdma (main.c).
  */
 static const struct spelling table[NR_OPTS] = {
 	[OPT_ADDRESS] = { "address", .letters = "a", .value = "HOST",
 			  .help = "the target; the same as HOST" },
+	[OPT_ALL] = { "all", .letters = "a", .help = "sizes from 2 bytes to 8 MiB, doubling" },
 	[OPT_BIDI] = { "bidi", .letters = "b" },
 	[OPT_BULK] = { "bulk" },
 	[OPT_CAPTURE] = { "capture", .value = "FILE" },
@@ -50,6 +53,8 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_COUNT] = { "count", .also = "iters", .letters = "Cnc", .value = "N" },
 	[OPT_DEBUG] = { "debug", .letters = "d" },
 	[OPT_DEPTH] = { "depth", .letters = "t", .value = "N" },
+	[OPT_DEVICE] = { "device", .letters = "d", .value = "DEV",
+			 .help = "connect from this RDMA device: an address of its interface" },
 	[OPT_DOCS] = { "docs", .value = "URL" },
 	[OPT_DURATION] = { "duration", .letters = "D", .value = "SECONDS" },
 	[OPT_EVENTS] = { "events",
@@ -61,13 +66,20 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_FIELD] = { "field", .letters = "e", .value = "NAME" },
 	[OPT_FILTER] = { "filter", .letters = "f", .value = "FILTER" },
 	[OPT_FORMAT] = { .letters = "T", .value = "fields" },
+	[OPT_FREQUENCY] = { "CPU-freq", .letters = "F",
+			    .help = "perftest's; does nothing, as no clock rate is looked at" },
 	[OPT_FROM] = { "from", .value = "LIST",
 		       .help = "user (default), kernel, or both: user,kernel.  The kernel's "
 			       "initiator needs root and the module loaded here" },
+	[OPT_GBITS] = { "report_gbits", .help = "print Gbit/s, of 10^9 bits, instead of MiB/s" },
+	[OPT_GID_INDEX] = { "gid-index", .letters = "x", .value = "N",
+			    .help = "connect from the address of this entry of the GID table of -d, or "
+				    "of the only device" },
 	[OPT_HALF] = { "half" },
 	[OPT_HEADERS] = { "headers" },
 	[OPT_HELD] = { "held", .value = "LIST" },
 	[OPT_HELP] = { "help", .letters = "h", .help = "print this text" },
+	[OPT_HISTOGRAM] = { "report-histogram", .letters = "H" },
 	[OPT_IGNORE] = { "ignore", .value = "RULE" },
 	[OPT_INLINE] = { "inline" },
 	[OPT_INTERFACE] = { "interface", .letters = "i", .value = "IF" },
@@ -75,7 +87,10 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_LADDER] = { "ladder", .letters = "l" },
 	[OPT_LIST_FIELDS] = { "list-fields", .letters = "G" },
 	[OPT_LIST_RULES] = { "list-rules" },
+	[OPT_LOAD] = { "load", .value = "N" },
 	[OPT_MESSAGE] = { "message", .value = "N" },
+	[OPT_MTU] = { "mtu", .letters = "m", .value = "BYTES",
+		      .help = "fail unless the path MTU is this; the interface's decides it" },
 	[OPT_NO_VERIFY] = { "no-verify" },
 	[OPT_ODP] = { "odp" },
 	[OPT_ONCE] = { "once" },
@@ -237,23 +252,23 @@ static void add(const struct usage_option *o, struct option *names, unsigned int
 }
 
 /* The option that a letter or the number of a long name stands for; NR_OPTS if none */
-static enum opt find(int code)
+static enum opt find(const struct usage *u, int code)
 {
 	if (code >= LONG)
 		return (enum opt)(code - LONG);
-	for (unsigned int i = 0; code && i < NR_OPTS; i++)
-		if (table[i].letters && strchr(table[i].letters, code))
-			return (enum opt)i;
-	return NR_OPTS;
+	for (const struct usage_option *o = u->options; code && o->opt != NR_OPTS; o++)
+		if (table[o->opt].letters && strchr(table[o->opt].letters, code))
+			return o->opt;
+	return code == 'h' ? OPT_HELP : NR_OPTS;
 }
 
 static int wrong(const struct usage *u, int code, const char *word)
 {
 	if (code == ':')
-		return misused("%s needs a value (rtgt %s --help)", opt_name(find(optopt)),
+		return misused("%s needs a value (rtgt %s --help)", opt_name(find(u, optopt)),
 			       u->name);
 	if (optopt >= LONG)
-		return misused("%s takes no value (rtgt %s --help)", opt_name(find(optopt)),
+		return misused("%s takes no value (rtgt %s --help)", opt_name(find(u, optopt)),
 			       u->name);
 	if (optopt)
 		return misused("unknown option -%c (rtgt %s --help)", optopt, u->name);
@@ -291,7 +306,7 @@ int options_parse(const struct usage *usage, struct tool *tool, struct words *wo
 	optind = 0;
 	while (ret == EXIT_OK &&
 	       (code = getopt_long(words->argc + 1, argv, letters, names, NULL)) != -1) {
-		enum opt opt = code == ':' || code == '?' ? NR_OPTS : find(code);
+		enum opt opt = code == ':' || code == '?' ? NR_OPTS : find(usage, code);
 
 		if (opt == NR_OPTS)
 			return wrong(usage, code, argv[optind - 1]);

@@ -21,15 +21,18 @@
 #include "bw.h"
 
 static const struct usage_option options[] = {
-	{ OPT_ADDRESS, NULL },
 	{ OPT_PORT, NULL },
 	{ OPT_TCP_PORT, "the port of rtgt tcp-serve; default " STRING(RTGT_TCP_PORT) },
 	{ OPT_SOURCE, NULL },
+	{ OPT_DEVICE, NULL },
+	{ OPT_GID_INDEX, NULL },
+	{ OPT_MTU, NULL },
 	{ OPT_FROM, NULL },
 	{ OPT_OVER, NULL },
 	{ OPT_OPS, "write (default), read, send, write-imm, write+read" },
 	{ OPT_BIDI, "-o write+read: WRITEs and READs at once, over -q connections each" },
 	{ OPT_SIZE, "64K (default) or 1,4K,1M or 1-1M (doubling)" },
+	{ OPT_ALL, NULL },
 	{ OPT_COUNT, "messages of each connection that are timed; default 1000" },
 	{ OPT_DURATION, "post messages for this many seconds instead" },
 	{ OPT_WARMUP, "user: messages before the timed ones; default 100" },
@@ -43,6 +46,8 @@ static const struct usage_option options[] = {
 	{ OPT_VERIFY, "end (default): the last bytes of each place; all: every message" },
 	{ OPT_BULK, "1 GiB in messages of 4 MiB, all verified, over RDMA and TCP: the same as "
 		    "-o write -S 4M -C 256 -W 0 --verify all --over rdma,tcp" },
+	{ OPT_GBITS, NULL },
+	{ OPT_FREQUENCY, NULL },
 	{ OPT_REGION, NULL },
 	{ OPT_EVENTS, NULL },
 	{ OPT_POLL, "user: poll instead; needs a CPU for each connection" },
@@ -130,6 +135,9 @@ static int own_option(struct measure *m, enum opt opt, const char *text)
 		return opt_uint(opt, text, 1, BW_QPS_MAX, &b->qps);
 	case OPT_SEGMENT:
 		return opt_bytes(opt, text, 1, BW_SEGMENT_MAX, &b->segment);
+	case OPT_GBITS:
+		b->gbits = true;
+		return EXIT_OK;
 	case OPT_BULK:
 		set_bulk(b);
 		return EXIT_OK;
@@ -336,15 +344,15 @@ int cmd_bw(struct tool *tool, int argc, char **argv)
 		},
 		.depth = 16, .signal = 1, .qps = 1,
 	};
-	int ret = measure_parse(&b.m, tool, argc, argv);
+	int end, ret = measure_parse(&b.m, tool, argc, argv);
 
 	if (!ret)
 		ret = check_options(&b);
 	if (ret)
 		return ret == OPTIONS_HELP ? EXIT_OK : ret;
 	ret = measure_run(&b.m, cell, b.qps * (b.m.ops & 1u << OP_BOTH ? 2 : 1));
-	if (!ret)
-		ret = bw_out_end(&b);
+	end = !ret || tool->json ? bw_out_end(&b) : EXIT_OK;
+	ret = ret ? ret : end;
 	json_object_put(b.m.results);
 	return ret;
 }

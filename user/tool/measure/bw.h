@@ -33,6 +33,7 @@ static_assert(2 * BW_QPS_MAX <= KERNEL_MAX, "write+read has two connections for 
  * @qps: connections, or of what goes both ways pairs of them
  * @seconds: so long instead of so many; 0 for so many
  * @verify_all: every byte of every message is compared
+ * @gbits: the text has Gbit/s
  * @messages: of the cell, all connections
  * @elapsed_ns: for them
  */
@@ -44,6 +45,7 @@ struct bw {
 	unsigned int qps;
 	unsigned int seconds;
 	bool verify_all;
+	bool gbits;
 	uint64_t messages;
 	uint64_t elapsed_ns;
 };

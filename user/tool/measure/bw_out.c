@@ -30,12 +30,14 @@ void bw_out_row(struct bw *b)
 	if (!b->m.tool->json) {
 		if (!b->m.rows++)
 			printf("%-6s %-4s %-10s %8s %4s %5s %8s %12s %10s %12s\n", "from", "over",
-			       "op", "bytes", "qps", "depth", "messages", "verified", "MiB/s",
+			       "op", "bytes", "qps", "depth", "messages", "verified",
+			       b->gbits ? "Gbit/s" : "MiB/s",
 			       "messages/s");
 		printf("%-6s %-4s %-10s %8u %4u %5u %8llu %12llu %10.2f %12.0f\n",
 		       measure_from_str(at->from), measure_over_str(at->over), at->op->name,
 		       at->size, bw_connections(b), b->depth, (unsigned long long)b->messages,
-		       (unsigned long long)b->m.verified, mib, rate);
+		       (unsigned long long)b->m.verified,
+		       b->gbits ? per_second(b, (double)bytes * 8 / 1e9) : mib, rate);
 		fflush(stdout);
 	}
 	o = measure_json_row(&b->m);

@@ -3,6 +3,7 @@
  * rtgt cost: what has to be paid before the first byte is moved: memory registrations,
  * the steps of a connection, and connections that are held.
  */
+#include <errno.h>
 #include <stdio.h>
 
 #include "tool/out/json.h"
@@ -154,9 +155,14 @@ int cmd_cost(struct tool *tool, int argc, char **argv)
 		if (c.what & 1u << i)
 			ret = table[i].run(&c, &err);
 	if (ret)
-		ret = failed("%s", err.text);
-	else if (tool->json)
-		ret = out_print(tool, out_document(tool, COST_SCHEMA, &c.facts, c.results));
+		failed("%s", err.text);
+	if (!c.facts.version)
+		rtgt_facts_host(&c.facts);
+	if (tool->json && out_print(tool, out_document(tool, COST_SCHEMA, &c.facts, c.results,
+						       ret ? rtgt_json_error(&err) : NULL)))
+		ret = -EIO;
+	if (ret)
+		ret = EXIT_FAILED;
 	json_object_put(c.results);
 	return ret;
 }

@@ -16,8 +16,8 @@
 /* bytes of a SEND over the connection that is not idle */
 #define ECHO_BYTES	64
 
-/* open files of a connection: of events of two kinds, of a timer, and two of all of them */
-#define FILES		5
+/* open files of a connection: of events of two kinds, and of both */
+#define FILES		3
 
 /* connects that stand for "the last ones" */
 #define LAST		16

@@ -11,20 +11,29 @@
 #include "lat.h"
 
 static const struct usage_option options[] = {
-	{ OPT_ADDRESS, NULL },
 	{ OPT_PORT, NULL },
 	{ OPT_TCP_PORT, "the port of rtgt tcp-serve; default " STRING(RTGT_TCP_PORT) },
 	{ OPT_SOURCE, NULL },
+	{ OPT_DEVICE, NULL },
+	{ OPT_GID_INDEX, NULL },
+	{ OPT_MTU, NULL },
 	{ OPT_FROM, NULL },
 	{ OPT_OVER, NULL },
 	{ OPT_OPS, "write, read, send, write-imm, cas, faa; default write,read,send.  TCP has no "
 		   "atomics" },
 	{ OPT_SIZE, "64 (default) or 1,4K,1M or 1-1M (doubling)" },
+	{ OPT_ALL, NULL },
 	{ OPT_COUNT, "operations timed; default 1000" },
+	{ OPT_DURATION, "user: time operations for this many seconds instead, 1048576 at most" },
 	{ OPT_WARMUP, "operations before them; default 100" },
 	{ OPT_HALF, "print half the round trip of send and write-imm, as ib_send_lat does" },
 	{ OPT_SAMPLES, "write each operation's time there, in the order in which they were posted: "
 		       "a line of from, over, op, bytes, number, nanoseconds, with tabs between" },
+	{ OPT_HISTOGRAM, "print each operation's time behind its line, in rising order, as "
+			 "perftest does" },
+	{ OPT_LOAD, "beside N other connections of this process, each of which WRITEs 16 messages of "
+		    "64 KiB at once, or READs them" },
+	{ OPT_FREQUENCY, NULL },
 	{ OPT_REGION, NULL },
 	{ OPT_EVENTS, NULL },
 	{ OPT_POLL, "user: poll instead; needs a CPU of its own" },
@@ -76,9 +85,20 @@ static int own_option(struct measure *m, enum opt opt, const char *text)
 {
 	struct lat *l = to_lat(m);
 
-	if (opt == OPT_HALF) {
+	switch (opt) {
+	case OPT_HALF:
 		l->half = true;
 		return EXIT_OK;
+	case OPT_HISTOGRAM:
+		l->list = true;
+		return EXIT_OK;
+	case OPT_DURATION:
+		m->count = LAT_SAMPLES_MAX;
+		return opt_uint(opt, text, 1, 3600, &l->seconds);
+	case OPT_LOAD:
+		return opt_uint(opt, text, 1, LAT_LOAD_MAX, &l->load);
+	default:
+		break;
 	}
 	l->samples = fopen(text, "we");
 	return l->samples ? EXIT_OK : failed("%s: %s", text, strerror(errno));
@@ -124,10 +144,12 @@ static int cell(struct measure *m, struct rtgt_err *err)
 
 	l->nr = 0;
 	l->gives_way = false;
-	if (m->at.from == FROM_KERNEL)
+	ret = lat_load_begin(l, err);
+	if (!ret && m->at.from == FROM_KERNEL)
 		ret = kernel_cell(l, err);
-	else
+	else if (!ret)
 		ret = m->at.over == OVER_TCP ? lat_tcp_run(l, err) : lat_user_run(l, err);
+	ret = lat_load_end(l, ret, err);
 	if (ret)
 		return ret;
 	ret = lat_out_samples(l, err);
@@ -136,6 +158,30 @@ static int cell(struct measure *m, struct rtgt_err *err)
 	qsort(l->ns, l->nr, sizeof(*l->ns), compare);
 	lat_out_row(l);
 	return 0;
+}
+
+/**
+ * lat_is_last() - is it the last operation?
+ * @l: in a cell
+ * @i: which, counted from 0, the warm-up's included
+ *
+ * Return: true if it is: the last that was asked for, or the first behind the end of the time.
+ */
+bool lat_is_last(const struct lat *l, uint64_t i)
+{
+	if (i + 1 == l->m.warmup + l->m.count)
+		return true;
+	return l->seconds && i > l->m.warmup &&
+	       rtgt_now_ns() - l->begin_ns >= l->seconds * 1000000000ull;
+}
+
+static int check_options(const struct lat *l)
+{
+	if (l->seconds && l->m.from != 1u << FROM_USER)
+		return misused("-D is for the initiators of this process: --from kernel takes a count (-C)");
+	if (l->load && !(l->m.over & 1u << OVER_RDMA))
+		return misused("--load makes connections over RDMA: --over rdma");
+	return EXIT_OK;
 }
 
 int cmd_lat(struct tool *tool, int argc, char **argv)
@@ -152,16 +198,18 @@ int cmd_lat(struct tool *tool, int argc, char **argv)
 			.completion = "softirq",
 		},
 	};
-	int ret = measure_parse(&l.m, tool, argc, argv);
+	int end, ret = measure_parse(&l.m, tool, argc, argv);
 
+	if (!ret)
+		ret = check_options(&l);
 	if (ret)
 		return ret == OPTIONS_HELP ? EXIT_OK : ret;
 	l.ns = calloc(l.m.count, sizeof(*l.ns));
 	if (!l.ns)
 		return failed("no memory for %llu samples", (unsigned long long)l.m.count);
 	ret = measure_run(&l.m, cell, 1);
-	if (!ret)
-		ret = lat_out_end(&l);
+	end = !ret || tool->json ? lat_out_end(&l) : EXIT_OK;
+	ret = ret ? ret : end;
 	json_object_put(l.m.results);
 	free(l.ns);
 	if (l.samples && fclose(l.samples) && !ret)

@@ -103,12 +103,22 @@ void lat_out_row(struct lat *l)
 		       (double)percentile(l, 9999) / by / 1e3,
 		       (double)l->ns[l->nr - 1] / by / 1e3,
 		       (double)rtgt_samples_stdev(l->ns, l->nr) / by / 1e3);
+		if (l->load)
+			printf("       beside %u connections that moved %llu bytes\n", l->load,
+			       (unsigned long long)l->load_bytes);
+		for (uint64_t i = 0; l->list && i < l->nr; i++)
+			printf("%llu, %.3f\n", (unsigned long long)i + 1,
+			       (double)l->ns[i] / by / 1e3);
 		fflush(stdout);
 	}
 	o = measure_json_row(&l->m);
 	rtgt_json_str(o, "trip", half ? "half" : "full");
 	json_object_object_add(o, "gives_way", json_object_new_boolean(l->gives_way));
 	rtgt_json_int(o, "count", (int64_t)l->nr);
+	if (l->load) {
+		rtgt_json_int(o, "load", l->load);
+		rtgt_json_int(o, "load_bytes", (int64_t)l->load_bytes);
+	}
 	measure_out_compared(&l->m, o);
 	rtgt_json_us(o, "elapsed_us", l->elapsed_ns);
 	json_object_object_add(o, "us", json_times(l, by));

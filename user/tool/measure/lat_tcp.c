@@ -26,10 +26,12 @@ static int once(struct measure *m, uint32_t tag, uint8_t *tx, uint8_t *rx, struc
 static int loop(struct lat *l, uint8_t *tx, uint8_t *rx, struct rtgt_err *err)
 {
 	struct measure *m = &l->m;
-	uint64_t total = m->warmup + m->count, start, end, begin = 0;
+	uint64_t start, end;
+	bool last = false;
 	int ret;
 
-	for (uint64_t i = 0; i < total; i++) {
+	for (uint64_t i = 0; !last; i++) {
+		last = lat_is_last(l, i);
 		start = rtgt_now_ns();
 		ret = once(m, (uint32_t)i, tx, rx, err);
 		end = rtgt_now_ns();
@@ -44,9 +46,9 @@ static int loop(struct lat *l, uint8_t *tx, uint8_t *rx, struct rtgt_err *err)
 		if (i < m->warmup)
 			continue;
 		if (i == m->warmup)
-			begin = start;
+			l->begin_ns = start;
 		l->ns[l->nr++] = end - start;
-		l->elapsed_ns = end - begin;
+		l->elapsed_ns = end - l->begin_ns;
 	}
 	return 0;
 }
@@ -70,7 +72,7 @@ static int verify(struct lat *l, const uint8_t *tx, const uint8_t *rx, struct rt
 	if (ret)
 		return ret;
 	l->m.verified = size;
-	measure_not_compared(&l->m, (l->m.warmup + l->m.count - 1) * size,
+	measure_not_compared(&l->m, (l->m.warmup + l->nr - 1) * size,
 			     l->m.at.op->tcp == RTGT_TCP_ECHO ? NOT_LAST : OVERWRITTEN);
 	return 0;
 }

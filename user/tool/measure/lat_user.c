@@ -3,13 +3,13 @@
  * The user initiator of rtgt lat over RDMA: one operation of librtgt at a time over one connection.
  *
  * What is answered asks for no completion of its own but for the last, and only the answer is
- * waited for: a completion that tells nothing new is not paid for.  rtgt_wait() arms the
- * completion queue before an operation begins, so that no system call for it is in the time, which
- * is from the post to the completion or to the answer.  Nothing is
- * allocated or printed between two operations.  What costs nothing to speak of is verified
- * there, outside of the time: the library compares each reply with its request, and each atomic must
- * find what the one before left.  Bytes are compared when the last operation is done, whose
- * bytes are new; what the others moved is reported as not compared.
+ * waited for: a completion that tells nothing new is not paid for.  rtgt_wait() arms the completion
+ * queue before an operation begins, so that no system call for it is in the time, which is from the
+ * post to the completion or to the answer.  Nothing is allocated or printed between two operations.
+ * What costs nothing to speak of is verified there, outside of the time: the library compares each
+ * reply with its request, and each atomic must find what the one before left.  Bytes are compared
+ * when the last operation is done, whose bytes are new; what the others moved is reported as not
+ * compared.
  *
  * With one processor the kernel's workers, which do the work of an operation on rxe and
  * siw, take turns with this thread, and how often the processor changes hands is chance.
@@ -163,6 +163,9 @@ static int once(struct lat *l, const struct rtgt_work *work, struct rtgt_done *d
 	/* there is nothing, and the queue is armed */
 	if (!l->m.poll)
 		ret = rtgt_wait(conn, done, 1, 0, err);
+	/* what the last one left to do is not of this one's time */
+	if (l->gives_way)
+		sched_yield();
 	if (!ret || ret == -ENOENT)
 		ret = rtgt_submit(conn, work, err);
 	if (!ret)
@@ -175,18 +178,15 @@ static int once(struct lat *l, const struct rtgt_work *work, struct rtgt_done *d
 static int loop(struct lat *l, struct rtgt_work *work, uint64_t *value, struct rtgt_err *err)
 {
 	const struct measure *m = &l->m;
-	const uint64_t total = m->warmup + m->count;
 	struct rtgt_done done;
-	uint64_t begin = 0;
+	bool last = false;
 	int ret = 0;
 
-	for (uint64_t i = 0; i < total && !ret; i++) {
-		/* what the last one left to do is not of this one's time */
-		if (l->gives_way)
-			sched_yield();
-		prepare(l, work, i + 1 == total, *value);
+	for (uint64_t i = 0; !last && !ret; i++) {
+		last = lat_is_last(l, i);
+		prepare(l, work, last, *value);
 		if (i == m->warmup)
-			begin = rtgt_now_ns();
+			l->begin_ns = rtgt_now_ns();
 		ret = once(l, work, &done, err);
 		if (!ret)
 			ret = measure_goes_on(m, err);
@@ -196,7 +196,7 @@ static int loop(struct lat *l, struct rtgt_work *work, uint64_t *value, struct r
 			l->ns[l->nr++] = m->at.op->answered ? done.reply_ns : done.completion_ns;
 		progress_tell(&l->m.progress);
 	}
-	l->elapsed_ns = rtgt_now_ns() - begin;
+	l->elapsed_ns = rtgt_now_ns() - l->begin_ns;
 	return ret;
 }
 
@@ -206,7 +206,7 @@ static int verify(struct lat *l, const struct rtgt_work *work, uint64_t value,
 {
 	const uint8_t *bytes = rtgt_buffer_bytes(work->buffer);
 	const uint32_t size = l->m.at.size;
-	const uint64_t total = l->m.warmup + l->m.count;
+	const uint64_t total = l->m.warmup + l->nr;
 	const char *why = measure_no_checksum(&l->m);
 	uint32_t crc;
 	int ret;
@@ -260,7 +260,8 @@ static int run(struct lat *l, struct rtgt_buffer *b, struct rtgt_err *err)
 
 int lat_user_run(struct lat *l, struct rtgt_err *err)
 {
-	const uint64_t len = l->m.at.op->work == RTGT_WORK_ECHO ? 2ull * l->m.at.size : l->m.at.size;
+	const bool echo = l->m.at.op->work == RTGT_WORK_ECHO;
+	const uint64_t len = (echo ? 2ull : 1ull) * l->m.at.size;
 	int ret = measure_can(&l->m, l->m.client->peer.region[l->m.region].len, err);
 	struct rtgt_buffer *b;
 	struct rtgt_err why;

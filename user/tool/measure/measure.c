@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -114,6 +115,11 @@ static int open_rdma(struct measure *m, struct rtgt_err *err)
 	if (m->region >= m->client->peer.nr)
 		return rtgt_fail(err, EINVAL, "region %u: the target has %u", m->region,
 				 m->client->peer.nr);
+	if (m->mtu && (unsigned int)strtoul(m->facts.path_mtu, NULL, 10) != m->mtu)
+		return rtgt_fail(err, EINVAL,
+				 "-m %u: the path MTU is %s, which rdma_cm takes from the interface: ip link set %s mtu ...",
+				 m->mtu, m->facts.path_mtu,
+				 m->facts.netdev[0] ? m->facts.netdev : "DEV");
 	return 0;
 }
 
@@ -310,9 +316,11 @@ int measure_run(struct measure *m, int (*cell)(struct measure *m, struct rtgt_er
 	measure_close(m);
 	if (!ret)
 		return EXIT_OK;
+	m->error = err;
 	if (m->at.op)
-		return failed("%s %s over %s: %s (seed %llu)", m->usage->name, m->at.op->name,
-			      measure_over_str(m->at.over), err.text,
-			      (unsigned long long)m->seed);
-	return failed("%s: %s", m->usage->name, err.text);
+		failed("%s %s over %s: %s (seed %llu)", m->usage->name, m->at.op->name,
+		       measure_over_str(m->at.over), err.text, (unsigned long long)m->seed);
+	else
+		failed("%s: %s", m->usage->name, err.text);
+	return interrupted ? EXIT_INTERRUPTED : EXIT_FAILED;
 }

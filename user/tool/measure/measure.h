@@ -7,6 +7,7 @@
  *   kernel.c       the kernel's initiators, through configfs
  *   measure_out.c  the JSON document and its facts
  *   measure_args.c the options
+ *   measure_from.c the device or the entry of a GID table to connect from
  *   measure_rdma.c connections, and what nobody times
  *   measure.c      targets, the matrix
  *   lat, bw, cost  the commands
@@ -18,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <netinet/in.h>
 #include <stdatomic.h>
 
 #include <rtgt/client.h>
@@ -110,6 +112,10 @@ struct not_compared {
  * @region: which of the target's
  * @completion: how the kernel initiator takes completions
  * @poll: the user initiator spins
+ * @device: where to connect from; NULL for wherever the way is
+ * @gid: entry of its GID table whose address is to be used; negative for none
+ * @mtu: what the path MTU has to be; 0 for whatever it is
+ * @address: of @device or @gid, as text
  * @seed: of all data
  * @serial: patterns made of it
  * @verified: bytes of the cell that were compared
@@ -120,6 +126,7 @@ struct not_compared {
  * @progress: of it
  * @results: for JSON
  * @rows: printed so far
+ * @error: what ended the command; its code is 0 if nothing did
  * @facts: of this machine and the way to the target
  * @cancel: an eventfd: readable when all shall end
  * @stopped: a connection has failed: all others shall end
@@ -148,6 +155,10 @@ struct measure {
 	uint32_t region;
 	const char *completion;
 	bool poll;
+	const char *device;
+	int gid;
+	unsigned int mtu;
+	char address[INET6_ADDRSTRLEN];
 	uint64_t seed;
 	uint64_t serial;
 	uint64_t verified;
@@ -158,6 +169,7 @@ struct measure {
 	struct progress progress;
 	struct json_object *results;
 	unsigned int rows;
+	struct rtgt_err error;
 	struct rtgt_facts facts;
 	int cancel;
 	atomic_bool stopped;
@@ -174,6 +186,9 @@ uint32_t measure_largest(const struct measure *m);
 int measure_parse(struct measure *m, struct tool *tool, int argc, char **argv);
 const char *measure_from_str(enum measure_from from);
 const char *measure_over_str(enum measure_over over);
+
+/* measure_from.c */
+int measure_source(struct measure *m);
 
 /* measure_rdma.c */
 int measure_domain(struct measure *m, struct rtgt_err *err);
@@ -211,7 +226,8 @@ void measure_out_end(const struct measure *m);
 void measure_out_skip(struct measure *m, const char *why);
 int measure_out_json(struct measure *m);
 struct json_object *out_document(const struct tool *tool, const char *schema,
-				 const struct rtgt_facts *facts, struct json_object *results);
+				 const struct rtgt_facts *facts, struct json_object *results,
+				 struct json_object *error);
 int out_print(const struct tool *tool, struct json_object *doc);
 
 #endif /* RTGT_MEASURE_H */

@@ -79,9 +79,17 @@ static int set_completion(struct measure *m, const char *text)
 
 static int set_number(struct measure *m, enum opt opt, char *text)
 {
+	unsigned int gid;
 	uint64_t port;
+	int ret;
 
 	switch (opt) {
+	case OPT_GID_INDEX:
+		ret = opt_uint(opt, text, 0, 65535, &gid);
+		m->gid = (int)gid;
+		return ret;
+	case OPT_MTU:
+		return opt_uint(opt, text, 256, 4096, &m->mtu);
 	case OPT_TCP_PORT:
 		m->tcp_service = text;
 		return opt_int(opt, text, 1, 65535, &port);
@@ -120,6 +128,13 @@ static int set_option(void *arg, enum opt opt, char *text)
 		return EXIT_OK;
 	case OPT_COMPLETION:
 		return set_completion(m, text);
+	case OPT_ALL:
+		return opt_sizes(opt, "2-8M", 1, SIZE_MAX_OP, &m->sizes);
+	case OPT_DEVICE:
+		m->device = text;
+		return EXIT_OK;
+	case OPT_FREQUENCY:
+		return EXIT_OK;
 	case OPT_PROGRESS:
 		m->progress.on = true;
 		return EXIT_OK;
@@ -143,11 +158,14 @@ int measure_parse(struct measure *m, struct tool *tool, int argc, char **argv)
 	int ret;
 
 	m->seed = new_seed();
+	m->gid = -1;
 	ret = options_parse(m->usage, tool, &words, set_option, m);
 	if (!ret)
 		ret = where_host(&m->to, m->usage->name, &words);
 	if (!ret && m->from == 1u << FROM_KERNEL && m->over == 1u << OVER_TCP)
 		ret = misused("the kernel has no TCP initiator: --from user, or --over rdma");
+	if (!ret)
+		ret = measure_source(m);
 	m->progress.on |= isatty(STDERR_FILENO);
 	return ret;
 }

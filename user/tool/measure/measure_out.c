@@ -104,20 +104,26 @@ void measure_out_end(const struct measure *m)
  * @schema: what it holds
  * @facts: where it was measured
  * @results: an array, which stays the caller's
+ * @error: what ended it early, which becomes the document's; NULL for nothing
  *
  * Return: the document, for out_print().
  */
 struct json_object *out_document(const struct tool *tool, const char *schema,
-				 const struct rtgt_facts *facts, struct json_object *results)
+				 const struct rtgt_facts *facts, struct json_object *results,
+				 struct json_object *error)
 {
 	struct json_object *doc = rtgt_json_document(schema);
 	struct json_object *line = json_object_new_array();
+	struct json_object *errors = json_object_new_array();
 
 	for (int i = 0; i < tool->argc; i++)
 		json_object_array_add(line, json_object_new_string(tool->argv[i]));
 	json_object_object_add(doc, "command", line);
 	json_object_object_add(doc, "facts", rtgt_json_facts(facts));
 	json_object_object_add(doc, "results", json_object_get(results));
+	if (error)
+		json_object_array_add(errors, error);
+	json_object_object_add(doc, "errors", errors);
 	return doc;
 }
 
@@ -136,15 +142,32 @@ int out_print(const struct tool *tool, struct json_object *doc)
 	return ret ? EXIT_FAILED : EXIT_OK;
 }
 
+static struct json_object *json_error(const struct measure *m)
+{
+	struct json_object *o;
+
+	if (!m->error.code)
+		return NULL;
+	o = rtgt_json_error(&m->error);
+	if (m->at.op) {
+		rtgt_json_str(o, "from", measure_from_str(m->at.from));
+		rtgt_json_str(o, "over", measure_over_str(m->at.over));
+		rtgt_json_str(o, "op", m->at.op->name);
+		rtgt_json_int(o, "size", m->at.size);
+	}
+	return o;
+}
+
 /**
  * measure_out_json() - the document of a matrix
- * @m: all has been measured
+ * @m: all has been measured, or as much as could be
  *
  * Return: an exit status.
  */
 int measure_out_json(struct measure *m)
 {
-	struct json_object *doc = out_document(m->tool, m->schema, &m->facts, m->results);
+	struct json_object *doc = out_document(m->tool, m->schema, &m->facts, m->results,
+					       json_error(m));
 
 	rtgt_json_int(doc, "seed", (int64_t)m->seed);
 	return out_print(m->tool, doc);

@@ -22,6 +22,7 @@ void rtgt_json_hex(struct json_object *to, const char *key, uint64_t value);
 struct json_object *rtgt_json_access(uint32_t access);
 struct json_object *rtgt_json_hist(const struct rtgt_hist *h);
 struct json_object *rtgt_json_facts(const struct rtgt_facts *f);
+struct json_object *rtgt_json_error(const struct rtgt_err *err);
 struct json_object *rtgt_json_client(const struct rtgt_client *c);
 int rtgt_json_print(struct json_object *doc, bool pretty, FILE *to);
 

@@ -101,11 +101,32 @@ struct json_object *rtgt_json_facts(const struct rtgt_facts *f)
 		rtgt_json_int(o, "netdev_mtu", f->netdev_mtu);
 	if (path_mtu)
 		rtgt_json_int(o, "path_mtu", path_mtu);
-	rtgt_json_str(o, "source", f->source);
-	rtgt_json_str(o, "destination", f->destination);
+	rtgt_json_str(o, "source", f->source[0] ? f->source : "none");
+	rtgt_json_str(o, "destination", f->destination[0] ? f->destination : "none");
 	rtgt_json_str(o, "topology", f->same_machine ? "one machine" : "two machines");
 	if (f->has_tcp)
 		json_object_object_add(o, "tcp", json_tcp(&f->tcp));
+	return o;
+}
+
+/**
+ * rtgt_json_error() - what failed
+ * @err: of a function that did
+ *
+ * Return: the object.
+ */
+struct json_object *rtgt_json_error(const struct rtgt_err *err)
+{
+	struct json_object *o = json_object_new_object();
+
+	rtgt_json_int(o, "errno", err->code);
+	rtgt_json_str(o, "text", err->text);
+	if (err->wc_status) {
+		rtgt_json_int(o, "wc_status", err->wc_status);
+		rtgt_json_str(o, "wc_status_text",
+			      ibv_wc_status_str((enum ibv_wc_status)err->wc_status));
+		rtgt_json_int(o, "vendor_err", err->vendor_err);
+	}
 	return o;
 }
 

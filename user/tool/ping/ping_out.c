@@ -170,19 +170,12 @@ void ping_out_end(const struct ping *p)
 
 static struct json_object *json_error(const struct rtgt_err *err, const struct ping *p)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = rtgt_json_error(err);
 
 	if (p->op) {
 		rtgt_json_str(o, "op", p->op->name);
 		rtgt_json_int(o, "size", p->len);
 		rtgt_json_int(o, "iteration", (int64_t)p->iteration);
-	}
-	rtgt_json_int(o, "errno", err->code);
-	rtgt_json_str(o, "text", err->text);
-	if (err->wc_status) {
-		rtgt_json_int(o, "wc_status", err->wc_status);
-		rtgt_json_str(o, "wc_status_text", ibv_wc_status_str(err->wc_status));
-		rtgt_json_int(o, "vendor_err", err->vendor_err);
 	}
 	return o;
 }
