@@ -49,10 +49,8 @@ static int take_all(struct rtgt_conn *conn, unsigned int i, struct rtgt_buffer *
 
 	while ((n = rtgt_complete(conn, done, 8, err)) > 0) {
 		for (int d = 0; d < n; d++) {
-			if (done[d].error) {
-				rtgt_done_text(&done[d], err->text, sizeof(err->text));
-				return done[d].error;
-			}
+			if (done[d].error)
+				return rtgt_done_error(conn, &done[d], err);
 			taken[i]++;
 		}
 		n = submit_all(conn, i, buffer, err);

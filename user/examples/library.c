@@ -19,11 +19,7 @@ static int run(struct rtgt_conn *conn, struct rtgt_work *work, struct rtgt_done 
 
 	if (!ret)
 		ret = rtgt_wait(conn, done, 1, 5000, err);
-	if (ret < 0)
-		return ret;
-	if (done->error)
-		rtgt_done_text(done, err->text, sizeof(err->text));
-	return done->error;
+	return ret < 0 ? ret : rtgt_done_error(conn, done, err);
 }
 
 static int use(struct rtgt_conn *conn, struct rtgt_buffer *buffer, struct rtgt_err *err)

@@ -39,12 +39,9 @@ rtgt_done run(rtgt_conn *conn, const rtgt_work &work)
 	rtgt_err err{};
 	rtgt_done done{};
 
-	if (rtgt_submit(conn, &work, &err) || rtgt_wait(conn, &done, 1, 5000, &err) < 0)
+	if (rtgt_submit(conn, &work, &err) || rtgt_wait(conn, &done, 1, 5000, &err) < 0 ||
+	    rtgt_done_error(conn, &done, &err))
 		throw std::runtime_error(err.text);
-	if (done.error) {
-		rtgt_done_text(&done, err.text, sizeof(err.text));
-		throw std::runtime_error(err.text);
-	}
 	return done;
 }
 

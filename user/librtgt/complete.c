@@ -490,16 +490,18 @@ static int nap(struct rtgt_client *c, struct nap *n, struct rtgt_err *err)
 
 /**
  * rtgt_sent_room() - make room for one more work request
- * @c: its send queue is full
+ * @c: open
  * @err: says what is wrong
  *
- * Return: 0; -EAGAIN when there will be room when more is done; or another negative errno.
+ * If the send queue is full, and nothing is outstanding any more that will be taken, this waits.
+ *
+ * Return: 0 where rtgt_client_submit() may be called; or a negative errno.
  */
 int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err)
 {
 	struct nap n = { .timeout_ms = c->cm.param.timeout_ms };
 
-	for (;;) {
+	while (c->nr_sent == c->sent_max) {
 		struct rtgt_err why = { };
 		int ret = take_all(c, &why);
 
@@ -507,18 +509,15 @@ int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err)
 			rtgt_client_break(c, &why);
 		if (c->broken)
 			return rtgt_client_failed(c, err);
-		if (c->nr_sent < c->sent_max)
+		if (c->nr_sent < c->sent_max || c->busy)
 			return 0;
-		if (c->busy)
-			return rtgt_fail(err, EAGAIN,
-					 "the send queue is full, and %u operations are outstanding: take completions first",
-					 c->busy);
 		ret = nap(c, &n, err);
 		if (ret)
 			return ret;
 		if (n.look)
 			look_for_end(c);
 	}
+	return 0;
 }
 
 /**

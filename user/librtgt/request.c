@@ -78,8 +78,8 @@ static int submit(struct rtgt_client *c, const struct rtgt_work *work, const str
 	struct rtgt_done done = { };
 	int ret = rtgt_client_submit(c, work, mr, order, err);
 
-	while (ret == -EAGAIN && c->busy) {
-		ret = take(c, &done, err);
+	while (ret == -EAGAIN) {
+		ret = c->busy ? take(c, &done, err) : rtgt_sent_room(c, err);
 		if (!ret || ret == -EDEADLK)
 			ret = rtgt_client_submit(c, work, mr, order, err);
 	}

@@ -276,7 +276,11 @@ static int check_room(struct rtgt_client *c, bool answered, struct rtgt_err *err
 		return rtgt_fail(err, EAGAIN,
 				 "%u operations are outstanding, %u of them with a reply: take a completion first",
 				 c->busy, c->messages);
-	return c->nr_sent == c->sent_max ? rtgt_sent_room(c, err) : 0;
+	if (c->nr_sent == c->sent_max)
+		return rtgt_fail(err, EAGAIN,
+				 "the send queue is full, and %u operations are outstanding: take completions first",
+				 c->busy);
+	return 0;
 }
 
 /* Nothing of it is to be awaited */
@@ -298,8 +302,9 @@ static void undo(struct rtgt_client *c, struct rtgt_slot *s, const struct rtgt_e
  * @order: what else there is to it; stays until it is done, or NULL
  * @err: says what is wrong
  *
- * Context: see rtgt_submit().
- * Return: 0, -EAGAIN when something must be taken first, or another negative errno.
+ * Context: does not wait.
+ * Return: 0, -EAGAIN when something must be taken first, rtgt_sent_room() or completions; or
+ * another negative errno.
  */
 int rtgt_client_submit(struct rtgt_client *c, const struct rtgt_work *work,
 		       const struct rtgt_mr *mr, struct rtgt_order *order, struct rtgt_err *err)

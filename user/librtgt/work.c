@@ -111,6 +111,9 @@ int rtgt_submit(struct rtgt_conn *conn, const struct rtgt_work *work, struct rtg
 	ret = check_work(conn, work, err);
 	if (ret)
 		return ret;
+	ret = rtgt_sent_room(&conn->client, err);
+	if (ret)
+		return ret;
 	copy = *work;
 	if (!rtgt_kinds[work->type].bytes)
 		copy.buffer = NULL;

@@ -316,6 +316,7 @@ void flow_complete(struct flow *f);
 const char *flow_unjudged_name(enum flow_unjudged why);
 
 const char *flow_op_name(const struct flow_msg *m);
+void flow_message_name(const struct flow_msg *m, char *buf, size_t size);
 const char *flow_status_name(const struct flow_msg *m, char *buf, size_t size);
 const char *flow_step_name(enum flow_step step);
 const char *flow_class_name(enum flow_class class);

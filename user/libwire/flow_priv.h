@@ -157,6 +157,12 @@ struct flow_conn *flow_conn_new(struct flow *f, const struct pkt *p);
 void flow_bind(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t qpn);
 void flow_name(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t comm_id);
 void flow_conn_end(struct flow *f, struct flow_conn *c);
+void flow_lone_add(struct flow *f, struct flow_conn *c);
+void flow_lone_remove(struct flow *f, struct flow_conn *c);
+bool flow_is_end(const struct flow_conn *c, uint8_t end, const uint8_t *addr, uint32_t qpn);
+struct flow_conn *flow_find_datagrams(struct flow *f, const struct pkt *p);
+void flow_bind_datagrams(struct flow *f, struct flow_conn *c);
+void flow_let_go(struct flow *f, uint64_t ns);
 void flow_touch(struct flow *f, struct flow_conn *c, const struct pkt *p);
 
 /* flow_iwarp.c */

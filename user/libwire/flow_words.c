@@ -2,9 +2,13 @@
 /*
  * Names of what flow.h knows.
  */
+#include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 
+#include <rtgt/uapi.h>
 #include "flow.h"
+#include "rules.h"
 
 /**
  * flow_op_name() - what a message does, as "rtgt ping" calls it
@@ -98,4 +102,38 @@ const char *flow_grant_words(enum flow_grant grant)
 	};
 
 	return words[grant];
+}
+
+/**
+ * flow_message_name() - what a SEND says in the target's language
+ * @m: message
+ * @buf: the words; empty if it is none of that language
+ * @size: bytes there
+ */
+void flow_message_name(const struct flow_msg *m, char *buf, size_t size)
+{
+	static const char *const names[] = {
+		[RTGT_MSG_ECHO] = "ECHO", [RTGT_MSG_CHECKSUM] = "CHECKSUM", [RTGT_MSG_IMM] = "IMM",
+		[RTGT_MSG_PULL] = "PULL", [RTGT_MSG_PUSH] = "PUSH", [RTGT_MSG_REVOKE] = "REVOKE",
+		[RTGT_MSG_WITHHOLD] = "WITHHOLD", [RTGT_MSG_DISCONNECT] = "DISCONNECT",
+		[RTGT_MSG_EXTENTS] = "EXTENTS",
+	};
+	static_assert(sizeof(names) / sizeof(names[0]) == RTGT_MSG_NR, "a request without a name");
+	unsigned int op = m->rtgt_op & ~(unsigned int)RTGT_MSG_REPLY;
+
+	buf[0] = '\0';
+	if (op && op < RTGT_MSG_NR)
+		snprintf(buf, size, "%s %s", names[op], m->rtgt_op & RTGT_MSG_REPLY ? "reply" :
+			 "request");
+}
+
+/* What is wrong, in words; returns @packet */
+uint64_t rule_say(uint64_t packet, char *words, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(words, size, fmt, ap);
+	va_end(ap);
+	return packet;
 }

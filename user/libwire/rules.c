@@ -21,17 +21,6 @@
 #include "flow_priv.h"
 #include "parse.h"
 
-/* What is wrong, in words; returns @packet */
-uint64_t rule_say(uint64_t packet, char *words, size_t size, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(words, size, fmt, ap);
-	va_end(ap);
-	return packet;
-}
-
 static uint64_t icrc(const struct rule_case *c, char *words, size_t size)
 {
 	const uint8_t *has = pkt_bytes(c->p, PKT_ICRC);

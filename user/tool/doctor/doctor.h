@@ -53,6 +53,7 @@ void doctor_wrong(struct doctor *d, const char *check, const char *fix, const ch
 	__attribute__((format(printf, 4, 5)));
 bool doctor_read(const char *path, char *buf, size_t size);
 
+/* above: doctor_out.c */
 void doctor_host(struct doctor *d);	/* doctor_host.c: this host */
 void doctor_peer(struct doctor *d);	/* doctor_peer.c: the way to another one */
 

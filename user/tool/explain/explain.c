@@ -230,23 +230,6 @@ static int parse(struct explain *x, struct source *s, struct tool *tool, int arg
 	return judge(x, s);
 }
 
-/* A packet, in a line, and what became whole with it below */
-void explain_line(const struct unit *u)
-{
-	const struct pkt *p = u->p;
-	const uint64_t ns = explain_since(p);
-	char src[64], dst[64], line[512];
-
-	pkt_line(p, line, sizeof(line));
-	printf("%6" PRIu64 " %s%4" PRIu64 ".%09" PRIu64 " %s > %s %s\n", p->number,
-	       p->ns < p->first_ns ? "-" : "", ns / 1000000000, ns % 1000000000,
-	       pkt_src(p, src, sizeof(src)), pkt_dst(p, dst, sizeof(dst)), line);
-	for (unsigned int i = 0; i < u->nr; i++) {
-		pkt_line(&u->inner[i], line, sizeof(line));
-		printf("%22s %s\n", "", line);
-	}
-}
-
 static void explain_one(struct explain *x, const struct pkt *p)
 {
 	struct unit u = { .p = p };

@@ -148,7 +148,6 @@ static inline const char *who(unsigned int end)
 void explain_iwarp_words(const struct pkt *p, const struct flow_seen *seen, char *buf, size_t size);
 /* explain_ladder.c, explain_words.c */
 void explain_ladder(struct explain *x, const struct pkt *p, const struct flow_seen *seen);
-void explain_message_name(const struct flow_msg *m, char *buf, size_t size);
 void explain_words(const struct pkt *p, const struct flow_seen *seen, char *buf, size_t size);
 
 #endif /* RTGT_EXPLAIN_H */

@@ -2,6 +2,7 @@
 /*
  * rtgt explain -T fields: columns of fields, tabs between them, as tshark prints them.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,4 +95,21 @@ void explain_columns(const struct explain *x, const struct unit *u)
 			print_column(c, &u->inner[j], &more);
 	}
 	putchar_unlocked('\n');
+}
+
+/* A packet, in a line, and what became whole with it below */
+void explain_line(const struct unit *u)
+{
+	const struct pkt *p = u->p;
+	const uint64_t ns = explain_since(p);
+	char src[64], dst[64], line[512];
+
+	pkt_line(p, line, sizeof(line));
+	printf("%6" PRIu64 " %s%4" PRIu64 ".%09" PRIu64 " %s > %s %s\n", p->number,
+	       p->ns < p->first_ns ? "-" : "", ns / 1000000000, ns % 1000000000,
+	       pkt_src(p, src, sizeof(src)), pkt_dst(p, dst, sizeof(dst)), line);
+	for (unsigned int i = 0; i < u->nr; i++) {
+		pkt_line(&u->inner[i], line, sizeof(line));
+		printf("%22s %s\n", "", line);
+	}
 }

@@ -53,7 +53,7 @@ struct json_object *explain_json_message(const struct explain *x, const struct f
 	}
 	if (m->has_imm)
 		rtgt_json_int(o, "imm", m->imm);
-	explain_message_name(m, text, sizeof(text));
+	flow_message_name(m, text, sizeof(text));
 	if (text[0])
 		rtgt_json_str(o, "rtgt", text);
 	rtgt_json_int(o, "first_packet", (int64_t)m->first_packet);

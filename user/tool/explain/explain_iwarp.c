@@ -61,7 +61,7 @@ static int send_words(const uint8_t *ddp, const struct flow_seen *seen, char *bu
 	if (at)
 		return snprintf(buf, size, "%s goes on with the message of packet %" PRIu64 ": %s",
 				who(seen->from), m->first_packet, where);
-	explain_message_name(m, name, sizeof(name));
+	flow_message_name(m, name, sizeof(name));
 	if (m->has_inv)
 		snprintf(inv, sizeof(inv), ". The STag 0x%x of %s becomes invalid with it",
 			 m->inv_rkey, who(!seen->from));

@@ -34,7 +34,7 @@ static void iwarp_label(const struct pkt *p, const struct flow_seen *seen, char 
 			 "request" : "reply");
 	if (!seen->msg)
 		return;
-	explain_message_name(seen->msg, name, sizeof(name));
+	flow_message_name(seen->msg, name, sizeof(name));
 	snprintf(note, room, "%s %" PRIu64 "%s%s", flow_op_name(seen->msg), seen->msg->id,
 		 name[0] ? ": " : "", name);
 }
@@ -58,7 +58,7 @@ static void label(const struct pkt *p, const struct flow_seen *seen, char *on, s
 	if (seen->payload && strlen(on) + 16 < size)
 		snprintf(on + strlen(on), size - strlen(on), "  %u bytes", seen->payload);
 	if (seen->msg)
-		explain_message_name(seen->msg, name, sizeof(name));
+		flow_message_name(seen->msg, name, sizeof(name));
 	if (p->at[PKT_AETH].len && PKT_SYNDROME(p->syndrome) == PKT_AETH_NAK)
 		snprintf(note, room, "NAK %s", pkt_nak_name(p->syndrome));
 	else if (p->at[PKT_AETH].len && PKT_SYNDROME(p->syndrome) == PKT_AETH_RNR)

@@ -31,29 +31,6 @@ static void add(struct text *t, const char *fmt, ...)
 		t->len += (size_t)n < t->size - t->len ? (size_t)n : t->size - t->len - 1;
 }
 
-/**
- * explain_message_name() - what a SEND says in the target's language
- * @m: message
- * @buf: the words; empty if it is none of that language
- * @size: bytes there
- */
-void explain_message_name(const struct flow_msg *m, char *buf, size_t size)
-{
-	static const char *const names[] = {
-		[RTGT_MSG_ECHO] = "ECHO", [RTGT_MSG_CHECKSUM] = "CHECKSUM", [RTGT_MSG_IMM] = "IMM",
-		[RTGT_MSG_PULL] = "PULL", [RTGT_MSG_PUSH] = "PUSH", [RTGT_MSG_REVOKE] = "REVOKE",
-		[RTGT_MSG_WITHHOLD] = "WITHHOLD", [RTGT_MSG_DISCONNECT] = "DISCONNECT",
-		[RTGT_MSG_EXTENTS] = "EXTENTS",
-	};
-	static_assert(sizeof(names) / sizeof(names[0]) == RTGT_MSG_NR, "a request without a name");
-	unsigned int op = m->rtgt_op & ~(unsigned int)RTGT_MSG_REPLY;
-
-	buf[0] = '\0';
-	if (op && op < RTGT_MSG_NR)
-		snprintf(buf, size, "%s %s", names[op], m->rtgt_op & RTGT_MSG_REPLY ? "reply" :
-			 "request");
-}
-
 /* Where an access goes: seen from the capability it uses */
 static void add_where(struct text *t, const struct flow_conn *c, const struct flow_msg *m)
 {
@@ -93,7 +70,7 @@ static void add_first(struct text *t, const struct flow_seen *seen)
 
 	switch (m->op) {
 	case FLOW_SEND:
-		explain_message_name(m, name, sizeof(name));
+		flow_message_name(m, name, sizeof(name));
 		add(t, " sends a message into the next receive that %s has posted%s%s", other,
 		    name[0] ? ": in the target's language, " : "", name);
 		return;

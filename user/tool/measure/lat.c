@@ -160,21 +160,6 @@ static int cell(struct measure *m, struct rtgt_err *err)
 	return 0;
 }
 
-/**
- * lat_is_last() - is it the last operation?
- * @l: in a cell
- * @i: which, counted from 0, the warm-up's included
- *
- * Return: true if it is: the last that was asked for, or the first behind the end of the time.
- */
-bool lat_is_last(const struct lat *l, uint64_t i)
-{
-	if (i + 1 == l->m.warmup + l->m.count)
-		return true;
-	return l->seconds && i > l->m.warmup &&
-	       rtgt_now_ns() - l->begin_ns >= l->seconds * 1000000000ull;
-}
-
 static int check_options(const struct lat *l)
 {
 	if (l->seconds && l->m.from != 1u << FROM_USER)

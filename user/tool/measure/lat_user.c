@@ -72,6 +72,21 @@ static void give_way_end(struct lat *l, struct policy *before)
 		syscall(SYS_sched_setattr, 0, before, 0);
 }
 
+/**
+ * lat_is_last() - is it the last operation?
+ * @l: in a cell
+ * @i: which, counted from 0, the warm-up's included
+ *
+ * Return: true if it is: the last that was asked for, or the first behind the end of the time.
+ */
+bool lat_is_last(const struct lat *l, uint64_t i)
+{
+	if (i + 1 == l->m.warmup + l->m.count)
+		return true;
+	return l->seconds && i > l->m.warmup &&
+	       rtgt_now_ns() - l->begin_ns >= l->seconds * 1000000000ull;
+}
+
 /* ------------------------------------------------------------------------- atomics */
 
 /* What is at the offset of the atomics: a READ tells, or, where that is not allowed, adding 0 */

@@ -21,19 +21,6 @@
 #define STAMP	8
 
 /**
- * measure_completions() - how the present cell waits, as a word
- * @m: its cell is set
- *
- * Return: a static string.
- */
-const char *measure_completions(const struct measure *m)
-{
-	if (m->at.from == FROM_KERNEL)
-		return m->completion;
-	return m->poll ? "polling" : "events";
-}
-
-/**
  * measure_is_atomic() - is it of eight bytes, always?
  * @op: operation
  *

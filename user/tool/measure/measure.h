@@ -184,6 +184,7 @@ struct measure {
 /* measure_args.c */
 uint32_t measure_largest(const struct measure *m);
 int measure_parse(struct measure *m, struct tool *tool, int argc, char **argv);
+const char *measure_completions(const struct measure *m);
 const char *measure_from_str(enum measure_from from);
 const char *measure_over_str(enum measure_over over);
 
@@ -212,7 +213,6 @@ int measure_run(struct measure *m, int (*cell)(struct measure *m, struct rtgt_er
 const char *measure_extent_str(const struct measure *m);
 int measure_can(const struct measure *m, uint64_t room, struct rtgt_err *err);
 bool measure_cannot_be(int ret);
-const char *measure_completions(const struct measure *m);
 uint64_t measure_seed(struct measure *m);
 void measure_stamp(uint8_t *buf, uint32_t len);
 const char *measure_no_checksum(const struct measure *m);

@@ -42,6 +42,19 @@ const char *measure_over_str(enum measure_over over)
 }
 
 /**
+ * measure_completions() - how the present cell waits, as a word
+ * @m: its cell is set
+ *
+ * Return: a static string.
+ */
+const char *measure_completions(const struct measure *m)
+{
+	if (m->at.from == FROM_KERNEL)
+		return m->completion;
+	return m->poll ? "polling" : "events";
+}
+
+/**
  * measure_largest() - the largest size
  * @m: parsed
  *

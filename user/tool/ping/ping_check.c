@@ -20,6 +20,19 @@
 
 #include "ping.h"
 
+/* One operation without any of the options, as verification does it */
+int ping_plain(struct ping *p, enum ibv_wr_opcode opcode, const struct rtgt_mr *mr, size_t local,
+	       uint64_t remote, uint32_t len, struct rtgt_err *err)
+{
+	const struct rtgt_rdma op = {
+		.opcode = opcode, .region = p->region, .remote = remote,
+		.mr = mr, .local = local, .len = len,
+	};
+	struct rtgt_took took;
+
+	return rtgt_client_rdma(&p->client, &op, &took, err);
+}
+
 uint64_t ping_seed(struct ping *p)
 {
 	return p->seed + ++p->serial * 0xd1342543de82ef95u;

@@ -22,19 +22,6 @@ uint32_t ping_list_room(const struct ping *p)
 	return p->chain * p->sges * GAP;
 }
 
-/* One operation without any of the options, as verification does it */
-int ping_plain(struct ping *p, enum ibv_wr_opcode opcode, const struct rtgt_mr *mr, size_t local,
-	       uint64_t remote, uint32_t len, struct rtgt_err *err)
-{
-	const struct rtgt_rdma op = {
-		.opcode = opcode, .region = p->region, .remote = remote,
-		.mr = mr, .local = local, .len = len,
-	};
-	struct rtgt_took took;
-
-	return rtgt_client_rdma(&p->client, &op, &took, err);
-}
-
 /* Put the range's chain into ping.wr; @local is its first byte in @mr */
 static unsigned int make_chain(struct ping *p, enum ibv_wr_opcode opcode, const struct rtgt_mr *mr,
 			       size_t local)

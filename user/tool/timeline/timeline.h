@@ -204,7 +204,7 @@ void *tl_grow(void *array, unsigned int nr, unsigned int *room, size_t size);
 /* timeline_wire.c */
 int tl_wire_read(struct timeline *t, const char *path, struct rtgt_err *err);
 
-/* timeline_conn.c, timeline_op.c: the joining */
+/* timeline_find.c, timeline_conn.c, timeline_op.c: the joining */
 struct tl_event *tl_event(struct tl_events *to, enum tl_end end, int64_t us)
 	__attribute__((returns_nonnull));
 void tl_sort(struct tl_events *e);
@@ -212,6 +212,8 @@ struct tl_conn *tl_conn_at(const struct timeline *t, unsigned int end, int64_t q
 struct tl_qp *tl_qp_at(const struct timeline *t, const char *device, int64_t qpn, int64_t us);
 struct tl_conn *tl_conn_named(const struct timeline *t, const char *local, const char *remote,
 			      unsigned int *end);
+void tl_iwarp_name(const struct flow_conn *c, unsigned int end, const char *addr, char *buf,
+		   size_t size);
 bool tl_qp_is(const struct tl_line *l, const struct tl_qp *q);
 bool tl_qp_event(const struct tl_line *l, const char *what);
 int tl_join_conns(struct timeline *t, struct rtgt_err *err);
@@ -220,8 +222,6 @@ void tl_op_events(const struct timeline *t, const struct tl_msg *m, struct tl_ev
 int64_t tl_wire_us(const struct timeline *t, uint64_t ns);
 
 /* timeline_iwarp.c */
-void tl_iwarp_name(const struct flow_conn *c, unsigned int end, const char *addr, char *buf,
-		   size_t size);
 void tl_iwarp_learn(struct timeline *t, const struct tl_line *l);
 void tl_iwarp_segments(const struct timeline *t, struct tl_conn *c);
 void tl_iwarp_states(const struct timeline *t, struct tl_conn *c, unsigned int end);

@@ -39,21 +39,6 @@ static void spell(int family, const void *addr, unsigned int port, char *buf, si
 	snprintf(buf, size, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
 }
 
-/**
- * tl_iwarp_name() - an end of a connection with its TCP port
- * @c: of the capture
- * @end: which
- * @addr: its address as text
- * @buf: filled in, as rdma_cma's events spell it
- * @size: of @buf
- */
-void tl_iwarp_name(const struct flow_conn *c, unsigned int end, const char *addr, char *buf,
-		   size_t size)
-{
-	snprintf(buf, size, c->end[end].ip_version == 6 ? "[%s]:%u" : "%s:%u", addr,
-		 c->end[end].qpn & 0xffff);
-}
-
 /* "{0x1d,0x2f,...}" */
 static bool bytes(const char *rest, const char *key, uint8_t *buf, size_t n)
 {
