@@ -246,6 +246,23 @@ event_loop() {
 	    assert len(done) == 1 and not done[0].error, done[0]
 	    for c in conns:
 	        c.close()
+	    fault("off")
+	    # who wants the descriptor when all is done, and who waits for it and then calls wait()
+	    with d.connect() as c, d.connect() as other:
+	        c.submit("write", b, len=64)
+	        for n in range(20):
+	            other.run("echo", b, len=64, local=1000, back=2000)
+	        for n in range(3):
+	            assert select.select([c], [], [], 20)[0], f"nothing woke us, {n}"
+	            assert [done.error for done in c.wait(20000)] == [0]
+	            c.submit("write", b, len=64)
+	        assert len(c.wait(20000)) == 1
+	        for n in range(100):
+	            if not select.select([c], [], [], 0)[0]:
+	                break
+	            fails(errno.ENOENT, "nothing", c.wait, 0)
+	        else:
+	            raise AssertionError("readable, and nothing is there")
 	EOT
 	expect_no_connections
 }
@@ -264,16 +281,36 @@ canceled() {
 	    os.read(end, 1)
 	    fails(errno.ETIMEDOUT, "", c.wait, 10)
 	    assert c.outstanding == 1
+	    # what came while it was canceled is not lost
+	    fault("off")
+	    fault("reply-delay every 1 ms 300")
+	    with d.connect(depth=4) as late:
+	        for n in range(3):
+	            late.submit("echo", b, len=8)
+	        os.write(start, b"x")
+	        done = []
+	        while len(done) < 2:
+	            try:
+	                done += late.wait(5000, 1)
+	            except rtgt.Error as error:
+	                assert error.errno == errno.ECANCELED, error
+	        os.read(end, 1)
+	        while len(done) < 3:
+	            done += late.wait(20000)
 	EOT
 	expect_no_connections
 }
 
 # A range that crosses from one capability into the next is one operation, and none gets between.
 extents() {
-	target_port mr_max=4K region mem size=256K access=read,write
+	target_port recv_size=8K mr_max=4K region mem size=256K access=read,write
 	python <<-'EOT'
 	with domain() as d, d.buffer(200000) as b, d.connect() as c:
 	    assert c.region().len == 262144
+	    # a reply may be larger than a list of extents
+	    b[:4000] = os.urandom(4000)
+	    c.run("echo", b, len=4000, back=100000)
+	    assert b[:4000] == b[100000:104000]
 	    b[:] = os.urandom(200000)
 	    wrote = b[:200000]
 	    # more work requests than the send queue holds
@@ -334,6 +371,21 @@ closed() {
 	            raise AssertionError("a WRITE was submitted")
 	        b.close()
 	        fault("off")
+	# who only asks now and then
+	with domain() as d, d.buffer(4096) as b, d.connect() as c:
+	    fault("disconnect every 1")
+	    c.submit("echo", b, len=8)
+	    until = time.monotonic() + 20
+	    while time.monotonic() < until:
+	        try:
+	            assert c.wait(0)[0].error
+	            break
+	        except rtgt.Error as error:
+	            if error.errno != errno.ETIMEDOUT:
+	                break
+	    else:
+	        raise AssertionError("it stands")
+	    fault("off")
 	EOT
 	expect_no_connections
 }

@@ -23,9 +23,6 @@
 /* Work requests that ask for no completion stay in the send queue for a while */
 #define SENT_MIN	32u
 
-/* What is posted beside: rtgt_qp_wake() */
-#define WAKES		8
-
 #define PORT_ATTEMPTS	8
 
 static void log_peer(const struct rtgt_client *c)
@@ -61,9 +58,10 @@ static uint32_t reply_body(const struct rtgt_client *c)
 	uint32_t list = c->peer.recv_size - (uint32_t)sizeof(struct rtgt_msg);
 	uint32_t body = c->payload > SMALL_BODY ? c->payload : SMALL_BODY;
 
+	list = list < most ? list : most;
 	for (uint32_t i = 0; i < c->peer.nr; i++)
 		if (c->peer.region[i].access & RTGT_ACCESS_MORE && body < list)
-			body = list < most ? list : most;
+			body = list;
 	return body;
 }
 
@@ -182,7 +180,7 @@ static int open_once(struct rtgt_client *c, const struct rtgt_client_param *para
 	const unsigned int messages = param->messages ? param->messages : 1;
 	const unsigned int sent = 2 * depth > SENT_MIN ? 2 * depth : SENT_MIN;
 	const struct rtgt_qp_param qp = {
-		.send_depth = WAKES + sent, .recv_depth = messages,
+		.send_depth = RTGT_WAKES_MAX + sent, .recv_depth = messages,
 		.poll = param->poll, .sges = param->sges, .heads = param->copies,
 		.inline_data = param->flags & IBV_SEND_INLINE, .pd = param->pd,
 	};
@@ -256,9 +254,13 @@ int rtgt_client_open(struct rtgt_client *c, const struct rtgt_client_param *para
 void rtgt_client_close(struct rtgt_client *c)
 {
 	rtgt_cm_disconnect(&c->cm);
-	rtgt_sent_drop(c);
 	for (unsigned int i = 0; i < RTGT_MAX_REGIONS; i++)
 		rtgt_layout_free(&c->layout[i]);
+	rtgt_mr_destroy(&c->tx);
+	rtgt_mr_destroy(&c->rx);
+	rtgt_qp_destroy(&c->qp);
+	/* the device holds no buffer any more */
+	rtgt_slots_drop(c);
 	/* made behind the slots */
 	if (c->sent && c->waits >= 0)
 		close(c->waits);
@@ -270,8 +272,5 @@ void rtgt_client_close(struct rtgt_client *c)
 	c->slot = NULL;
 	c->ready = NULL;
 	c->sent = NULL;
-	rtgt_mr_destroy(&c->tx);
-	rtgt_mr_destroy(&c->rx);
-	rtgt_qp_destroy(&c->qp);
 	rtgt_cm_close(&c->cm);
 }

@@ -58,7 +58,7 @@ static int wait_event(struct rtgt_cm *cm, struct rdma_cm_event **ev, int timeout
 		int left = now < end ? (int)((end - now + 999999u) / 1000000u) : 0;
 
 		/* also where the event has come already: who cancels is not to get a connection */
-		if (pfd[1].fd >= 0 && poll(&pfd[1], 1, 0) > 0 && pfd[1].revents & POLLIN)
+		if (pfd[1].fd >= 0 && poll(&pfd[1], 1, 0) > 0)
 			return -ECANCELED;
 		if (!rdma_get_cm_event(cm->channel, ev))
 			return 0;
@@ -610,13 +610,18 @@ int rtgt_cm_check(struct rtgt_cm *cm, struct rtgt_err *err)
 {
 	struct rdma_cm_event *ev;
 
-	while (!cm->ended && !rdma_get_cm_event(cm->channel, &ev)) {
-		/* who closes before our RTU has reached it does not disconnect but rejects */
-		if (ev->event == RDMA_CM_EVENT_DISCONNECTED || ev->event == RDMA_CM_EVENT_REJECTED)
-			cm->ended = ECONNRESET;
-		else if (ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
-			cm->ended = ENODEV;
+	while (!rdma_get_cm_event(cm->channel, &ev)) {
+		const enum rdma_cm_event_type type = ev->event;
+
 		rdma_ack_cm_event(ev);
+		/* the first one counts */
+		if (cm->ended)
+			continue;
+		/* who closes before our RTU has reached it does not disconnect but rejects */
+		if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_REJECTED)
+			cm->ended = ECONNRESET;
+		else if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			cm->ended = ENODEV;
 	}
 	if (cm->ended == ECONNRESET)
 		return rtgt_fail(err, ECONNRESET,

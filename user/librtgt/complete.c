@@ -7,8 +7,8 @@
  * used, not by the receive that it arrives in: an operation whose waiter gave up stays in its slot,
  * and a reply that comes late is still its own.
  *
- * Whatever ends the connection ends all operations: each gets a struct rtgt_done with an error, and
- * then the functions return that of the connection, which can only be closed.
+ * Whatever ends the connection ends all operations: each gets a struct rtgt_done, most with an error,
+ * and then the functions return that of the connection, which can only be closed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -157,7 +157,7 @@ static void take_reply(struct rtgt_client *c, const struct rtgt_reply *r)
 	struct rtgt_err why = { };
 	uint32_t imm;
 
-	if (i >= c->depth || !s->awaited || s->tag != r->tag) {
+	if (i >= c->depth || !s->busy || !s->awaited || s->tag != r->tag) {
 		rtgt_fail(&why, EPROTO, "a reply with the tag %u, for which nobody waits", r->tag);
 		rtgt_client_break(c, &why);
 		return;
@@ -169,6 +169,10 @@ static void take_reply(struct rtgt_client *c, const struct rtgt_reply *r)
 	if (r->status != RTGT_OK) {
 		s->done.error = -EREMOTEIO;
 		s->done.target_status = r->status;
+	} else if (s->moved < s->work.len) {
+		rtgt_fail(&why, EPROTO, "a reply to what was not sent as a whole");
+		fail_slot(c, s, &why);
+		return;
 	} else if (rtgt_wire_match(r, rtgt_kind_of(s)->op, s->tag, imm, &why) ||
 		   use_reply(s, r, &why)) {
 		fail_slot(c, s, &why);
@@ -273,7 +277,7 @@ int rtgt_client_arm(struct rtgt_client *c, struct rtgt_err *err)
 	if (!q->channel)
 		return 0;
 	/* to take each would be a system call */
-	if (c->readable || c->unread == UNREAD_MAX) {
+	if (c->readable || c->unread >= UNREAD_MAX) {
 		while (rtgt_qp_event(q))
 			c->armed = false;
 		c->readable = false;
@@ -300,11 +304,8 @@ static bool is_draining(const struct rtgt_client *c)
 	return c->nr_sent && rtgt_now_ns() < c->drained_ns;
 }
 
-/**
- * rtgt_sent_drop() - forget the send queue
- * @c: in the error state, or on its way out
- */
-void rtgt_sent_drop(struct rtgt_client *c)
+/* Forget the send queue */
+static void drop_sent(struct rtgt_client *c)
 {
 	for (; c->nr_sent; c->nr_sent--) {
 		const struct rtgt_sent *sent = &c->sent[(c->sends - c->nr_sent) % c->sent_max];
@@ -315,13 +316,26 @@ void rtgt_sent_drop(struct rtgt_client *c)
 	}
 }
 
+/**
+ * rtgt_slots_drop() - forget all operations, and what they hold
+ * @c: its queue pair is gone; nothing happens where there was none
+ */
+void rtgt_slots_drop(struct rtgt_client *c)
+{
+	drop_sent(c);
+	for (unsigned int i = 0; c->slot && i < c->depth; i++)
+		if (c->slot[i].busy)
+			release(c->slot[i].work.buffer);
+	c->busy = 0;
+}
+
 /* All that is outstanding ends with the connection; what ended it is another operation's */
 static void fail_all(struct rtgt_client *c)
 {
 	const bool other = c->broken == EIO || c->broken == EPROTO;
 	const struct rtgt_err ended = { .code = other ? ECONNRESET : c->broken };
 
-	rtgt_sent_drop(c);
+	drop_sent(c);
 	for (struct rtgt_slot *s = c->slot; s < c->slot + c->depth; s++)
 		if (s->busy && !s->ready)
 			fail_slot(c, s, &ended);
@@ -394,6 +408,9 @@ int rtgt_client_complete(struct rtgt_client *c, struct rtgt_done *done, uint32_t
 		rtgt_client_break(c, &why);
 	if (!c->broken && !c->nr_ready && (look || c->ending_ns))
 		look_for_end(c);
+	/* the news is taken, so that it wakes nobody again */
+	if (c->broken && look)
+		rtgt_cm_check(&c->cm, &why);
 	if (c->broken && !is_draining(c))
 		fail_all(c);
 	if (c->broken && c->busy && !c->nr_ready)
@@ -423,7 +440,7 @@ static int spin(struct rtgt_client *c, struct nap *n, struct rtgt_err *err)
 	struct pollfd fd = { .fd = rtgt_cm_cancel_fd(&c->cm), .events = POLLIN };
 
 	n->look = true;
-	if (fd.fd >= 0 && poll(&fd, 1, 0) > 0 && fd.revents & POLLIN)
+	if (fd.fd >= 0 && poll(&fd, 1, 0) > 0)
 		return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding",
 				 c->busy);
 	return 0;
@@ -435,23 +452,25 @@ static int sleep_until(struct rtgt_client *c, struct nap *n, uint64_t left, stru
 	/* an hour at a time: epoll_wait() takes no more than an int of milliseconds */
 	const int ms = (int)((left < HOUR_NS ? left : HOUR_NS) / 1000000u) + 1;
 	struct epoll_event event[3];
+	bool canceled = false;
 	int nr;
 
 	n->look = false;
 	nr = epoll_wait(c->waits, event, 3, ms);
 	if (nr < 0)
 		return rtgt_fail(err, errno, "waiting for a completion: %s", strerror(errno));
+	/* all of them: the edge of a completion is told once */
 	for (int i = 0; i < nr; i++) {
-		if (event[i].data.u32 == RTGT_WAITS_CANCEL)
-			return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding",
-					 c->busy);
-		if (event[i].data.u32 == RTGT_WAITS_CM) {
-			n->look = true;
-			continue;
+		canceled |= event[i].data.u32 == RTGT_WAITS_CANCEL;
+		n->look |= event[i].data.u32 == RTGT_WAITS_CM;
+		if (event[i].data.u32 == RTGT_WAITS_COMPLETION) {
+			c->armed = false;
+			c->unread++;
 		}
-		c->armed = false;
-		c->unread++;
 	}
+	if (canceled)
+		return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding",
+				 c->busy);
 	return 0;
 }
 
@@ -514,7 +533,7 @@ int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err)
 		ret = nap(c, &n, err);
 		if (ret)
 			return ret;
-		if (n.look)
+		if (n.look || c->ending_ns)
 			look_for_end(c);
 	}
 	return 0;
@@ -533,7 +552,8 @@ int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err)
 int rtgt_client_wait(struct rtgt_client *c, struct rtgt_done *done, uint32_t max, int timeout_ms,
 		     struct rtgt_err *err)
 {
-	struct nap n = { .timeout_ms = timeout_ms };
+	/* who does not sleep here is not told that the connection has ended.  To arm costs no look */
+	struct nap n = { .timeout_ms = timeout_ms, .look = !timeout_ms == !!c->busy };
 
 	for (;;) {
 		int ret = rtgt_client_complete(c, done, max, n.look, err);

@@ -48,9 +48,8 @@ static int make_epoll(struct rtgt_conn *c, struct rtgt_err *err)
 		ret = add_fd(c, client->cm.channel->fd, err);
 	if (!ret)
 		ret = add_fd(c, client->timer, err);
-	/* from now on: the program may submit and poll before it calls rtgt_complete() */
-	client->readable = true;
-	if (!ret)
+	/* if it is armed, or an event was not read, whatever has come makes it readable */
+	if (!ret && !client->armed && !client->unread)
 		ret = rtgt_client_arm(client, err);
 	/* the news of the end has come already */
 	if (client->ending_ns || client->broken)
@@ -92,21 +91,18 @@ static int make_conn(struct rtgt_conn *c, const struct rtgt_params *params, stru
 	param.messages = param.depth;
 	param.payload = params->payload ? params->payload : PAYLOAD;
 	ret = rtgt_client_open(&c->client, &param, err);
-	return ret ? ret : be_heard(c, err);
+	if (!ret)
+		ret = be_heard(c, err);
+	/* from now on: the program may submit and poll before it calls rtgt_complete() */
+	if (!ret)
+		ret = rtgt_client_arm(&c->client, err);
+	return ret < 0 ? ret : 0;
 }
 
 static void free_conn(struct rtgt_conn *c)
 {
-	struct rtgt_client *client = &c->client;
-
 	drop_epoll(c);
-	for (unsigned int i = 0; client->slot && i < client->depth; i++) {
-		struct rtgt_buffer *b = client->slot[i].busy ? client->slot[i].work.buffer : NULL;
-
-		if (b)
-			__atomic_sub_fetch(&b->users, 1, __ATOMIC_RELEASE);
-	}
-	rtgt_client_close(client);
+	rtgt_client_close(&c->client);
 	rtgt_where_free(&c->where);
 	free(c);
 }

@@ -75,7 +75,7 @@ int rtgt_client_wait(struct rtgt_client *c, struct rtgt_done *done, uint32_t max
 int rtgt_client_why(const struct rtgt_client *c, const struct rtgt_done *done,
 		    struct rtgt_err *err);
 int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err);
-void rtgt_sent_drop(struct rtgt_client *c);
+void rtgt_slots_drop(struct rtgt_client *c);
 
 /* extents.c */
 void rtgt_layout_free(struct rtgt_layout *layout);

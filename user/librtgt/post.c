@@ -71,12 +71,12 @@ static int fill_sges(const struct rtgt_wr *wr, bool copied, struct ibv_sge *sge)
 	uint32_t all = wr->all ? wr->all : wr->len;
 	int nr = 0;
 
-	/* the usual one, which is measured */
 	if (wr->head)
 		sge[nr++] = (struct ibv_sge) {
 			.addr = (uintptr_t)wr->head->buf, .length = wr->head_len,
 			.lkey = wr->head->mr->lkey,
 		};
+	/* the usual one, which is measured */
 	if (n == 1 && !wr->all && wr->len) {
 		sge[nr] = one_sge(wr, copied, 0, wr->len);
 		return nr + 1;
@@ -194,7 +194,7 @@ static int post_plain(struct rtgt_qp *q, const struct rtgt_wr *wr, unsigned int 
 
 static bool can_inline(const struct rtgt_qp *q, const struct rtgt_wr *wr)
 {
-	return wr->len <= q->max_inline &&
+	return wr->head_len + wr->len <= q->max_inline &&
 	       (is_send(wr->opcode) || wr->opcode == IBV_WR_RDMA_WRITE ||
 		wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
@@ -217,7 +217,7 @@ int rtgt_qp_post(struct rtgt_qp *q, const struct rtgt_wr *wr, struct rtgt_err *e
 {
 	unsigned int flags = wr->flags | (wr->unsignaled ? 0 : IBV_SEND_SIGNALED);
 	bool ex = wr->opcode == RTGT_WR_FLUSH || wr->opcode == RTGT_WR_ATOMIC_WRITE;
-	struct ibv_sge sge[RTGT_SGES];
+	struct ibv_sge sge[RTGT_SGES + 1];
 	int ret, nr = 0;
 
 	if (wr->sges > RTGT_SGES)

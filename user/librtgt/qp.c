@@ -83,7 +83,7 @@ static int ask_device(struct rtgt_qp *q, const struct rtgt_qp_param *param, stru
 	if (ibv_query_device_ex(verbs, NULL, &dev) ||
 	    ibv_query_port(verbs, q->cm->id->port_num, &port))
 		return rtgt_fail(err, errno, "the device cannot be queried: %s", strerror(errno));
-	if (param->sges > (uint32_t)dev.orig_attr.max_sge || param->sges > RTGT_SGES)
+	if (param->sges + param->heads > (uint32_t)dev.orig_attr.max_sge || param->sges > RTGT_SGES)
 		return rtgt_fail(err, EINVAL, "%u pieces for a work request: the device takes %d",
 				 param->sges, dev.orig_attr.max_sge < RTGT_SGES ?
 				 dev.orig_attr.max_sge : RTGT_SGES);
@@ -301,8 +301,10 @@ int rtgt_qp_poll(struct rtgt_qp *q, struct ibv_wc *wc, int max, struct rtgt_err 
 		for (int i = 0; i < n; i++) {
 			if (q->cm->param.log)
 				log_wc(q, &wc[i]);
-			if (wc[i].wr_id == RTGT_WAKE_ID)
+			if (wc[i].wr_id == RTGT_WAKE_ID) {
+				q->wakes--;
 				continue;
+			}
 			q->heard |= wc[i].opcode & IBV_WC_RECV;
 			wc[kept++] = wc[i];
 		}
@@ -326,8 +328,11 @@ void rtgt_qp_wake(struct rtgt_qp *q)
 	const struct rtgt_wr wr = { .id = RTGT_WAKE_ID, .opcode = IBV_WR_RDMA_WRITE };
 	struct rtgt_err err = { };
 
-	if (!rtgt_qp_post(q, &wr, &err))
-		rtgt_log(q->cm->param.log, "qp", "no answer yet: an empty WRITE wakes the peer");
+	/* the send queue has room for so many, and others had no effect */
+	if (q->wakes == RTGT_WAKES_MAX || rtgt_qp_post(q, &wr, &err))
+		return;
+	q->wakes++;
+	rtgt_log(q->cm->param.log, "qp", "no answer yet: an empty WRITE wakes the peer");
 }
 
 /**
@@ -389,7 +394,7 @@ static int sleep_cq(struct rtgt_qp *q, struct ibv_wc *wc, int timeout_ms, struct
 		return n;
 	if (poll(pfd, 3, timeout_ms) < 0)
 		return rtgt_fail(err, errno, errno == EINTR ? "interrupted" : "poll failed");
-	if (pfd[2].revents & POLLIN)
+	if (pfd[2].revents)
 		return rtgt_fail(err, ECANCELED, "canceled");
 	while (rtgt_qp_event(q))
 		;
@@ -403,7 +408,7 @@ static int spin_cq(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 
 	for (int i = 0; i < SPINS && !n; i++)
 		n = rtgt_qp_poll(q, wc, 1, err);
-	if (!n && cancel.fd >= 0 && poll(&cancel, 1, 0) > 0 && cancel.revents & POLLIN)
+	if (!n && cancel.fd >= 0 && poll(&cancel, 1, 0) > 0)
 		return rtgt_fail(err, ECANCELED, "canceled");
 	return n;
 }

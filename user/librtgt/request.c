@@ -42,7 +42,10 @@ static int refused(const struct rtgt_done *done, struct rtgt_err *err)
 	return -EPROTO;
 }
 
-/* Take one that is done.  Return: 0, or a negative errno, and then the connection is of no use */
+/*
+ * Take one that is done.  Return: 0, or a negative errno: then the connection is of no use any
+ * more, but for a refusal of what was the last, and -EDEADLK
+ */
 static int take(struct rtgt_client *c, struct rtgt_done *done, struct rtgt_err *err)
 {
 	int ret = rtgt_client_wait(c, done, 1, c->cm.param.timeout_ms, err);
@@ -52,10 +55,10 @@ static int take(struct rtgt_client *c, struct rtgt_done *done, struct rtgt_err *
 	else if (ret == -EINTR)
 		rtgt_fail(err, EINTR, "interrupted");
 	if (ret > 0 && done->target_status)
-		return refused(done, err);
-	if (ret > 0)
+		ret = refused(done, err);
+	else if (ret > 0)
 		ret = rtgt_client_why(c, done, err);
-	if (ret && ret != -EDEADLK)
+	if (ret && ret != -EDEADLK && (c->busy || !done->target_status))
 		rtgt_client_break(c, err);
 	return ret;
 }
@@ -71,18 +74,25 @@ static int take_all(struct rtgt_client *c, struct rtgt_done *done, struct rtgt_e
 	return ret;
 }
 
-/* What is submitted next waits for room first, if it must */
+/* What is submitted next waits for room first, if it must; @at is when it was submitted */
 static int submit(struct rtgt_client *c, const struct rtgt_work *work, const struct rtgt_mr *mr,
-		  struct rtgt_order *order, struct rtgt_err *err)
+		  struct rtgt_order *order, uint64_t *at, struct rtgt_err *err)
 {
 	struct rtgt_done done = { };
-	int ret = rtgt_client_submit(c, work, mr, order, err);
+	int ret;
 
-	while (ret == -EAGAIN) {
+	for (;;) {
+		*at = rtgt_now_ns();
+		ret = rtgt_client_submit(c, work, mr, order, err);
+		if (ret != -EAGAIN)
+			break;
 		ret = c->busy ? take(c, &done, err) : rtgt_sent_room(c, err);
-		if (!ret || ret == -EDEADLK)
-			ret = rtgt_client_submit(c, work, mr, order, err);
+		if (ret && ret != -EDEADLK)
+			break;
 	}
+	/* what is outstanding has orders of the caller's, which returns */
+	if (ret && c->busy)
+		rtgt_client_break(c, err);
 	return ret;
 }
 
@@ -90,7 +100,8 @@ static int run(struct rtgt_client *c, const struct rtgt_work *work, const struct
 	       struct rtgt_order *order, struct rtgt_took *took, struct rtgt_err *err)
 {
 	struct rtgt_done done;
-	int ret = submit(c, work, mr, order, err);
+	uint64_t at;
+	int ret = submit(c, work, mr, order, &at, err);
 
 	if (!ret)
 		ret = take_all(c, &done, err);
@@ -101,11 +112,21 @@ static int run(struct rtgt_client *c, const struct rtgt_work *work, const struct
 	return 0;
 }
 
+static uint32_t work_type(enum ibv_wr_opcode opcode)
+{
+	for (uint32_t type = RTGT_WORK_WRITE; type <= RTGT_WORK_FLUSH; type++)
+		if (type != RTGT_WORK_ECHO && rtgt_kinds[type].opcode == opcode)
+			return type;
+	return 0;
+}
+
 /* What would be read out of bounds here; what the target refuses is not checked */
 static int check_rdma(const struct rtgt_rdma *op, struct rtgt_err *err)
 {
 	const uint64_t gaps = (uint64_t)op->gap * (op->sges ? op->sges - 1 : 0);
 
+	if (!work_type(op->opcode))
+		return rtgt_fail(err, EINVAL, "opcode %d is not one-sided", (int)op->opcode);
 	if (op->region >= RTGT_MAX_REGIONS)
 		return rtgt_fail(err, EINVAL, "region %u: there are at most %u",
 				 op->region, RTGT_MAX_REGIONS);
@@ -120,14 +141,6 @@ static int check_rdma(const struct rtgt_rdma *op, struct rtgt_err *err)
 	if (op->local > op->mr->len || op->len + gaps > op->mr->len - op->local)
 		return rtgt_fail(err, EINVAL, "%u bytes at %zu of a buffer of %zu", op->len,
 				 op->local, op->mr->len);
-	return 0;
-}
-
-static uint32_t work_type(enum ibv_wr_opcode opcode)
-{
-	for (uint32_t type = RTGT_WORK_WRITE; type <= RTGT_WORK_FLUSH; type++)
-		if (type != RTGT_WORK_ECHO && rtgt_kinds[type].opcode == opcode)
-			return type;
 	return 0;
 }
 
@@ -177,8 +190,7 @@ int rtgt_client_chain(struct rtgt_client *c, const struct rtgt_rdma *op, unsigne
 			.opcode = op[i].opcode, .imm = op[i].imm, .sges = op[i].sges,
 			.gap = op[i].gap, .flags = op[i].flags,
 		};
-		last = rtgt_now_ns();
-		ret = submit(c, &work, op[i].mr, &order[i], err);
+		ret = submit(c, &work, op[i].mr, &order[i], &last, err);
 	}
 	if (!ret)
 		ret = take_all(c, &done, err);

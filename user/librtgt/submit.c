@@ -263,15 +263,16 @@ static struct rtgt_slot *free_slot(struct rtgt_client *c)
 	return &c->slot[c->next];
 }
 
-/* Is there room for one more?  @answered: with a reply */
-static int check_room(struct rtgt_client *c, bool answered, struct rtgt_err *err)
+/* Is there room for one more of @k?  @answered: with a reply */
+static int check_room(struct rtgt_client *c, const struct rtgt_kind *k, bool answered,
+		      struct rtgt_err *err)
 {
 	if (c->broken)
 		return rtgt_client_failed(c, err);
 	if (c->partial)
 		return rtgt_fail(err, EAGAIN,
 				 "an operation over several extents is not posted as a whole: take completions first");
-	if (c->busy == c->depth ||
+	if (c->busy == c->depth || (k->message && !c->nr_free_tx) ||
 	    (answered && (c->nr_recvs == c->nr_messages || c->messages == c->messages_max)))
 		return rtgt_fail(err, EAGAIN,
 				 "%u operations are outstanding, %u of them with a reply: take a completion first",
@@ -291,7 +292,11 @@ static void undo(struct rtgt_client *c, struct rtgt_slot *s, const struct rtgt_e
 		rtgt_client_break(c, why);
 	if (rtgt_kind_of(s)->message)
 		c->free_tx[c->nr_free_tx++] = s->tx;
-	rtgt_slot_detach(c, s, NULL);
+	/* what was posted holds the buffer until it is flushed */
+	if (s->under_way && s->work.buffer)
+		__atomic_add_fetch(&s->work.buffer->users, 1, __ATOMIC_RELAXED);
+	rtgt_slot_detach(c, s, s->under_way ? s->work.buffer : NULL);
+	*s = (struct rtgt_slot) { .tag = s->tag };
 }
 
 /**
@@ -311,7 +316,7 @@ int rtgt_client_submit(struct rtgt_client *c, const struct rtgt_work *work,
 {
 	const struct rtgt_kind *k = &rtgt_kinds[work->type];
 	const bool answered = k->answered && c->peer.rtgt;
-	int ret = check_room(c, answered, err);
+	int ret = check_room(c, k, answered, err);
 	struct rtgt_slot *s;
 	uint32_t used;
 

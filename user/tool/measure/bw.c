@@ -243,7 +243,9 @@ static int a_round(struct bw *b, struct bw_stream *s, unsigned int nr, uint64_t 
 		s[i].messages = b->seconds ? UINT64_MAX : messages;
 		s[i].ret = 0;
 	}
+	progress_watch(&b->m.progress);
 	ret = move(s, nr, err);
+	progress_unwatch(&b->m.progress);
 	for (unsigned int i = 0; i < nr && !ret; i++) {
 		begin = s[i].begin < begin ? s[i].begin : begin;
 		end = s[i].end > end ? s[i].end : end;
@@ -302,7 +304,6 @@ static int user_run(struct bw *b, struct rtgt_err *err)
 		return rtgt_fail(err, ENOMEM, "no memory for %u connections", nr);
 	for (unsigned int i = 0; i < nr && !ret; i++) {
 		s[i].b = b;
-		s[i].tells = !i;
 		s[i].by = tcp ? &bw_tcp : &bw_rdma;
 		s[i].op = bw_stream_op(b, i);
 		s[i].base = i * share;

@@ -102,7 +102,6 @@ struct bw_transport {
  * @verified: bytes compared so far
  * @unseen: bytes moved and not compared so far
  * @why: the reason for that
- * @tells: its thread tells how far all are
  * @thread: moves the messages of a round
  * @ret: how it ended
  * @err: why
@@ -129,7 +128,6 @@ struct bw_stream {
 	uint64_t verified;
 	uint64_t unseen;
 	const char *why;
-	bool tells;
 	pthread_t thread;
 	int ret;
 	struct rtgt_err err;

@@ -74,12 +74,16 @@ static int post(struct bw_stream *s, struct rtgt_err *err)
 		.region = s->b->m.region, .remote = s->base + at, .len = size,
 		.buffer = s->buffer, .local = at, .back = (uint64_t)s->slots * size + at,
 	};
+	uint8_t *bytes = (uint8_t *)rtgt_buffer_bytes(s->buffer) + at;
 	int ret;
 
-	measure_stamp((uint8_t *)rtgt_buffer_bytes(s->buffer) + at, size);
+	measure_stamp(bytes, size, 1);
 	ret = rtgt_submit(s->conn, &work, err);
-	if (ret)
+	if (ret) {
+		/* what was sent from there last is compared with what came back */
+		measure_stamp(bytes, size, -1);
 		return ret;
+	}
 	s->busy[place % BW_DEPTH_MAX] = true;
 	s->posted++;
 	return 0;

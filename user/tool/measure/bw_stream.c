@@ -92,8 +92,6 @@ void bw_done(struct bw_stream *s, uint64_t done)
 	uint64_t now = rtgt_now_ns();
 
 	progress_count(&s->b->m.progress, done - s->done);
-	if (s->tells)
-		progress_tell(&s->b->m.progress);
 	s->done = done;
 	s->end = now;
 	/* one more: the last one must ask for a completion */

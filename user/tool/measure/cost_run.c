@@ -234,9 +234,10 @@ static int one_echo(struct rtgt_conn *conn, struct rtgt_buffer *b, uint64_t i, s
 	return 0;
 }
 
-static int time_echoes(struct cost *c, struct rtgt_domain *domain, struct rtgt_conn *conn,
+static int time_echoes(struct cost *c, struct rtgt_domain *domain, struct rtgt_conn **held_conn,
 		       uint64_t held, double kib, struct rtgt_err *err)
 {
+	struct rtgt_conn *conn = *held_conn;
 	struct rtgt_buffer *b;
 	struct rtgt_err no;
 	struct rtgt_hist h;
@@ -249,6 +250,11 @@ static int time_echoes(struct cost *c, struct rtgt_domain *domain, struct rtgt_c
 	rtgt_hist_reset(&h);
 	for (uint64_t i = 0; !ret && i < c->count; i++)
 		ret = one_echo(conn, b, i, c, &h, err);
+	/* an operation that did not end holds it */
+	if (ret) {
+		rtgt_close(conn);
+		*held_conn = NULL;
+	}
 	rtgt_buffer_destroy(b, &no);
 	if (!ret)
 		cost_out(c, &(struct cost_row) { "SEND", "held", held, &h, kib });
@@ -303,7 +309,7 @@ int cost_held(struct cost *c, struct rtgt_err *err)
 		      (before - now) / (double)(c->held.at[i] - c->held.at[0]);
 		if (!i)
 			before = now;
-		ret = time_echoes(c, domain, conn[0], c->held.at[i], kib, err);
+		ret = time_echoes(c, domain, &conn[0], c->held.at[i], kib, err);
 	}
 	for (nr = 0; conn && nr < most; nr++)
 		rtgt_close(conn[nr]);

@@ -93,6 +93,7 @@ static int own_option(struct measure *m, enum opt opt, const char *text)
 		l->list = true;
 		return EXIT_OK;
 	case OPT_DURATION:
+		m->timed = true;
 		m->count = LAT_SAMPLES_MAX;
 		return opt_uint(opt, text, 1, 3600, &l->seconds);
 	case OPT_LOAD:

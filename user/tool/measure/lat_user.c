@@ -160,7 +160,7 @@ static void prepare(struct lat *l, struct rtgt_work *work, bool last, uint64_t v
 	}
 	work->flags = l->m.at.op->answered && !last ? RTGT_WORK_F_UNSIGNALED : 0;
 	if (!last) {
-		measure_stamp(bytes, size);
+		measure_stamp(bytes, size, 1);
 		return;
 	}
 	rtgt_pattern_fill(bytes, size, measure_seed(&l->m));

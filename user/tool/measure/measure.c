@@ -46,13 +46,14 @@ uint64_t measure_seed(struct measure *m)
  * measure_stamp() - make the first bytes of an operation differ from those of the one before
  * @buf: bytes that will be moved, or that a READ will overwrite
  * @len: how many; up to STAMP of them change
+ * @by: 1, or -1 to take it back
  *
  * It costs next to nothing, and shows whether the last operation to an offset did something.
  */
-void measure_stamp(uint8_t *buf, uint32_t len)
+void measure_stamp(uint8_t *buf, uint32_t len, int by)
 {
 	for (uint32_t i = 0; i < len && i < STAMP; i++)
-		buf[i]++;
+		buf[i] = (uint8_t)(buf[i] + by);
 }
 
 /**
@@ -123,12 +124,12 @@ static int open_all(struct measure *m, struct rtgt_err *err)
 {
 	int ret = 0;
 
+	rtgt_facts_host(&m->facts);
 	m->cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (m->cancel < 0)
 		return rtgt_fail(err, errno, "no eventfd: %s", strerror(errno));
 	on_interrupt = &m->cancel;
 	interrupt_catch(0, interrupt);
-	rtgt_facts_host(&m->facts);
 	if (m->over & 1u << OVER_RDMA)
 		ret = open_rdma(m, err);
 	if (!ret && m->over & 1u << OVER_TCP) {
@@ -225,10 +226,11 @@ static int one(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err
 		 measure_over_str(m->at.over));
 	m->verified = 0;
 	memset(m->not_compared, 0, sizeof(m->not_compared));
-	progress_begin(&m->progress, m->warmup + m->count);
+	progress_begin(&m->progress, m->timed ? 0 : m->warmup + m->count);
 	ret = cell(m, err);
 	progress_end(&m->progress);
-	if (!measure_cannot_be(ret))
+	/* nor is it when it has begun */
+	if (!measure_cannot_be(ret) || atomic_load(&m->stopped) || (m->client && !m->conn))
 		return ret;
 	measure_out_skip(m, err->text);
 	return 0;
@@ -303,6 +305,9 @@ int measure_run(struct measure *m, int (*cell)(struct measure *m, struct rtgt_er
 	measure_close(m);
 	if (!ret)
 		return EXIT_OK;
+	/* however it was noticed */
+	if (interrupted)
+		rtgt_fail(&err, EINTR, "interrupted");
 	m->error = err;
 	if (m->at.op)
 		failed("%s %s over %s: %s (seed %llu)", m->usage->name, m->at.op->name,

@@ -108,6 +108,7 @@ struct not_compared {
  * @ops: bits 1 << index in @op
  * @sizes: bytes of an operation
  * @count: operations timed
+ * @timed: there is a time instead, and @count is the most there can be
  * @warmup: operations before them
  * @region: which of the target's
  * @completion: how the kernel initiator takes completions
@@ -151,6 +152,7 @@ struct measure {
 	unsigned int ops;
 	struct sizes sizes;
 	uint64_t count;
+	bool timed;
 	uint64_t warmup;
 	uint32_t region;
 	const char *completion;
@@ -214,7 +216,7 @@ const char *measure_extent_str(const struct measure *m);
 int measure_can(const struct measure *m, uint64_t room, struct rtgt_err *err);
 bool measure_cannot_be(int ret);
 uint64_t measure_seed(struct measure *m);
-void measure_stamp(uint8_t *buf, uint32_t len);
+void measure_stamp(uint8_t *buf, uint32_t len, int by);
 const char *measure_no_checksum(const struct measure *m);
 void measure_not_compared(struct measure *m, uint64_t bytes, const char *why);
 bool measure_is_atomic(const struct measure_op *op);

@@ -177,6 +177,8 @@ int measure_parse(struct measure *m, struct tool *tool, int argc, char **argv)
 		ret = where_host(&m->to, m->usage->name, &words);
 	if (!ret && m->from == 1u << FROM_KERNEL && m->over == 1u << OVER_TCP)
 		ret = misused("the kernel has no TCP initiator: --from user, or --over rdma");
+	if (!ret && m->mtu && !(m->over & 1u << OVER_RDMA))
+		ret = misused("-m is the path MTU of RDMA: --over rdma");
 	if (!ret)
 		ret = measure_source(m);
 	m->progress.on |= isatty(STDERR_FILENO);

@@ -61,6 +61,9 @@ static int from_gid(struct measure *m, const char *device)
 	    IN6_IS_ADDR_UNSPECIFIED(&gid))
 		return misused("-x %d: the GID table of %s has no such entry: rtgt doctor lists them",
 			       m->gid, device);
+	if (IN6_IS_ADDR_LINKLOCAL(&gid))
+		return misused("-x %d: this entry of %s is a link-local address, which no route leads to: take another",
+			       m->gid, device);
 	if (IN6_IS_ADDR_V4MAPPED(&gid))
 		inet_ntop(AF_INET, &gid.s6_addr[12], m->address, sizeof(m->address));
 	else

@@ -84,9 +84,9 @@ int measure_goes_on(const struct measure *m, struct rtgt_err *err)
 	return 0;
 }
 
-static int no_completion(const struct measure *m, struct rtgt_err *err)
+static int no_completion(const struct measure *m, bool answered, struct rtgt_err *err)
 {
-	if (m->at.op && m->at.op->answered)
+	if (answered)
 		return rtgt_fail(err, ETIMEDOUT,
 				 "the target sent no reply within %u s (--timeout waits longer)",
 				 m->to.timeout);
@@ -95,8 +95,26 @@ static int no_completion(const struct measure *m, struct rtgt_err *err)
 			 m->to.timeout);
 }
 
+static int wait(const struct measure *m, struct rtgt_conn *conn, struct rtgt_done *done,
+		uint32_t max, bool answered, struct rtgt_err *err)
+{
+	int n;
+
+	do {
+		n = rtgt_wait(conn, done, max, (int)m->to.timeout * 1000, err);
+	} while (n == -EINTR && !interrupted);
+	if (n == -ETIMEDOUT)
+		return no_completion(m, answered, err);
+	if (n == -ECANCELED || n == -EINTR)
+		return measure_goes_on(m, err);
+	for (int i = 0; i < n; i++)
+		if (done[i].error)
+			return rtgt_done_error(conn, &done[i], err);
+	return n;
+}
+
 /**
- * measure_wait() - take what is done, at least one operation
+ * measure_wait() - take what is done of the present cell, at least one operation
  * @m: running
  * @conn: something is outstanding
  * @done: filled
@@ -108,19 +126,7 @@ static int no_completion(const struct measure *m, struct rtgt_err *err)
 int measure_wait(const struct measure *m, struct rtgt_conn *conn, struct rtgt_done *done,
 		 uint32_t max, struct rtgt_err *err)
 {
-	int n;
-
-	do {
-		n = rtgt_wait(conn, done, max, (int)m->to.timeout * 1000, err);
-	} while (n == -EINTR && !interrupted);
-	if (n == -ETIMEDOUT)
-		return no_completion(m, err);
-	if (n == -ECANCELED || n == -EINTR)
-		return measure_goes_on(m, err);
-	for (int i = 0; i < n; i++)
-		if (done[i].error)
-			return rtgt_done_error(conn, &done[i], err);
-	return n;
+	return wait(m, conn, done, max, m->at.op->answered, err);
 }
 
 /**
@@ -141,7 +147,7 @@ int measure_do(const struct measure *m, struct rtgt_conn *conn, struct rtgt_work
 	work->size = sizeof(*work);
 	ret = rtgt_submit(conn, work, err);
 	if (!ret)
-		ret = measure_wait(m, conn, done, 1, err);
+		ret = wait(m, conn, done, 1, work->type == RTGT_WORK_CHECKSUM, err);
 	return ret < 0 ? ret : 0;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rtgt/log.h>
@@ -16,7 +17,7 @@
 #define NEXT_NS		1000000000ull
 
 /* How often a thread looks whether it is time */
-#define LOOK_US		100000
+#define LOOK_NS		100000000
 
 /**
  * progress_begin() - something begins
@@ -59,16 +60,20 @@ void progress_print(struct progress *p)
 static void *watcher(void *arg)
 {
 	struct progress *p = arg;
+	struct timespec at;
 
-	while (atomic_load(&p->waits)) {
-		usleep(LOOK_US);
+	do {
 		progress_print(p);
-	}
+		clock_gettime(CLOCK_REALTIME, &at);
+		at.tv_nsec += LOOK_NS;
+		at.tv_sec += at.tv_nsec / 1000000000;
+		at.tv_nsec %= 1000000000;
+	} while (sem_timedwait(&p->end, &at));
 	return NULL;
 }
 
 /**
- * progress_watch() - tell from now on, while this thread waits for the kernel
+ * progress_watch() - tell from now on, while this thread waits or others work
  * @p: begun
  *
  * Signals stay this thread's.  Without a thread nothing is told.
@@ -81,9 +86,8 @@ void progress_watch(struct progress *p)
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	atomic_store(&p->waits, true);
-	if (pthread_create(&p->thread, NULL, watcher, p))
-		atomic_store(&p->waits, false);
+	sem_init(&p->end, 0, 0);
+	p->runs = !pthread_create(&p->thread, NULL, watcher, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -93,8 +97,12 @@ void progress_watch(struct progress *p)
  */
 void progress_unwatch(struct progress *p)
 {
-	if (atomic_exchange(&p->waits, false))
-		pthread_join(p->thread, NULL);
+	if (!p->runs)
+		return;
+	sem_post(&p->end);
+	pthread_join(p->thread, NULL);
+	sem_destroy(&p->end);
+	p->runs = false;
 }
 
 /**

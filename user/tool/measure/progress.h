@@ -6,6 +6,7 @@
 #define RTGT_PROGRESS_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,8 @@
  * @total: operations to do; 0 when that is not known
  * @done: operations that have ended
  * @thread: tells while the caller waits, between progress_watch() and progress_unwatch()
- * @waits: it shall
+ * @runs: it does
+ * @end: posted when it shall end
  */
 struct progress {
 	bool on;
@@ -29,7 +31,8 @@ struct progress {
 	uint64_t total;
 	atomic_ullong done;
 	pthread_t thread;
-	atomic_bool waits;
+	bool runs;
+	sem_t end;
 };
 
 void progress_begin(struct progress *p, uint64_t total);

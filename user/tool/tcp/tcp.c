@@ -292,7 +292,7 @@ static int push(struct rtgt_tcp *t, struct rtgt_err *err)
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = rest(&t->tx, iov) };
 	ssize_t n = sendmsg(t->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-	if (n < 0 && errno == EAGAIN)
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n < 0)
 		return fail_io(t, errno, err);
@@ -306,7 +306,7 @@ static int pull(struct rtgt_tcp *t, int flags, struct rtgt_err *err)
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = rest(&t->rx, iov) };
 	ssize_t n = recvmsg(t->fd, &msg, flags);
 
-	if (n < 0 && errno == EAGAIN)
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return flags & MSG_DONTWAIT ? 0 : idle(t, err);
 	if (n < 0)
 		return fail_io(t, errno, err);
@@ -327,7 +327,9 @@ static int sleep_both(struct rtgt_tcp *t, struct rtgt_err *err)
 	};
 	int n = poll(&pfd, 1, LOOK_MS);
 
-	return n > 0 ? 0 : n ? fail_io(t, errno, err) : idle(t, err);
+	if (n > 0)
+		return 0;
+	return n && errno != EINTR ? fail_io(t, errno, err) : idle(t, err);
 }
 
 /**
@@ -339,7 +341,7 @@ static int sleep_both(struct rtgt_tcp *t, struct rtgt_err *err)
  * once, so that there can be another.
  *
  * Return: 0, also when nothing has moved for a while, or a negative errno; -ETIMEDOUT when nothing
- * moved in time, -ECANCELED, -EINTR after a signal.
+ * moved in time, -ECANCELED.
  */
 int rtgt_tcp_step(struct rtgt_tcp *t, struct rtgt_err *err)
 {

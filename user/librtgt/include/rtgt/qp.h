@@ -25,6 +25,7 @@ extern "C" {
 
 /* When a peer over iWARP that did not answer yet is woken, and the wr_id of what does it */
 #define RTGT_WAKE_MS	100
+#define RTGT_WAKES_MAX	8
 #define RTGT_WAKE_ID	UINT64_MAX
 
 /*
@@ -86,6 +87,7 @@ struct rtgt_qp_param {
  * @events: completion events taken and not yet acknowledged
  * @made_ns: how long it took to make domain, queues and queue pair
  * @heard: the peer has sent something
+ * @wakes: what rtgt_qp_wake() posted and has not completed
  * @posted: work requests by their opcode, which are all below RTGT_OPCODES
  */
 struct rtgt_qp {
@@ -107,6 +109,7 @@ struct rtgt_qp {
 	unsigned int events;
 	uint64_t made_ns;
 	bool heard;
+	unsigned int wakes;
 	struct {
 		uint64_t count, bytes;
 	} posted[RTGT_OPCODES];
