@@ -7,8 +7,8 @@
  * used, not by the receive that it arrives in: an operation whose waiter gave up stays in its slot,
  * and a reply that comes late is still its own.
  *
- * Whatever ends the connection ends all operations: each gets a struct rtgt_done, most with an error,
- * and then the functions return that of the connection, which can only be closed.
+ * Whatever ends the connection ends all operations: each gets a struct rtgt_done, most with an
+ * error, and then the functions return that of the connection, which can only be closed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -214,24 +214,37 @@ static void take_received(struct rtgt_client *c, const struct ibv_wc *wc)
 	take_reply(c, &reply);
 }
 
-/* Work requests complete in the order in which they were posted: those before it have, too */
+/* @wc: as of take_sent() */
+static void end_sent(struct rtgt_client *c, struct rtgt_sent *sent, const struct ibv_wc *wc)
+{
+	struct rtgt_slot *s = sent->slot;
+
+	release(sent->buffer);
+	*sent = (struct rtgt_sent) { .done = true };
+	if (s)
+		take_sent(c, s, wc);
+	else if (wc && wc->status != IBV_WC_SUCCESS)
+		fail_wc(c, NULL, "an operation that had its reply", wc);
+}
+
+/*
+ * A completion tells of those before it that asked for none, too: they were done in their order.
+ * One that was flushed does not.  Of those that asked for one it tells nothing: siw may not flush
+ * all, and then what was flushed behind a READ is no word of its bytes.
+ */
 static void take_sends(struct rtgt_client *c, const struct ibv_wc *wc)
 {
+	const uint64_t oldest = c->sends - c->nr_sent, which = wc->wr_id >> 1;
 	struct rtgt_err why = { };
-	bool last = false;
 
-	while (c->nr_sent && !last) {
-		const uint64_t oldest = c->sends - c->nr_sent;
-		const struct rtgt_sent sent = c->sent[oldest % c->sent_max];
-
-		last = oldest == wc->wr_id >> 1;
+	if (which < oldest || which >= c->sends || c->sent[which % c->sent_max].done)
+		return;
+	for (uint64_t i = oldest; i < which && wc->status != IBV_WC_WR_FLUSH_ERR; i++)
+		if (c->sent[i % c->sent_max].quiet)
+			end_sent(c, &c->sent[i % c->sent_max], NULL);
+	end_sent(c, &c->sent[which % c->sent_max], wc);
+	while (c->nr_sent && c->sent[(c->sends - c->nr_sent) % c->sent_max].done)
 		c->nr_sent--;
-		release(sent.buffer);
-		if (sent.slot)
-			take_sent(c, sent.slot, last ? wc : NULL);
-		else if (last && wc->status != IBV_WC_SUCCESS)
-			fail_wc(c, NULL, "an operation that had its reply", wc);
-	}
 	if (c->partial && !c->broken && c->nr_sent < c->sent_max) {
 		struct rtgt_slot *s = c->partial;
 
@@ -552,7 +565,7 @@ int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err)
 int rtgt_client_wait(struct rtgt_client *c, struct rtgt_done *done, uint32_t max, int timeout_ms,
 		     struct rtgt_err *err)
 {
-	/* who does not sleep here is not told that the connection has ended.  To arm costs no look */
+	/* who does not sleep is not told that the connection has ended.  To arm costs no look */
 	struct nap n = { .timeout_ms = timeout_ms, .look = !timeout_ms == !!c->busy };
 
 	for (;;) {

@@ -109,7 +109,8 @@ void rtgt_slot_detach(struct rtgt_client *c, struct rtgt_slot *s, struct rtgt_bu
 
 		if (sent->slot != s)
 			continue;
-		*sent = (struct rtgt_sent) { .buffer = buffer };
+		sent->slot = NULL;
+		sent->buffer = buffer;
 		buffer = NULL;
 		s->under_way--;
 	}
@@ -128,7 +129,9 @@ static int post(struct rtgt_client *c, struct rtgt_slot *s, struct rtgt_wr *wr, 
 	ret = rtgt_qp_post(&c->qp, wr, err);
 	if (ret)
 		return ret;
-	c->sent[c->sends++ % c->sent_max] = (struct rtgt_sent) { .slot = s };
+	c->sent[c->sends++ % c->sent_max] = (struct rtgt_sent) {
+		.slot = s, .quiet = wr->unsignaled,
+	};
 	c->nr_sent++;
 	c->nr_quiet = wr->unsignaled ? c->nr_quiet + 1 : 0;
 	s->under_way++;

@@ -95,11 +95,12 @@ static int check_work(const struct rtgt_conn *c, const struct rtgt_work *w, stru
  *
  * Context: does not wait, unless the send queue is full of work requests that asked for no
  * completion, and nothing is outstanding any more: then until one of them has completed.
- * Return: 0; -EAGAIN when the send queue is full, or as many operations are outstanding as the connection allows, or as many
- * messages as the target has receives, or while a range that crosses from one extent into the next
- * is not posted as a whole: take completions first; -EINVAL, -ERANGE, -EXDEV, -EACCES or -E2BIG for
- * a wrong value; -EOPNOTSUPP for what the device or the target cannot; -ETIMEDOUT, -ECANCELED or
- * -EINTR where it waits; or the error of the connection, which has ended then.
+ * Return: 0; -EAGAIN when the send queue is full, or as many operations are outstanding as the
+ * connection allows, or as many messages as the target has receives, or while a range that crosses
+ * from one extent into the next is not posted as a whole: take completions first; -EINVAL, -ERANGE,
+ * -EXDEV, -EACCES or -E2BIG for a wrong value; -EOPNOTSUPP for what the device or the target
+ * cannot; -ETIMEDOUT, -ECANCELED or -EINTR where it waits; or the error of the connection, which
+ * has ended then.
  */
 int rtgt_submit(struct rtgt_conn *conn, const struct rtgt_work *work, struct rtgt_err *err)
 {

@@ -131,12 +131,15 @@ struct rtgt_slot {
 
 /**
  * struct rtgt_sent - a work request in the send queue
- * @slot: whose; NULL if the operation was done before this completes
+ * @slot: whose; NULL if the operation was done before this completes, or this has
  * @buffer: what it holds then; NULL for none
+ * @quiet: it asks for no completion
+ * @done: it has completed
  */
 struct rtgt_sent {
 	struct rtgt_slot *slot;
 	struct rtgt_buffer *buffer;
+	bool quiet, done;
 };
 
 /**
@@ -167,7 +170,7 @@ struct rtgt_sent {
  * @nr_messages: messages of @tx and of @rx
  * @messages: operations that await a reply
  * @messages_max: how many may
- * @sent: the send queue, a ring: work requests complete in the order in which they were posted
+ * @sent: the send queue, a ring, in the order in which work requests were posted
  * @sent_max: how many fit there
  * @sends: posted so far
  * @nr_sent: those of them that have not completed

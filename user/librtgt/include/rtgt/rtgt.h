@@ -75,8 +75,8 @@ struct rtgt_err {
  * @payload: bytes of the largest SEND, at most RTGT_PAYLOAD_MAX; 0 is 4096.  The target's port may
  *	     allow less: rtgt_conn_payload()
  * @cancel_fd: ends any wait of the library with -ECANCELED while it is readable, or its other end
- *	       is closed: an eventfd(2) or a pipe of the caller's, which stays open as long as the domain or the connection;
- *	       0 or below for none.  To look up a name may take longer
+ *	       is closed: an eventfd(2) or a pipe of the caller's, which stays open as long as
+ *	       the domain or the connection; 0 or below for none.  To look up a name may take longer
  *
  * The strings are copied.
  */
