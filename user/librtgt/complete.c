@@ -8,12 +8,10 @@
  * and a reply that comes late is still its own.
  *
  * Whatever ends the connection ends all operations: each gets a struct rtgt_done, most with an
- * error, and then the functions return that of the connection, which can only be closed.
+ * error.  After that the functions return the error of the connection; it has to be closed.
  */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "public.h"
 
@@ -22,8 +20,6 @@
 
 /* Events that are left in the completion channel: each is memory of the kernel's */
 #define UNREAD_MAX	1024
-
-#define HOUR_NS		3600000000000u
 
 static void release(struct rtgt_buffer *buffer)
 {
@@ -170,7 +166,7 @@ static void take_reply(struct rtgt_client *c, const struct rtgt_reply *r)
 		s->done.error = -EREMOTEIO;
 		s->done.target_status = r->status;
 	} else if (s->moved < s->work.len) {
-		rtgt_fail(&why, EPROTO, "a reply to what was not sent as a whole");
+		rtgt_fail(&why, EPROTO, "a reply came before all of the operation was sent");
 		fail_slot(c, s, &why);
 		return;
 	} else if (rtgt_wire_match(r, rtgt_kind_of(s)->op, s->tag, imm, &why) ||
@@ -229,8 +225,8 @@ static void end_sent(struct rtgt_client *c, struct rtgt_sent *sent, const struct
 
 /*
  * A completion tells of those before it that asked for none, too: they were done in their order.
- * One that was flushed does not.  Of those that asked for one it tells nothing: siw may not flush
- * all, and then what was flushed behind a READ is no word of its bytes.
+ * One that was flushed does not.  Of those that asked for a completion it tells nothing: siw may
+ * flush a request and not the READ before it, whose bytes never came.
  */
 static void take_sends(struct rtgt_client *c, const struct ibv_wc *wc)
 {
@@ -371,8 +367,16 @@ static uint32_t hand_over(struct rtgt_client *c, struct rtgt_done *done, uint32_
 	return n;
 }
 
-/* Until something is done, or there is nothing and the next completion raises an event */
-static int take_all(struct rtgt_client *c, struct rtgt_err *err)
+/**
+ * rtgt_client_take() - take completions from the queue
+ * @c: open
+ * @err: says what is wrong
+ *
+ * Until an operation is done, or there is nothing and the next completion raises an event.
+ *
+ * Return: 0 or more, or a negative errno when the queue is of no use.
+ */
+int rtgt_client_take(struct rtgt_client *c, struct rtgt_err *err)
 {
 	int n;
 
@@ -384,11 +388,14 @@ static int take_all(struct rtgt_client *c, struct rtgt_err *err)
 	return n;
 }
 
-/*
+/**
+ * rtgt_client_look() - has the connection ended?
+ * @c: open; broken afterwards, if it has
+ *
  * A target that refuses an access closes the connection at once, and its DREQ may overtake the
- * NAK that says why.  So after the news of the end a completion has a moment to arrive.
+ * NAK that says why.  So a completion has a moment to arrive behind the news of the end.
  */
-static void look_for_end(struct rtgt_client *c)
+void rtgt_client_look(struct rtgt_client *c)
 {
 	struct rtgt_err why = { };
 
@@ -417,10 +424,10 @@ int rtgt_client_complete(struct rtgt_client *c, struct rtgt_done *done, uint32_t
 
 	if (!max)
 		return rtgt_fail(err, EINVAL, "no room for a completion");
-	if (!c->nr_ready && take_all(c, &why) < 0)
+	if (!c->nr_ready && rtgt_client_take(c, &why) < 0)
 		rtgt_client_break(c, &why);
 	if (!c->broken && !c->nr_ready && (look || c->ending_ns))
-		look_for_end(c);
+		rtgt_client_look(c);
 	/* the news is taken, so that it wakes nobody again */
 	if (c->broken && look)
 		rtgt_cm_check(&c->cm, &why);
@@ -431,158 +438,6 @@ int rtgt_client_complete(struct rtgt_client *c, struct rtgt_done *done, uint32_t
 	if (c->broken && !c->nr_ready)
 		return rtgt_client_failed(c, err);
 	return (int)hand_over(c, done, max);
-}
-
-/**
- * struct nap - a wait
- * @timeout_ms: how long; negative for as long as it takes
- * @end: when it is over; 0 before the first sleep
- * @wake: when a peer that was not heard is woken
- * @wake_ns: how long that waits, longer each time: it may be slow to accept
- * @look: something came for the connection, which may be its end
- */
-struct nap {
-	int timeout_ms;
-	uint64_t end, wake, wake_ns;
-	bool look;
-};
-
-/* Return: 0, or -ECANCELED */
-static int spin(struct rtgt_client *c, struct nap *n, struct rtgt_err *err)
-{
-	struct pollfd fd = { .fd = rtgt_cm_cancel_fd(&c->cm), .events = POLLIN };
-
-	n->look = true;
-	if (fd.fd >= 0 && poll(&fd, 1, 0) > 0)
-		return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding",
-				 c->busy);
-	return 0;
-}
-
-/* Nothing is there: sleep until something may be.  Return: 0, or a negative errno */
-static int sleep_until(struct rtgt_client *c, struct nap *n, uint64_t left, struct rtgt_err *err)
-{
-	/* an hour at a time: epoll_wait() takes no more than an int of milliseconds */
-	const int ms = (int)((left < HOUR_NS ? left : HOUR_NS) / 1000000u) + 1;
-	struct epoll_event event[3];
-	bool canceled = false;
-	int nr;
-
-	n->look = false;
-	nr = epoll_wait(c->waits, event, 3, ms);
-	if (nr < 0)
-		return rtgt_fail(err, errno, "waiting for a completion: %s", strerror(errno));
-	/* all of them: the edge of a completion is told once */
-	for (int i = 0; i < nr; i++) {
-		canceled |= event[i].data.u32 == RTGT_WAITS_CANCEL;
-		n->look |= event[i].data.u32 == RTGT_WAITS_CM;
-		if (event[i].data.u32 == RTGT_WAITS_COMPLETION) {
-			c->armed = false;
-			c->unread++;
-		}
-	}
-	if (canceled)
-		return rtgt_fail(err, ECANCELED, "canceled: %u operations are outstanding",
-				 c->busy);
-	return 0;
-}
-
-/* Return: 0 after a while, or a negative errno: -ETIMEDOUT, -ECANCELED, -EINTR */
-static int nap(struct rtgt_client *c, struct nap *n, struct rtgt_err *err)
-{
-	const uint64_t now = rtgt_now_ns();
-	uint64_t until;
-
-	if (!n->end) {
-		n->end = n->timeout_ms < 0 ? UINT64_MAX : now + (uint64_t)n->timeout_ms * 1000000u;
-		n->wake_ns = RTGT_WAKE_MS * 1000000u;
-		n->wake = now + n->wake_ns;
-	}
-	if (now >= n->end)
-		return rtgt_fail(err, ETIMEDOUT,
-				 "no completion within %d ms: %u operations are outstanding",
-				 n->timeout_ms, c->busy);
-	until = n->end;
-	if (rtgt_qp_unheard(&c->qp)) {
-		if (now >= n->wake) {
-			rtgt_qp_wake(&c->qp);
-			n->wake_ns *= 2;
-			n->wake = now + n->wake_ns;
-		}
-		until = n->wake < until ? n->wake : until;
-	}
-	if (c->ending_ns && c->ending_ns < until)
-		until = c->ending_ns;
-	if (c->broken && c->drained_ns < until)
-		until = c->drained_ns;
-	if (c->waits < 0)
-		return spin(c, n, err);
-	return sleep_until(c, n, until > now ? until - now : 0, err);
-}
-
-/**
- * rtgt_sent_room() - make room for one more work request
- * @c: open
- * @err: says what is wrong
- *
- * If the send queue is full, and nothing is outstanding any more that will be taken, this waits.
- *
- * Return: 0 where rtgt_client_submit() may be called; or a negative errno.
- */
-int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err)
-{
-	struct nap n = { .timeout_ms = c->cm.param.timeout_ms };
-
-	while (c->nr_sent == c->sent_max) {
-		struct rtgt_err why = { };
-		int ret = take_all(c, &why);
-
-		if (ret < 0)
-			rtgt_client_break(c, &why);
-		if (c->broken)
-			return rtgt_client_failed(c, err);
-		if (c->nr_sent < c->sent_max || c->busy)
-			return 0;
-		ret = nap(c, &n, err);
-		if (ret)
-			return ret;
-		if (n.look || c->ending_ns)
-			look_for_end(c);
-	}
-	return 0;
-}
-
-/**
- * rtgt_client_wait() - take what is done, and wait until something is
- * @c: open
- * @done: filled
- * @max: how many fit there, at least 1
- * @timeout_ms: how long to wait; 0 does not, a negative one waits as long as it takes
- * @err: says what is wrong
- *
- * Return: see rtgt_wait().
- */
-int rtgt_client_wait(struct rtgt_client *c, struct rtgt_done *done, uint32_t max, int timeout_ms,
-		     struct rtgt_err *err)
-{
-	/* who does not sleep is not told that the connection has ended.  To arm costs no look */
-	struct nap n = { .timeout_ms = timeout_ms, .look = !timeout_ms == !!c->busy };
-
-	for (;;) {
-		int ret = rtgt_client_complete(c, done, max, n.look, err);
-
-		if (ret)
-			return ret;
-		if (!c->busy)
-			return rtgt_fail(err, ENOENT, "nothing is outstanding");
-		if (!c->broken && !c->messages && !c->partial && c->nr_quiet == c->nr_sent)
-			return rtgt_fail(err, EDEADLK,
-					 "the %u operations that are outstanding ask for no completion: submit one that does",
-					 c->busy);
-		ret = nap(c, &n, err);
-		if (ret)
-			return ret;
-	}
 }
 
 /**

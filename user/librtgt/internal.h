@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What the files of the library share and no other program needs.  From the lowest to the
- * highest: log, names, pattern, wire; mr, cm, qp, post; extents, submit, complete, request, client;
- * and what rtgt.h has: domain, conn, work.
+ * highest: log, names, pattern, wire; mr, cm, qp, post; extents, submit, complete, wait, request,
+ * client; and what rtgt.h has: domain, conn, work.
  */
 #ifndef RTGT_INTERNAL_H
 #define RTGT_INTERNAL_H
@@ -70,12 +70,16 @@ uint64_t rtgt_client_grace(const struct rtgt_client *c);
 int rtgt_client_arm(struct rtgt_client *c, struct rtgt_err *err);
 int rtgt_client_complete(struct rtgt_client *c, struct rtgt_done *done, uint32_t max, bool look,
 			 struct rtgt_err *err);
-int rtgt_client_wait(struct rtgt_client *c, struct rtgt_done *done, uint32_t max, int timeout_ms,
-		     struct rtgt_err *err);
+int rtgt_client_take(struct rtgt_client *c, struct rtgt_err *err);
+void rtgt_client_look(struct rtgt_client *c);
 int rtgt_client_why(const struct rtgt_client *c, const struct rtgt_done *done,
 		    struct rtgt_err *err);
-int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err);
 void rtgt_slots_drop(struct rtgt_client *c);
+
+/* wait.c */
+int rtgt_client_wait(struct rtgt_client *c, struct rtgt_done *done, uint32_t max, int timeout_ms,
+		     struct rtgt_err *err);
+int rtgt_sent_room(struct rtgt_client *c, struct rtgt_err *err);
 
 /* extents.c */
 void rtgt_layout_free(struct rtgt_layout *layout);

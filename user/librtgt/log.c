@@ -51,7 +51,7 @@ int rtgt_fail(struct rtgt_err *err, int code, const char *fmt, ...)
 	err->vendor_err = 0;
 	err->target_status = 0;
 	err->reject = 0;
-	/* what is no failure to who measures shall cost little */
+	/* rtgt lat waits for nothing before each operation: the error it gets shall cost little */
 	if (!strchr(fmt, '%')) {
 		const size_t len = strnlen(fmt, sizeof(err->text) - 1);
 

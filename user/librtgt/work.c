@@ -173,7 +173,7 @@ int rtgt_wait(struct rtgt_conn *conn, struct rtgt_done *done, uint32_t max, int 
  * rtgt_done_error() - why an operation failed
  * @conn: its connection
  * @done: from rtgt_complete() or rtgt_wait()
- * @err: filled, if it did.  Of one that ended with its connection, it is what ended that
+ * @err: filled, if it did.  If it ended with its connection, this says why the connection ended
  *
  * Return: 0 if it did not, or a negative errno.
  */
