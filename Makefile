@@ -121,7 +121,7 @@ mutants: build
 lint:
 	@vm/root run scripts/lint $(if $(ALL),--all)
 
-docs:
+docs: build
 	@vm/root run-in docs scripts/docs
 
 library-check: build

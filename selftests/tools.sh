@@ -268,6 +268,61 @@ ping_fails() {
 	fails_with "nobody.invalid" rtgt ping nobody.invalid
 }
 
+# With -j there is a document in every case, also of a command that knows of none.
+failures_as_json() {
+	local command rc
+	while read -r -a command; do
+		rc=0
+		rtgt -j "${command[@]}" >"$WORK/json" 2>"$WORK/said" </dev/null || rc=$?
+		[[ $rc == [12] ]] || fail "rtgt -j ${command[*]}: exit status $rc"
+		document "$WORK/json"
+		same "rtgt -j ${command[*]}" "$(jq -r '"rtgt: \(.errors[0].text)"' "$WORK/json")" "$(tail -n 1 "$WORK/said")"
+	done <<-'EOT'
+	show no-such-port
+	port enable no-such-port
+	region add no-such-port/mem
+	port add a"b\c
+	ping --no-such-option
+	doctor a b
+	lat
+	timeline /nowhere
+	reconcile /nowhere
+	explain /nowhere/wire.pcap
+	why no-status
+	EOT
+	same "without -j" "$(rtgt port enable no-such-port 2>/dev/null)" ""
+}
+
+# Those that are interrupted before they have a document, and ping, which has one.
+interrupted_as_json() {
+	local command rc
+	mkdir "$WORK/dir"
+	mkfifo "$WORK/dir/wire.pcap"
+	target_port region mem size=64K
+	for command in "reconcile $WORK/dir" "why $WORK/dir/wire.pcap" \
+		"ping -C 1000000 -o write -S 64 -p $CM_PORT -I $RTGT_CLIENT_ADDR $RTGT_TARGET_ADDR"; do
+		rc=0
+		# shellcheck disable=SC2086 # several words
+		background ended rtgt -j $command
+		if [[ $command == ping* ]]; then
+			wait_until 20 counters_are conns_established=1 || fail "$COUNTERS"
+		else
+			wait_until 10 opens_fifo "${BG_PID[ended]}" || fail "$command: it does not open the capture"
+		fi
+		kill -TERM "${BG_PID[ended]}"
+		finish ended || rc=$?
+		same "exit status of $command" "$rc" 130
+		document "$WORK/ended.out"
+		same "errors of $command" "$(jq -r '.errors[0].text' "$WORK/ended.out")" interrupted
+	done
+	expect_no_connections
+}
+
+# It waits for somebody who opens the other end.
+opens_fifo() { # PID
+	grep -q "wait_for_partner\|fifo_open" "/proc/$1/stack"
+}
+
 # A host on which something is missing or too small: the message says what, and what to do.
 ping_why() {
 	local dev
@@ -364,6 +419,8 @@ tcase refused-enable "rtgt says why a port cannot be enabled" refused_enable
 tcase shown-as-text "rtgt shows ports, regions and features as tables" shown_as_text
 tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
+tcase failures-as-json "with -j a command that fails prints a document with the error" failures_as_json
+tcase interrupted-as-json "with -j a command that is interrupted prints a document, and exits with 130" interrupted_as_json
 tcase ping-why "rtgt ping says what a host lacks: permissions, locked memory, MTU, a port" ping_why
 tcase ping-debug "rtgt ping -d prints QP, MR, SGE, WR and WC" ping_debug
 tcase two-programs "rtgt finds rtgt-wire beside it or in PATH, passes all on, or says what is missing" two_programs

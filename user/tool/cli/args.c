@@ -21,6 +21,7 @@ static void complain(const char *fmt, va_list ap)
 	/* What was printed before comes before, also in a file that takes both */
 	fflush(stdout);
 	vsnprintf(text, sizeof(text), fmt, ap);
+	document_error(text);
 	fprintf(stderr, "rtgt: %s\n", text);
 }
 
@@ -49,12 +50,6 @@ int misused(const char *fmt, ...)
 bool is_help(const char *word)
 {
 	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
-}
-
-int print_help(const char *text)
-{
-	fputs(text, stdout);
-	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
 }
 
 bool is_prefix(const char *word, const char *of)

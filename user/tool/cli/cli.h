@@ -64,7 +64,17 @@ int cmd_why(struct tool *tool, int argc, char **argv);
 int dispatch(struct tool *tool, const struct command *table, const char *what,
 	     const char *help, int argc, char **argv);
 bool is_help(const char *word);
+
+/* document.c */
+void document_want(void);
+void document_begin(void);
+void document_error(const char *text);
+int document_end(int status);
+
+/* complete.c; the texts of a help's lists begin in this column, counted from 0 */
+#define HELP_COLUMN	25
 int print_help(const char *text);
+void completion_begin(bool later);
 
 int failed(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int misused(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -117,16 +117,38 @@ static int help_with(struct tool *tool, int argc, char **argv)
 	return dispatch(tool, commands, "", help, argc, argv);
 }
 
+/* For the shells: what may stand behind these words.  Of options only the names are known here */
+static int complete(struct tool *tool, int argc, char **argv)
+{
+	char *line[3] = { };
+
+	while (argc && argv[0][0] == '-') {
+		argc--;
+		argv++;
+	}
+	completion_begin(argc > 1);
+	if (!argc)
+		return print_help(help);
+	line[0] = argv[0];
+	line[1] = strdup("--help");
+	if (!line[1])
+		return failed("no memory");
+	return dispatch(tool, commands, "", help, 2, line);
+}
+
 int main(int argc, char **argv)
 {
 	struct tool tool = { .argc = argc, .argv = argv };
 	int opt;
 
+	if (argc > 1 && !strcmp(argv[1], "--complete"))
+		return complete(&tool, argc - 2, argv + 2);
 	/* "+": what stands behind the command is the command's */
 	while ((opt = getopt_long(argc, argv, "+:jpVh", options, NULL)) != -1) {
 		switch (opt) {
 		case 'j':
 			tool.json = true;
+			document_want();
 			break;
 		case 'p':
 			tool.pretty = true;
@@ -136,10 +158,11 @@ int main(int argc, char **argv)
 		case 'h':
 			return print_help(help);
 		default:
-			return misused("unknown option %s (rtgt --help)", argv[optind - 1]);
+			return document_end(misused("unknown option %s (rtgt --help)",
+						    argv[optind - 1]));
 		}
 	}
 	if (optind < argc && !strcmp(argv[optind], "help"))
 		return help_with(&tool, argc - optind, argv + optind);
-	return dispatch(&tool, commands, "", help, argc - optind, argv + optind);
+	return document_end(dispatch(&tool, commands, "", help, argc - optind, argv + optind));
 }

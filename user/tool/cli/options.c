@@ -4,12 +4,12 @@
  * and bw, which speak as perftest does, -a and -d are not what they are in ping (rtgt(1)).
  *
  * A command lists those it has (struct usage) and what they do there.  The help is printed
- * from the two, and bash completes from the help (completion/rtgt).  The manual pages say
- * more than the help does, so they are written by hand, and "scripts/lint options" compares
- * their options with the help's.
+ * from the two.  The shells complete from the help (complete.c), and the manual pages take their
+ * lists of options from it (man/fill.awk).
  */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rtgt/uapi.h>
@@ -166,30 +166,29 @@ const char *opt_name(enum opt opt)
 
 /* ----------------------------------------------------------------------------- the help */
 
-#define HELP_COLUMN	25
 #define HELP_WIDTH	96
 
 /* The words of a text from HELP_COLUMN on, in as many lines as it takes; now at @column */
-static void print_text(const char *text, int column)
+static void print_text(FILE *to, const char *text, int column)
 {
 	while (*text) {
 		int len = (int)strcspn(text, " ");
 
 		if (column > HELP_COLUMN && column + 1 + len > HELP_WIDTH) {
-			putchar('\n');
+			fputc('\n', to);
 			column = 0;
 		}
 		if (column < HELP_COLUMN)
-			column += printf("%*s", HELP_COLUMN - column, "");
+			column += fprintf(to, "%*s", HELP_COLUMN - column, "");
 		else
-			column += printf(" ");
-		column += printf("%.*s", len, text);
+			column += fprintf(to, " ");
+		column += fprintf(to, "%.*s", len, text);
 		text += len + (text[len] == ' ');
 	}
-	putchar('\n');
+	fputc('\n', to);
 }
 
-static void print_option(const struct usage_option *option)
+static void print_option(FILE *to, const struct usage_option *option)
 {
 	const struct spelling *s = &table[option->opt];
 	const char *before = "";
@@ -205,27 +204,35 @@ static void print_option(const struct usage_option *option)
 	if (s->value)
 		snprintf(text + at, sizeof(text) - (size_t)at, " %s", s->value);
 	/* as wide as "-x, " where there is no letter */
-	at = printf("  %s%s", s->letters ? "" : "    ", text);
-	print_text(option->help ? option->help : s->help, at);
+	at = fprintf(to, "  %s%s", s->letters ? "" : "    ", text);
+	print_text(to, option->help ? option->help : s->help, at);
 }
 
 static int print_usage(const struct usage *u)
 {
 	const char *prefix = "Usage:";
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+	int ret;
 
+	if (!to)
+		return failed("no memory");
 	for (const char *line = u->synopsis; *line;) {
 		int len = (int)strcspn(line, "\n");
 
-		printf("%-6s rtgt %.*s\n", prefix, len, line);
+		fprintf(to, "%-6s rtgt %.*s\n", prefix, len, line);
 		prefix = "";
 		line += len + (line[len] == '\n');
 	}
-	printf("\n%s\nOptions:\n", u->about);
+	fprintf(to, "\n%s\nOptions:\n", u->about);
 	for (const struct usage_option *o = u->options; o->opt != NR_OPTS; o++)
-		print_option(o);
-	print_option(&help_option);
-	printf("\n%s", u->notes);
-	return fflush(stdout) ? EXIT_FAILED : OPTIONS_HELP;
+		print_option(to, o);
+	print_option(to, &help_option);
+	fprintf(to, "\n%s", u->notes);
+	ret = fclose(to) ? failed("no memory") : print_help(text);
+	free(text);
+	return ret == EXIT_OK ? OPTIONS_HELP : ret;
 }
 
 /* ---------------------------------------------------------------------- the command line */
@@ -312,12 +319,14 @@ int options_parse(const struct usage *usage, struct tool *tool, struct words *wo
 			return wrong(usage, code, argv[optind - 1]);
 		if (opt == OPT_HELP)
 			return print_usage(usage);
-		if (opt == OPT_JSON)
+		if (opt == OPT_JSON) {
 			tool->json = true;
-		else if (opt == OPT_PRETTY)
+			document_want();
+		} else if (opt == OPT_PRETTY) {
 			tool->pretty = true;
-		else
+		} else {
 			ret = set(arg, opt, optarg);
+		}
 	}
 	words->argc -= optind - 1;
 	words->argv += optind - 1;

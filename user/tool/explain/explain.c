@@ -394,6 +394,7 @@ int explain_file(const char *path, uint64_t limit, void (*out)(void *arg, struct
 static void print(void *arg, struct json_object *o)
 {
 	(void)arg;
+	document_begin();
 	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
 					    JSON_C_TO_STRING_NOSLASHESCAPE));
 }

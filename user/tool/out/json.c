@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "tool/cli/cli.h"
 #include "json.h"
 
 /**
@@ -113,6 +114,8 @@ int rtgt_json_print(struct json_object *doc, bool pretty, FILE *to)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
 
+	if (to == stdout)
+		document_begin();
 	if (pretty)
 		flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
 	if (fprintf(to, "%s\n", json_object_to_json_string_ext(doc, flags)) < 0 || fflush(to))

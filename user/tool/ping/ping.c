@@ -261,7 +261,7 @@ static int run(struct ping *p)
 		rtgt_client_close(&p->client);
 	json_object_put(p->results);
 	json_object_put(p->skipped);
-	return ret ? EXIT_FAILED : EXIT_OK;
+	return !ret ? EXIT_OK : interrupted ? EXIT_INTERRUPTED : EXIT_FAILED;
 }
 
 int cmd_ping(struct tool *tool, int argc, char **argv)

@@ -44,8 +44,8 @@ static const struct usage usage = {
 "its checksum.\n",
 	.options = options,
 	.notes =
-"Exit status: 0 all verified, 1 something failed, 2 the command line is wrong.\n"
-"See rtgt-ping(1).\n",
+"Exit status: 0 all verified, 1 something failed, 2 the command line is wrong, 130\n"
+"interrupted.  See rtgt-ping(1).\n",
 };
 
 static int set_ops(struct ping *p, const char *text)

@@ -9,6 +9,7 @@
  * several.
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <json-c/json.h>
 
 #include "libwire/capture.h"
+#include "tool/cli/interrupt.h"
 #include "tool/cli/options.h"
 #include "tool/out/json.h"
 #include "why.h"
@@ -36,7 +38,7 @@ static const struct usage usage = {
 	.options = options,
 	.notes =
 "Exit status: 0 nothing failed, or STATUS is known; 1 something failed or took long; 2 CAPTURE\n"
-"cannot be read; 3 it has neither RoCE nor iWARP.\n"
+"cannot be read; 3 it has neither RoCE nor iWARP; 130 interrupted: the part that was read.\n"
 "See rtgt-why(1).\n",
 };
 
@@ -108,12 +110,17 @@ static int read_all(struct why *w, struct capture *c)
 	struct pkt p;
 	int ret, rc;
 
-	while ((ret = capture_next(c, &p, &err)) == 1 && !ferror(stdout))
+	while ((ret = capture_next(c, &p, &err)) == 1 && !ferror(stdout) && !interrupted)
 		follow(w, &p);
 	rc = sum_up(w);
+	/* what was read is summed up; the status says that it is not all */
+	if (interrupted) {
+		failed("why: interrupted behind packet %" PRIu64, w->packets);
+		rc = EXIT_INTERRUPTED;
+	}
 	if (fflush(stdout) || ferror(stdout))
 		return failed("why: standard output does not take it");
-	if (ret < 0) {
+	if (ret < 0 && !interrupted) {
 		failed("%s; what was before it is explained", err.text);
 		return EXIT_USAGE;
 	}
@@ -133,12 +140,16 @@ static int read_file(struct why *w, const char *path, const char *filter)
 	}
 	w->flow = flow_new(&ops, w, 0, 0);
 	w->iwarp = iwarp_new();
-	if (!w->flow || !w->iwarp)
+	if (!w->flow || !w->iwarp) {
 		failed("no memory");
-	else if (filter && capture_filter(c, filter, &err))
+	} else if (filter && capture_filter(c, filter, &err)) {
 		failed("%s", err.text);
-	else
+	} else {
+		/* a second one ends it at once */
+		interrupt_catch((int)SA_RESETHAND, NULL);
 		rc = read_all(w, c);
+		interrupt_release();
+	}
 	capture_close(c);
 	flow_free(w->flow);
 	iwarp_free(w->iwarp);

@@ -95,6 +95,7 @@ void why_put(const struct tool *tool, struct json_object *o)
 	struct json_object *causes = json_object_object_get(o, "causes");
 
 	if (tool->json) {
+		document_begin();
 		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
 						    JSON_C_TO_STRING_NOSLASHESCAPE));
 		json_object_put(o);
