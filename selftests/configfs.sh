@@ -356,10 +356,10 @@ mkdir_while_enabling() {
 }
 
 is_changing() {
-	[[ $(show "$DIR/state") == stopping ]]
+	[[ $(show "$DIR/state") == starting ]]
 }
 
-tcase addr "addr takes IPv4 and IPv6 literals and nothing else" attribute addr \
+tcase addr --more "addr takes IPv4 and IPv6 literals and nothing else" attribute addr \
 	192.0.2.1=192.0.2.1 ::=:: 2001:db8::1=2001:db8::1 0.0.0.0=0.0.0.0 \
 	invalid "" host 1.2.3 1.2.3.4.5 256.1.1.1 1.2.3.4:5 "1.2.3.4 x" 1.2.3.4/24 ::g "[::1]" ::1% 2001:db8::1%lo \
 	fe80::1%nosuch 0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000
@@ -398,22 +398,22 @@ tcase access "a region's access takes each right and lists of them" attribute ac
 tcase fill "a region's fill takes zero, counter and a byte" attribute fill counter=counter 0xa5=0xa5 0xff=0xff zero=zero \
 	invalid "" ones 5 165 0x a5 0xgg 0x-1 0X5 "0x5 0x6" range 0x100 0xffffffff
 
-tcase mkdir-while-enabling "mkdir of a region refuses at once while its port is being enabled, and enable can be read" mkdir_while_enabling
+tcase mkdir-while-enabling --more "mkdir of a region refuses at once while its port is being enabled, and enable can be read" mkdir_while_enabling
 tcase read-only "state and index cannot be written" read_only_state
 tcase states "state follows enable, and writing the present value of enable is no error" states
 tcase busy-attributes --more "every attribute refuses with EBUSY while the port is enabled" busy_attributes
-tcase busy-directories "while a port is enabled, its regions cannot be added or removed, nor the port removed" busy_directories
-tcase directories "a directory can be made only where one belongs, and not twice" impossible_directories
+tcase busy-directories --more "while a port is enabled, its regions cannot be added or removed, nor the port removed" busy_directories
+tcase directories --more "a directory can be made only where one belongs, and not twice" impossible_directories
 tcase odd-names "a name may have every character that a file name may have" odd_names
 tcase nonsense --more "every attribute refuses nonsense, alone or after a valid value, and keeps its value" nonsense
-tcase revoke-shared "revoke accepts only all or a number, and no single connection of a shared port" revocations shared
-tcase revoke-private "revoke accepts only all or the number of an existing connection" revocations private
+tcase revoke-shared --more "revoke accepts only all or a number, and no single connection of a shared port" revocations shared
+tcase revoke-private --more "revoke accepts only all or the number of an existing connection" revocations private
 tcase enable-without-region "a port without a region cannot be enabled, and the log says why" enable_without_region
 tcase seven-regions "a port has six regions, not seven" seven_regions
 tcase region-order "regions are numbered in the order of their creation" region_order
 tcase port-in-use "a second listener on the same port is refused with EADDRINUSE" port_in_use
 tcase address-not-here "an address no interface has is refused with EADDRNOTAVAIL" address_not_here
-tcase address-without-rdma "an address of an interface without RDMA is refused with ENODEV" address_without_rdma
+tcase address-without-rdma --more "an address of an interface without RDMA is refused with ENODEV" address_without_rdma
 tcase wildcard "a port on 0.0.0.0 serves the device's address" wildcard 0.0.0.0
 tcase long-name "names are taken up to 31 characters" long_name
 tcase features "features lists what the module can, one word a line" features

@@ -144,6 +144,44 @@ tracepoints() {
 	! has_op write-imm || traced "rtgt_imm: conn=1 .*imm=0x10000005 byte_len=100"
 }
 
+# What happens at the ports as JSON, and at one of them as text; the instances of tracefs are
+# removed at the end.
+monitored() {
+	local line port
+	background all rtgt -j monitor
+	wait_until 10 grep -qs "^rtgt: monitoring" "$WORK/all.err" || fail "$(cat "$WORK"/all.*)"
+	target_port region mem size=4096
+	port=$PORT
+	background one rtgt monitor "$port"
+	wait_until 10 grep -qs "^rtgt: monitoring" "$WORK/one.err" || fail "$(cat "$WORK"/one.*)"
+	has "$(probe send body=84)" status=ok
+	has "$(probe connect version=9)" reason=version
+	expect_no_connections
+	target_port region mem size=4096
+	target port_del "$PORT"
+	target port_del "$port"
+	wait_line one "$port disabled"
+	wait_until 10 grep -q "\"$port\",\"state\":\"disabled\"\|\"disabled\",\"port\":\"$port\"" "$WORK/all.out" || fail "$(<"$WORK/all.out")"
+	kill -TERM "${BG_PID[all]}" "${BG_PID[one]}"
+	finish all
+	finish one
+	while read -r line; do
+		echo "$line" >"$WORK/json"
+		document "$WORK/json"
+	done <"$WORK/all.out"
+	same "events" "$(jq -r --arg port "$port" 'select(.port == $port) | "\(.type) \(.state // .reason)"' "$WORK/all.out" | paste -sd ,)" \
+		"port starting,port listening,connection live,connection closing,reject version,port stopping,port disabled"
+	same "events of the other port" "$(jq -r --arg port "$PORT" 'select(.port == $port).state' "$WORK/all.out" | paste -sd ,)" \
+		"starting,listening,stopping,disabled"
+	same "peer and reason" "$(jq -r 'select(.state == "closing") | "\(.connection) \(.peer) \(.why != "")"' "$WORK/all.out" | sed 's/:[0-9]* / /')" \
+		"1 $RTGT_CLIENT_ADDR true"
+	jq -se --argjson now "${EPOCHREALTIME/./}" 'all(.[]; $now - .time > 0 and $now - .time < 3600e6)' "$WORK/all.out" >/dev/null ||
+		fail "times at ${EPOCHREALTIME/./}: $(<"$WORK/all.out")"
+	same "as text" "$(cut -d ' ' -f 2- "$WORK/one.out" | sed 's/ from .*: \(live\|closing\)/ \1/; s/ [0-9].* rejected/ rejected/; s/closing: .*/closing: why/' | paste -sd ,)" \
+		"$port connection 1 live,$port connection 1 closing: why,$port rejected: version (1),$port stopping,$port disabled"
+	same "instances that are left" "$(find "$TRACING/instances" -maxdepth 1 -name 'rtgt_monitor_*')" ""
+}
+
 crowd_is_logged() {
 	has "$(probe race count=60 len=8)" ok=60
 	[[ $(target look since "$MARK$CASE") == *"rtgt: $PORT: connection "* ]]
@@ -169,9 +207,10 @@ log_lines() {
 	((most <= 40)) || fail "a peer can flood the log, $most lines in 5 s: $(<"$WORK/kernel")"
 }
 
-tcase last-wqe --needs rnr "with an SRQ, LAST_WQE_REACHED is raised for each QP that is closed" last_wqe
+tcase last-wqe --more --needs rnr "with an SRQ, LAST_WQE_REACHED is raised for each QP that is closed" last_wqe
 tcase tracepoints --tier fast,wire "states, completions, requests and rejects are traced" tracepoints
-tcase resources --tier fast,wire "rdma resource shows PD, CM_ID and QP under the module's name" resources_named
+tcase monitor "rtgt monitor prints what happens at the ports, and why connections end" monitored
+tcase resources --more --tier fast,wire "rdma resource shows PD, CM_ID and QP under the module's name" resources_named
 tcase connection-line --tier fast,wire "the file connections has peer, device, queue pair and messages" connection_line
 
 tcase statistic --needs hw-counters "rdma statistic and sysfs show the same counters" statistic

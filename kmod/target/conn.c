@@ -59,7 +59,7 @@ static void conn_enter(struct rtgt_conn *conn, enum rtgt_conn_state state)
 }
 
 /* Makes a transition only if it leads forwards; returns whether the state changed. */
-static bool conn_set_state(struct rtgt_conn *conn, enum rtgt_conn_state new)
+static bool conn_set_state(struct rtgt_conn *conn, enum rtgt_conn_state new, const char *why)
 {
 	enum rtgt_conn_state old;
 	unsigned long flags;
@@ -72,7 +72,7 @@ static bool conn_set_state(struct rtgt_conn *conn, enum rtgt_conn_state new)
 		conn_enter(conn, new);
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (changed)
-		trace_rtgt_conn_state(conn, old, new);
+		trace_rtgt_conn_state(conn, old, new, why);
 	return changed;
 }
 
@@ -100,7 +100,7 @@ void rtgt_conn_put(struct rtgt_conn *conn)
  */
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why)
 {
-	if (conn_set_state(conn, RTGT_CONN_CLOSING))
+	if (conn_set_state(conn, RTGT_CONN_CLOSING, why))
 		pr_info_ratelimited("%s: connection %u from %pISpc: closing: %s\n",
 				    conn->port->name, conn->id, &conn->peer, why);
 }
@@ -114,7 +114,7 @@ void rtgt_conn_close(struct rtgt_conn *conn, const char *why)
 void rtgt_conn_fail(struct rtgt_conn *conn, const char *why)
 {
 	why = READ_ONCE(conn->failing) ?: why;
-	if (!conn_set_state(conn, RTGT_CONN_CLOSING))
+	if (!conn_set_state(conn, RTGT_CONN_CLOSING, why))
 		return;
 	rtgt_count(conn->port->stats, RTGT_QP_ERRORS, 1);
 	if (__ratelimit(&conn->port->failures))
@@ -313,7 +313,7 @@ void rtgt_conn_live(struct rtgt_conn *conn)
 	WRITE_ONCE(conn->active, jiffies);
 	if (unlikely(conn->faults.deaf))
 		return;
-	if (!conn_set_state(conn, RTGT_CONN_LIVE))
+	if (!conn_set_state(conn, RTGT_CONN_LIVE, ""))
 		return;
 	rtgt_port_established(conn->port, conn);
 	rtgt_conn_step_done(conn, RTGT_CONN_LIVE_DONE);

@@ -107,7 +107,7 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		/* only a listener that is bound to an address gets these events */
 		mutex_lock(&port->lock);
 		if (port->state == RTGT_PORT_LISTENING)
-			port->state = RTGT_PORT_REMOVED;
+			rtgt_port_enter(port, RTGT_PORT_REMOVED);
 		mine = port->listen_id == id;
 		if (mine) {
 			port->listen_id = NULL;
@@ -193,7 +193,7 @@ static int port_listen(struct rtgt_port *port)
 	if (!ret && port->state != RTGT_PORT_LISTENING)
 		ret = -ENODEV;
 	if (ret)
-		port->state = RTGT_PORT_STOPPING;
+		rtgt_port_enter(port, RTGT_PORT_STOPPING);
 	else
 		port->listen_id = id;
 	mutex_unlock(&port->lock);
@@ -275,7 +275,7 @@ int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 			port->name);
 		return -EINVAL;
 	}
-	rtgt_port_set_state(port, RTGT_PORT_STOPPING);
+	rtgt_port_set_state(port, RTGT_PORT_STARTING);
 	port_set_net(port, get_net(net));
 	INIT_DELAYED_WORK(&port->listen_again, port_listen_again);
 	if (!port->cfg.private) {
@@ -316,7 +316,7 @@ void rtgt_port_disable(struct rtgt_port *port)
 	if (!rtgt_port_enabled(port))
 		return;
 	mutex_lock(&port->lock);
-	port->state = RTGT_PORT_STOPPING;
+	rtgt_port_enter(port, RTGT_PORT_STOPPING);
 	id = port->listen_id;
 	port->listen_id = NULL;
 	mutex_unlock(&port->lock);

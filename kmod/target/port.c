@@ -18,10 +18,12 @@
 
 #include "main.h"
 #include "target/port.h"
+#include "target/trace.h"
 
 static const char *const port_state_names[] = {
 	[RTGT_PORT_DISABLED]	= "disabled",
 	[RTGT_PORT_LISTENING]	= "listening",
+	[RTGT_PORT_STARTING]	= "starting",
 	[RTGT_PORT_STOPPING]	= "stopping",
 	[RTGT_PORT_REMOVED]	= "device-removed",
 };
@@ -31,11 +33,18 @@ const char *rtgt_port_state_name(enum rtgt_port_state state)
 	return port_state_names[state];
 }
 
+void rtgt_port_enter(struct rtgt_port *port, enum rtgt_port_state state)
+{
+	lockdep_assert_held(&port->lock);
+	port->state = state;
+	trace_rtgt_port_state(port);
+}
+
 /* Takes rtgt_port.lock; may sleep. */
 void rtgt_port_set_state(struct rtgt_port *port, enum rtgt_port_state state)
 {
 	mutex_lock(&port->lock);
-	port->state = state;
+	rtgt_port_enter(port, state);
 	mutex_unlock(&port->lock);
 }
 

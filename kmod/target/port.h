@@ -27,7 +27,8 @@ struct rdma_cm_id;
 enum rtgt_port_state {
 	RTGT_PORT_DISABLED,		/* the administrator can change attributes and regions */
 	RTGT_PORT_LISTENING,		/* the port accepts connections */
-	RTGT_PORT_STOPPING,	/* being enabled or disabled: the port rejects connections */
+	RTGT_PORT_STARTING,		/* being enabled: no listener yet */
+	RTGT_PORT_STOPPING,		/* being disabled: the port rejects connections */
 	RTGT_PORT_REMOVED,	/* enabled, without its device: listens again when that is back */
 };
 
@@ -94,6 +95,7 @@ struct rtgt_port {
 struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *service);
 void rtgt_port_put(struct rtgt_port *port);
 void rtgt_port_destroy(struct rtgt_port *port);
+void rtgt_port_enter(struct rtgt_port *port, enum rtgt_port_state state);
 void rtgt_port_set_state(struct rtgt_port *port, enum rtgt_port_state state);
 bool rtgt_port_enabled(const struct rtgt_port *port);
 const char *rtgt_port_state_name(enum rtgt_port_state state);

@@ -227,7 +227,7 @@ void rtgt_conn_reject(struct rtgt_port *port, struct rdma_cm_id *id, u32 reason,
 	size_t len = rtgt_encode_rej(priv, sizeof(priv), reason, arg);
 
 	rtgt_count(port->stats, rtgt_reject_counter(reason), 1);
-	trace_rtgt_reject(id, reason, arg);
+	trace_rtgt_reject(port, id, reason, arg);
 	pr_info_ratelimited("%s: connection from %pISpc rejected: %s (%u)\n", port->name,
 			    &id->route.addr.dst_addr, rtgt_rej_name(reason), arg);
 	rdma_reject(id, priv, len, IB_CM_REJ_CONSUMER_DEFINED);

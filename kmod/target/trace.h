@@ -15,6 +15,7 @@
 
 #include "proto/proto.h"
 #include "target/conn.h"
+#include "target/port.h"
 
 TRACE_DEFINE_ENUM(RTGT_CONN_CONNECTING);
 TRACE_DEFINE_ENUM(RTGT_CONN_LIVE);
@@ -26,23 +27,48 @@ TRACE_DEFINE_ENUM(RTGT_CONN_CLOSING);
 			 { RTGT_CONN_LIVE, "live" },			\
 			 { RTGT_CONN_CLOSING, "closing" })
 
+/* Of a sockaddr_storage, what "%pISpc" looks at */
+#define RTGT_TRACE_ADDR		sizeof(struct sockaddr_in6)
+#define RTGT_TRACE_WHY		64
+
+TRACE_EVENT(rtgt_port_state,
+	TP_PROTO(const struct rtgt_port *port),
+	TP_ARGS(port),
+	TP_STRUCT__entry(
+		__array(char, port, RTGT_NAME_LEN)
+		__field(u32, state)
+	),
+	TP_fast_assign(
+		strscpy(__entry->port, port->name, RTGT_NAME_LEN);
+		__entry->state = port->state;
+	),
+	TP_printk("state=%s port=%s", rtgt_port_state_name(__entry->state), __entry->port)
+);
+
 TRACE_EVENT(rtgt_conn_state,
-	TP_PROTO(const struct rtgt_conn *conn, u32 old, u32 new),
-	TP_ARGS(conn, old, new),
+	TP_PROTO(const struct rtgt_conn *conn, u32 old, u32 new, const char *why),
+	TP_ARGS(conn, old, new, why),
 	TP_STRUCT__entry(
 		__field(u32, id)
 		__field(u32, qpn)
 		__field(u32, old)
 		__field(u32, new)
+		__array(char, port, RTGT_NAME_LEN)
+		__array(u8, peer, RTGT_TRACE_ADDR)
+		__array(char, why, RTGT_TRACE_WHY)
 	),
 	TP_fast_assign(
 		__entry->id = conn->id;
 		__entry->qpn = conn->qpn;
 		__entry->old = old;
 		__entry->new = new;
+		strscpy(__entry->port, conn->port->name, RTGT_NAME_LEN);
+		memcpy(__entry->peer, &conn->peer, RTGT_TRACE_ADDR);
+		strscpy(__entry->why, why, RTGT_TRACE_WHY);
 	),
-	TP_printk("conn=%u qpn=%u %s -> %s", __entry->id, __entry->qpn,
-		  rtgt_show_conn_state(__entry->old), rtgt_show_conn_state(__entry->new))
+	TP_printk("conn=%u qpn=%u %s -> %s port=%s peer=%pISpc why=%s", __entry->id,
+		  __entry->qpn, rtgt_show_conn_state(__entry->old),
+		  rtgt_show_conn_state(__entry->new), __entry->port, __entry->peer, __entry->why)
 );
 
 TRACE_EVENT(rtgt_cm_event,
@@ -172,20 +198,24 @@ TRACE_EVENT(rtgt_reply,
 );
 
 TRACE_EVENT(rtgt_reject,
-	TP_PROTO(const struct rdma_cm_id *id, u32 reason, u32 arg),
-	TP_ARGS(id, reason, arg),
+	TP_PROTO(const struct rtgt_port *port, const struct rdma_cm_id *id, u32 reason, u32 arg),
+	TP_ARGS(port, id, reason, arg),
 	TP_STRUCT__entry(
 		__array(char, dev, IB_DEVICE_NAME_MAX)
+		__array(char, port, RTGT_NAME_LEN)
+		__array(u8, peer, RTGT_TRACE_ADDR)
 		__field(u32, reason)
 		__field(u32, arg)
 	),
 	TP_fast_assign(
 		strscpy(__entry->dev, dev_name(&id->device->dev), IB_DEVICE_NAME_MAX);
+		strscpy(__entry->port, port->name, RTGT_NAME_LEN);
+		memcpy(__entry->peer, &id->route.addr.dst_addr, RTGT_TRACE_ADDR);
 		__entry->reason = reason;
 		__entry->arg = arg;
 	),
-	TP_printk("dev=%s reason=%s arg=%u", __entry->dev, rtgt_rej_name(__entry->reason),
-		  __entry->arg)
+	TP_printk("dev=%s reason=%s arg=%u port=%s peer=%pISpc", __entry->dev,
+		  rtgt_rej_name(__entry->reason), __entry->arg, __entry->port, __entry->peer)
 );
 
 #endif /* _RTGT_TRACE_H */

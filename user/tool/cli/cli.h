@@ -51,6 +51,7 @@ int cmd_doctor(struct tool *tool, int argc, char **argv);
 int cmd_explain(struct tool *tool, int argc, char **argv);
 int cmd_reconcile(struct tool *tool, int argc, char **argv);
 int cmd_lat(struct tool *tool, int argc, char **argv);
+int cmd_monitor(struct tool *tool, int argc, char **argv);
 int cmd_ping(struct tool *tool, int argc, char **argv);
 int cmd_port(struct tool *tool, int argc, char **argv);
 int cmd_region(struct tool *tool, int argc, char **argv);

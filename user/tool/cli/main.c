@@ -38,6 +38,7 @@ static const char help[] =
 "  port       add, set, enable, disable, delete and show ports of the kernel target\n"
 "  region     add, set, delete and show the memory a port exposes\n"
 "  show       everything: ports, regions, connections, counters\n"
+"  monitor    what happens at the ports: connections and why they end\n"
 "  serve      the kernel target's protocol, served from user space\n"
 "  ping       every RDMA operation to a target, every byte verified\n"
 "  lat        latency of single operations, from user space and from the kernel\n"
@@ -82,6 +83,7 @@ static const struct command commands[] = {
 	{ "port", IN_RTGT(cmd_port) },
 	{ "region", IN_RTGT(cmd_region) },
 	{ "show", IN_RTGT(cmd_show) },
+	{ "monitor", IN_RTGT(cmd_monitor) },
 	{ "serve", IN_RTGT(cmd_serve) },
 	{ "ping", IN_RTGT(cmd_ping) },
 	{ "lat", IN_RTGT(cmd_lat) },

@@ -9,6 +9,7 @@
 #include <rtgt/log.h>
 #include "libwire/flow.h"
 #include "tool/cli/cli.h"
+#include "tool/config/tracefs.h"
 
 /* What a directory holds */
 #define TL_TRACE	"trace.txt"
@@ -255,15 +256,13 @@ struct json_object *tl_json(const struct timeline *t);
 
 /**
  * struct tl_tracefs - what was made in tracefs
- * @root: where it is
- * @instance: path; "" while there is none
- * @group: of the probes
+ * @tracefs: the instance, whose name is that of the group of the probes, too
  * @probe: which of them there are
  * @marker: open trace_marker of the instance
  * @offset_ns: from the trace's clock to the real time, as it was last
  */
 struct tl_tracefs {
-	char root[64], instance[128], group[64];
+	struct tracefs tracefs;
 	bool probe[TL_PROBES];
 	FILE *marker;
 	int64_t offset_ns;

@@ -243,7 +243,7 @@ static void add_target(struct timeline *t, const struct tl_line *l)
 	struct tl_event *e;
 	struct tl_conn *c;
 	int64_t qpn;
-	const char *at;
+	const char *at, *end;
 
 	if ((strcmp(l->event, "rtgt_conn_state") && strcmp(l->event, "rtgt_qp_event")) ||
 	    !tl_number(l->rest, "qpn", &qpn))
@@ -254,8 +254,11 @@ static void add_target(struct timeline *t, const struct tl_line *l)
 	if (!c || !at)
 		return;
 	e = tl_event(&c->events, TL_TARGET, l->us);
-	snprintf(e->what, sizeof(e->what), "%s:%.80s",
-		 l->event[5] == 'c' ? "connection" : "queue pair", at);
+	/* without the port and the peer, which the connection has */
+	end = strstr(at, " port=");
+	snprintf(e->what, sizeof(e->what), "%s:%.*s",
+		 l->event[5] == 'c' ? "connection" : "queue pair",
+		 end ? (int)(end - at) : 80, at);
 }
 
 /* From when to when a client's process speaks of this connection */

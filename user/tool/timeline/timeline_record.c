@@ -51,7 +51,7 @@ static int run(const struct tl_tracefs *f, char **cmd)
 	int status = 0;
 
 	if (!pid) {
-		snprintf(path, sizeof(path), "%s/trace_marker", f->instance);
+		snprintf(path, sizeof(path), "%s/trace_marker", f->tracefs.instance);
 		setenv(RTGT_TRACE_MARKER, path, 1);
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);

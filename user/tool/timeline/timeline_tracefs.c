@@ -34,8 +34,6 @@
 
 #define CLASS		"/sys/class/infiniband"
 #define BUFFER_KIB	"4096"	/* of a processor */
-#define CLOCK_TRIES	32
-#define BUSY_TRIES	100
 
 #define NEW_QP		"qpn=$retval->qp_num dev=$retval->device->name:string"
 #define SIW_QP		"qpn=qp->base_qp.qp_num dev=qp->base_qp.device->name:string "
@@ -105,23 +103,6 @@ static const struct probe {
 	  NULL },
 };
 
-/* Append @text to a file of tracefs */
-static int put(const char *dir, const char *name, const char *text)
-{
-	char path[512];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, strlen(text));
-	n = n < 0 ? -errno : 0;
-	close(fd);
-	return (int)n;
-}
-
 /* Can a probe name members of a function's arguments? */
 static bool knows_names(const struct tl_tracefs *f)
 {
@@ -129,7 +110,7 @@ static bool knows_names(const struct tl_tracefs *f)
 	bool found = false;
 	FILE *readme;
 
-	snprintf(path, sizeof(path), "%s/README", f->root);
+	snprintf(path, sizeof(path), "%s/README", f->tracefs.root);
 	readme = fopen(path, "re");
 	while (readme && !found && fgets(line, sizeof(line), readme))
 		found = strstr(line, "<argname>[->field");
@@ -143,9 +124,9 @@ static bool make_probe(struct tl_tracefs *f, const struct probe *p, bool names)
 	const bool old = !names && p->old;
 	char text[1024];
 
-	snprintf(text, sizeof(text), "%s:%s/%s %s %s", p->kind, f->group, p->name,
+	snprintf(text, sizeof(text), "%s:%s/%s %s %s", p->kind, f->tracefs.name, p->name,
 		 old && p->old_function ? p->old_function : p->function, old ? p->old : p->args);
-	return !put(f->root, "dynamic_events", text);
+	return !tracefs_put(f->tracefs.root, "dynamic_events", text);
 }
 
 static void make_probes(struct tl_tracefs *f, unsigned int transports)
@@ -173,67 +154,32 @@ static void make_probes(struct tl_tracefs *f, unsigned int transports)
 
 static void enable(struct tl_tracefs *f, const char *system, const char *without)
 {
-	char path[256];
-
-	snprintf(path, sizeof(path), "events/%s/enable", system);
-	if (put(f->instance, path, "1") && without)
+	if (tracefs_enable(&f->tracefs, system) && without)
 		fprintf(f->marker, TL_MARK "missing=%s: %s\n", system, without);
-}
-
-static int64_t ns_of(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 /**
  * tl_tracefs_clock() - note how the trace's clock and the capture's go together
  * @f: open
  *
- * Packets have the real time, events the monotonic one.  Of some tries the one counts
- * during which least time went by.
+ * Packets have the real time, events the monotonic one.
  */
 void tl_tracefs_clock(struct tl_tracefs *f)
 {
-	int64_t best = INT64_MAX;
+	int64_t error;
 
-	for (unsigned int i = 0; i < CLOCK_TRIES; i++) {
-		const int64_t before = ns_of(CLOCK_MONOTONIC), real = ns_of(CLOCK_REALTIME);
-		const int64_t after = ns_of(CLOCK_MONOTONIC);
-
-		if (after - before >= best)
-			continue;
-		best = after - before;
-		f->offset_ns = real - before - best / 2;
-	}
+	f->offset_ns = tracefs_offset(&error);
 	fprintf(f->marker, TL_MARK "offset_ns=%" PRId64 " error_ns=%" PRId64 "\n", f->offset_ns,
-		(best + 1) / 2);
+		error);
 }
 
-static int make_instance(struct tl_tracefs *f, struct rtgt_err *err)
+static int open_marker(struct tl_tracefs *f, struct rtgt_err *err)
 {
-	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	char path[256];
 
-	for (unsigned int i = 0; i < 2 && !f->root[0]; i++) {
-		snprintf(path, sizeof(path), "%s/instances", roots[i]);
-		if (!access(path, W_OK | X_OK))
-			snprintf(f->root, sizeof(f->root), "%s", roots[i]);
-	}
-	if (!f->root[0])
-		return rtgt_fail(err, errno,
-				 "%s cannot be used (%s): be root, and see that tracefs is mounted there",
-				 roots[0], strerror(errno));
-	snprintf(f->group, sizeof(f->group), "rtgt_timeline_%d", (int)getpid());
-	snprintf(path, sizeof(path), "%s/instances/%s", f->root, f->group);
-	if (mkdir(path, 0700))
-		return rtgt_fail(err, errno, "%s: %s", path, strerror(errno));
-	memcpy(f->instance, path, sizeof(f->instance));
-	if (put(path, "trace_clock", "mono") || put(path, "buffer_size_kb", BUFFER_KIB))
-		return rtgt_fail(err, EIO, "%s: its clock and its size cannot be set", path);
-	snprintf(path, sizeof(path), "%s/trace_marker", f->instance);
+	if (tracefs_put(f->tracefs.instance, "buffer_size_kb", BUFFER_KIB))
+		return rtgt_fail(err, EIO, "%s: its size cannot be set", f->tracefs.instance);
+	snprintf(path, sizeof(path), "%s/trace_marker", f->tracefs.instance);
 	f->marker = fopen(path, "we");
 	if (!f->marker)
 		return rtgt_fail(err, errno, "%s: %s", path, strerror(errno));
@@ -254,12 +200,14 @@ int tl_tracefs_open(struct tl_tracefs *f, unsigned int transports, struct rtgt_e
 	int ret;
 
 	memset(f, 0, sizeof(*f));
-	ret = make_instance(f, err);
+	ret = tracefs_open(&f->tracefs, "timeline", err);
+	if (!ret)
+		ret = open_marker(f, err);
 	if (ret)
 		return ret;
 	tl_tracefs_clock(f);
 	make_probes(f, transports);
-	enable(f, f->group, NULL);
+	enable(f, f->tracefs.name, NULL);
 	enable(f, "rdma_cma", "rdma_cm is not loaded");
 	enable(f, "rtgt", "the module is not loaded");
 	return 0;
@@ -280,7 +228,7 @@ int tl_tracefs_save(const struct tl_tracefs *f, const char *path, struct rtgt_er
 	size_t n;
 	int ret = 0;
 
-	snprintf(from, sizeof(from), "%s/trace", f->instance);
+	snprintf(from, sizeof(from), "%s/trace", f->tracefs.instance);
 	in = fopen(from, "re");
 	if (!in)
 		return rtgt_fail(err, errno, "%s: %s", from, strerror(errno));
@@ -300,19 +248,6 @@ int tl_tracefs_save(const struct tl_tracefs *f, const char *path, struct rtgt_er
 	return ret;
 }
 
-/* Somebody may be about to close the trace_marker */
-static int remove_instance(const struct tl_tracefs *f)
-{
-	for (unsigned int i = 0; i < BUSY_TRIES; i++) {
-		if (!rmdir(f->instance))
-			return 0;
-		if (errno != EBUSY)
-			break;
-		usleep(10000);
-	}
-	return -errno;
-}
-
 /**
  * tl_tracefs_close() - leave tracefs as it was
  * @f: as tl_tracefs_open() left it
@@ -323,23 +258,19 @@ static int remove_instance(const struct tl_tracefs *f)
 int tl_tracefs_close(struct tl_tracefs *f, struct rtgt_err *err)
 {
 	char text[256];
-	int ret = 0;
+	int ret;
 
-	if (!f->instance[0])
+	if (!f->tracefs.instance[0])
 		return 0;
-	put(f->instance, "tracing_on", "0");
-	put(f->instance, "events/enable", "0");
 	if (f->marker)
 		fclose(f->marker);
-	if (remove_instance(f))
-		ret = rtgt_fail(err, errno, "%s cannot be removed: %s; does the command still run?",
-				f->instance, strerror(errno));
+	ret = tracefs_close(&f->tracefs, err);
 	for (unsigned int i = 0; i < TL_PROBES; i++) {
-		snprintf(text, sizeof(text), "-:%s/%s", f->group, probes[i].name);
-		if (f->probe[i] && put(f->root, "dynamic_events", text))
+		snprintf(text, sizeof(text), "-:%s/%s", f->tracefs.name, probes[i].name);
+		if (f->probe[i] && tracefs_put(f->tracefs.root, "dynamic_events", text))
 			ret = rtgt_fail(err, EBUSY,
 					"the probe %s/%s cannot be removed from %s/dynamic_events",
-					f->group, probes[i].name, f->root);
+					f->tracefs.name, probes[i].name, f->tracefs.root);
 	}
 	return ret;
 }
