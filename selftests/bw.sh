@@ -455,7 +455,7 @@ nonsense() {
 	rows 3 '.count == 5'
 }
 
-tcase ops --tier fast,wire "all operations, user and kernel, RDMA and TCP, verified" ops
+tcase ops --more --tier fast,wire "all operations, user and kernel, RDMA and TCP, verified" ops
 
 tcase moderated --more "three connections, a completion for one in four" moderated
 tcase moderated-poll --more "three connections, a completion for one in four, with busy-polling" moderated --poll
@@ -467,7 +467,7 @@ tcase lat-queue-full --needs acks "replies come before acknowledgments: rtgt lat
 tcase bw-queue-full --needs acks --more "replies come before acknowledgments: rtgt bw waits for room in the send queue" send_queue_full 32 bw -o send -t 16 -Q 16
 tcase lat-samples "rtgt lat: percentiles and standard deviation are those of its samples" lat_samples
 tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send
-tcase as-perftest "rtgt lat and bw take perftest's options" as_perftest
+tcase as-perftest --more "rtgt lat and bw take perftest's options" as_perftest
 tcase lat-load --more "rtgt lat --load: operations beside connections that move bytes" lat_load
 tcase documents "rtgt -j lat, bw and cost print a document when they fail, and when they are interrupted" documents
 tcase million --long --limit 7200 "a million messages from both initiators, each compared" million

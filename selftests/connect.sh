@@ -242,13 +242,13 @@ neighbour_forgotten() {
 	expect_counters conns_established=6 conns_closed=6
 }
 
-tcase rtgt-client --tier wire,fast --serve "the REP has regions, sizes, access and number of receives" rtgt_client
+tcase rtgt-client --tier wire,fast --serve-more "the REP has regions, sizes, access and number of receives" rtgt_client
 tcase plain --needs plain --tier wire,fast --serve "a client without private data is served" plain_client plain=1
 tcase disable-idle --more --tier wire,fast "disabling a port ends its connections" disabled_under_clients
 tcase disable-traffic --tier wire,fast "disabling a port ends a client in full traffic" disabled_under_traffic
 tcase version-2 --tier fast,wire "a REQ of version 2 is refused with the version served" refused version 1 version=2
 tcase size-15 --tier fast,wire "a REQ of size 15 is refused with the smallest size" refused size 16 size=15
-tcase full --needs plain --tier fast,wire --serve-more "a connection beyond max_conns is rejected until another one closes" port_full
+tcase full --more --needs plain --tier fast,wire --serve-more "a connection beyond max_conns is rejected until another one closes" port_full
 tcase killed --tier fast,wire --serve-more "a client that is killed leaves nothing" client_killed
 
 tcase parallel-shared --tier fast,wire --limit 60 --more "64 connections at once, shared" parallel shared
@@ -257,12 +257,12 @@ tcase parallel-private --tier fast,wire --limit 60 --more "64 connections at onc
 tcase iova-shared --limit 60 --serve-more "a shared region's address is not a kernel address" iova_tells_nothing shared
 tcase iova-private --limit 60 --more "a private region's address is not a kernel address" iova_tells_nothing private
 tcase other-magic --needs plain --limit 60 "a client with private data of another protocol is served" plain_client magic=0x52544755
-tcase plain-listed --needs plain --limit 60 --serve-more "the file connections marks plain clients" plain_in_connections
+tcase plain-listed --more --needs plain --limit 60 --serve-more "the file connections marks plain clients" plain_in_connections
 tcase bad-reqs --more --needs padding --limit 60 --serve-more "each malformed REQ is rejected, and the REJ has the accepted value" bad_reqs
 tcase size-longer --limit 60 --serve-more "a longer REQ of a newer client is taken" longer_req
 tcase nobody --limit 60 "a disabled port rejects clients as if it did not exist" nobody_listens
-tcase rtu-lost --needs cm --limit 60 --serve-more "a client whose RTU is lost is established with its first message" rtu_lost
-tcase two-ports --limit 60 --serve-more "two ports do not affect each other" two_ports
+tcase rtu-lost --more --needs cm --limit 60 --serve-more "a client whose RTU is lost is established with its first message" rtu_lost
+tcase two-ports --more --limit 60 --serve-more "two ports do not affect each other" two_ports
 tcase race-shared --limit 60 --more "1,000 clients WRITE at once after ESTABLISHED, none is refused, shared" race shared 1000 4
 tcase race-private --limit 60 --more "300 clients WRITE at once after ESTABLISHED, none is refused, private" race private 300 4
 

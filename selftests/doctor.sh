@@ -202,14 +202,14 @@ misused() {
 tcase healthy "a host and a target that are as they should be" healthy
 tcase permissions "files that may not be opened, memory that may not be locked" permissions
 tcase files --more "no device, no files" files
-tcase netdevs --needs cm "a netdev that is down, has no address, or too small an MTU" netdevs
+tcase netdevs --more --needs cm "a netdev that is down, has no address, or too small an MTU" netdevs
 tcase ways "a name, a route, a source, a netdev without an RDMA device" ways
-tcase neighbour "an address that nobody has" neighbour
-tcase no-roce --needs cm "a host without an RDMA device" no_roce
+tcase neighbour --more "an address that nobody has" neighbour
+tcase no-roce --more --needs cm "a host without an RDMA device" no_roce
 tcase disabled --needs cm --more "a port that is disabled" disabled
 tcase full --more "a target that is full" full
-tcase firewall --needs cm "a firewall that drops UDP 4791" firewall
-tcase path-mtu --needs cm "an MTU on the way that is too small" path_mtu
+tcase firewall --more --needs cm "a firewall that drops UDP 4791" firewall
+tcase path-mtu --more --needs cm "an MTU on the way that is too small" path_mtu
 tcase misused --more "a wrong command line" misused
 
 tmain "$@"

@@ -231,8 +231,8 @@ refused() {
 }
 
 tcase live-json --tier wire,fast --more "on the wire, as JSON: CM, WRITE, right ICRCs, valid against the schema" live_json
-tcase captured --tier fast,wire "from a file, through a pipe, filtered, cut, with a wrong ICRC" captured
-tcase words --needs cm "in plain words: a connection, a WRITE, a READ that is refused" words
+tcase captured --more --tier fast,wire "from a file, through a pipe, filtered, cut, with a wrong ICRC" captured
+tcase words --more --needs cm "in plain words: a connection, a WRITE, a READ that is refused" words
 tcase ladder --needs cm "as a ladder: the same" ladder
 tcase selected --needs cm "prints only the packets of a connection, a queue pair, a message or a failed connection" selection
 tcase interrupted --needs cm --more "when interrupted, what was read is judged" stopped_early

@@ -529,24 +529,24 @@ tcase peer-share "connections of one IPv4 address are bounded by peer_conns_max"
 tcase peer-share-6 --more "connections of one IPv6 address are bounded by peer_conns_max" peer_share 6
 tcase storm --limit 60 --more "closing connections with an SRQ and outstanding requests causes no use after free" storm 2500
 tcase storm-smp --limit 60 --long "... on all processors, where rxe may cause one (rxe-packet-reference)" storm 2500 smp
-tcase reused-key --limit 60 "an rkey can be revoked if its number was invalidated remotely before" reused_key
+tcase reused-key --more --limit 60 "an rkey can be revoked if its number was invalidated remotely before" reused_key
 tcase reused-key-shared --limit 60 --more "clients are served if the number of an invalidated rkey is used again" reused_key_shared
-tcase revokes --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
-tcase share-requests --limit 60 "a peer's requests on 20 connections take turns with another port's as those of one" share_requests
+tcase revokes --more --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes
+tcase share-requests --more --limit 60 "a peer's requests on 20 connections take turns with another port's as those of one" share_requests
 tcase share-setups --more --limit 60 "... and so do the set-ups of its connections" share_setups
 tcase lost-datagrams --needs ud --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
-tcase unresolved --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
+tcase unresolved --more --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
 tcase unresolved-claims --more --needs ud --limit 60 "... and when requests for the endpoint have named these sources" unresolved_claims
 tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
 tcase withheld --limit 60 --serve-more "receives that one peer has withheld are half of a shared receive queue" withheld
-tcase srq-silent --needs rnr --limit 60 --serve-more "a peer that takes no replies holds no shared receive" srq_held 1 15
+tcase srq-silent --more --needs rnr --limit 60 --serve-more "a peer that takes no replies holds no shared receive" srq_held 1 15
 tcase srq-pull --more --needs rnr --limit 60 --serve-more "a peer that answers no READs holds no shared receive" srq_held 4 4
-tcase srq-checksum --limit 60 --serve-more "CHECKSUMs of one peer hold no shared receive" srq_busy
-tcase srq-depth --limit 60 --serve-more "with an SRQ, a client has as many requests outstanding as the REP allows" srq_depth
+tcase srq-checksum --more --limit 60 --serve-more "CHECKSUMs of one peer hold no shared receive" srq_busy
+tcase srq-depth --more --limit 60 --serve-more "with an SRQ, a client has as many requests outstanding as the REP allows" srq_depth
 tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud --more --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
 tcase pools --limit 60 "the receives of all connections stay below conn_memory_max" pools
-tcase pools-srq --limit 60 "the receives of connections with an SRQ of their own stay below conn_memory_max" pools_srq
+tcase pools-srq --more --limit 60 "the receives of connections with an SRQ of their own stay below conn_memory_max" pools_srq
 tcase pools-ud --needs ud "the receives of a datagram endpoint count as what they take" pools_ud
 tcase pools-rounded --more "receives count as what the allocator takes for them" pools_counted recv_depth=512 recv_size=8193 conn_memory_max=8M
 tcase private-memory --limit 60 "the private regions of all connections stay below conn_memory_max" private_memory

@@ -414,7 +414,7 @@ tcase private-4079 --more "every operation of 4079 bytes on a private port" on_s
 tcase large --more "a region of three extents is written, read, pulled and pushed as one" on_siw large
 tcase shared --more "clients of a shared port see one memory, registered once" on_siw shared
 tcase revoke-first --more "the first request of a private connection is REVOKE, and registers" on_siw never_registered
-tcase revoke-after-revoke "of a shared port a client may replace an rkey that was revoked" on_siw revoke_after_revoke
+tcase revoke-after-revoke --more "of a shared port a client may replace an rkey that was revoked" on_siw revoke_after_revoke
 tcase revoked "a revocation without a client invalidates the rkey, and the next client gets another" on_siw revoked
 tcase forged --tier wire,fast "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
 tcase refused --more "a WRITE beyond the region is answered with a Terminate, and the log has the reason" on_siw refused
@@ -428,14 +428,14 @@ tcase unread --more "a client that does not read delays no other" on_siw unread
 tcase no-kernel-address --more "no address of the kernel is in a READ request" on_siw no_kernel_address
 tcase sockets --tier wire,fast "a client over plain TCP sockets: WRITE, READ, CHECKSUM" on_siw sockets
 tcase sockets-crc --tier wire,fast "the same with the CRCs of MPA, which both ends check" on_siw sockets -c
-tcase initiator "the kernel's initiator, and what it refuses" on_siw initiator
+tcase initiator --more "the kernel's initiator, and what it refuses" on_siw initiator
 tcase port-in-use "a client whose local port TCP uses tries another one" on_siw port_in_use
-tcase rping "rdma-core's rping" on_siw rping_client
-tcase serve "the target in user space, which serves plain clients as well" on_siw served
+tcase rping --more "rdma-core's rping" on_siw rping_client
+tcase serve --more "the target in user space, which serves plain clients as well" on_siw served
 tcase serve-queues --more "a server that can make no further queues refuses the next connection and serves on" on_siw serve_queues
 tcase target-wakes --more "if a plain client sends nothing, the target makes its own siw read the socket" on_siw target_wakes
 tcase spared --more "the target READs nothing from a client that speaks its protocol" on_siw spared
-tcase woken "a client whose first message gets no reply sends an empty WRITE" on_siw woken
+tcase woken --more "a client whose first message gets no reply sends an empty WRITE" on_siw woken
 tcase disable --more "a port is disabled under traffic" on_siw under_traffic disable
 tcase device-goes --more "the device is removed under traffic" on_siw device_goes
 

@@ -607,31 +607,31 @@ lat_says_why() {
 	fails_with "no \"frob\"" rtgt lat --from frob "$RTGT_TARGET_ADDR"
 }
 
-tcase lat --tier fast,wire "rtgt lat compares user and kernel, operation by operation" lat
+tcase lat --more --tier fast,wire "rtgt lat compares user and kernel, operation by operation" lat
 tcase write --tier fast,wire "kernel WRITE: all ways to complete, verified" operation write 3000 3000 12000
-tcase send --tier fast,wire "kernel SEND and its echo: all ways to complete, verified" operation send 3000 165000 165000
+tcase send --more --tier fast,wire "kernel SEND and its echo: all ways to complete, verified" operation send 3000 165000 165000
 
 tcase read "kernel READ: all ways to complete, verified" operation read 3000 3000 12000
-tcase write-imm --needs imm "kernel WRITE_WITH_IMM: all ways to complete, verified" operation write-imm 3000 3000 12000
-tcase cas --needs atomic "kernel COMPARE_AND_SWAP: all ways to complete, verified" operation cas 8 440 440
-tcase faa --needs atomic "kernel FETCH_AND_ADD: all ways to complete, verified" operation faa 8 440 440
+tcase write-imm --more --needs imm "kernel WRITE_WITH_IMM: all ways to complete, verified" operation write-imm 3000 3000 12000
+tcase cas --more --needs atomic "kernel COMPARE_AND_SWAP: all ways to complete, verified" operation cas 8 440 440
+tcase faa --more --needs atomic "kernel FETCH_AND_ADD: all ways to complete, verified" operation faa 8 440 440
 tcase walk "the kernel WRITEs a whole region, verified" walks
 tcase part "the kernel WRITEs a part of a region and nothing else" part
-tcase chains "the kernel WRITEs in chains with one completion each" chains write 1
+tcase chains --more "the kernel WRITEs in chains with one completion each" chains write 1
 tcase chains-read --more "the kernel READs in chains with one completion each" chains read
 tcase chains-faa --more --needs atomic "the kernel executes FETCH_AND_ADD in chains, every old value as expected" chains faa
 tcase segment-write "the kernel WRITEs in segments, each after the previous one has completed" segments write zero
 tcase segment-read "the kernel READs in segments, each after the previous one has completed" segments read counter
-tcase sges "the kernel WRITEs and READs with several SGEs" in_sges
+tcase sges --more "the kernel WRITEs and READs with several SGEs" in_sges
 tcase fence --more "fenced requests" fenced
 tcase uc --needs uc "the kernel's operations over UC, verified" over_uc
-tcase private-data "private data of a REQ as the administrator chooses" private_data
+tcase private-data --more "private data of a REQ as the administrator chooses" private_data
 tcase segment-long --more "each of 32,768 or more segments of one message counts as progress: no timeout" long_segments
 tcase segment-send "only WRITE and READ can be split into segments" fails "segment 32: only a WRITE or a READ" -- op=send segment=32
 tcase duration "the kernel WRITEs for a given time, in chains" duration write 2
-tcase send-queue-full --needs acks "SENDs whose replies come before their acknowledgments wait for room in the send queue" send_queue_full send 200
+tcase send-queue-full --more --needs acks "SENDs whose replies come before their acknowledgments wait for room in the send queue" send_queue_full send 200
 tcase duration-send --more "the kernel SENDs for a given time, one by one" duration send 1
-tcase duration-over "a run times one operation even if its warm-up takes longer than duration_ms" duration_over
+tcase duration-over --more "a run times one operation even if its warm-up takes longer than duration_ms" duration_over
 tcase verify-all --more "every operation is verified" every_one
 tcase verify-own "every WRITE has different bytes" own_bytes
 tcase unused "requests that never ran leave no place to compare" adds_up op=write depth=128 signal=8 warmup=100 iters=28
@@ -660,10 +660,10 @@ tcase port-goes "the target disappears" port_goes
 tcase closed-early --needs cm "the target disconnects before the RTU has reached it" closed_early
 tcase device-goes --more "the client's device disappears" device_goes
 tcase device-goes-connecting --more "the client's device is removed while the run connects" device_goes_connecting
-tcase other-port "rmdir of a port does not wait for a run" other_port
+tcase other-port --more "rmdir of a port does not wait for a run" other_port
 tcase wait --more "waiting for the end of a run blocks neither its stop nor rmdir" waits
 tcase wait-killed "a signal interrupts the wait" wait_killed
-tcase refused "values that make no sense are refused" refused_values
+tcase refused --more "values that make no sense are refused" refused_values
 tcase lat-why --more "rtgt lat prints which operations are impossible, and why" lat_says_why
 
 tmain "$@"

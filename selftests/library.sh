@@ -410,10 +410,10 @@ closed() {
 tcase examples "the programs in user/examples that use librtgt" examples
 tcase operations "each operation of librtgt, and eight at once" operations
 tcase refused "librtgt refuses wrong values, and tells what the target refused" refused
-tcase late "a reply that comes late belongs to the operation that waits for it" late
+tcase late --more "a reply that comes late belongs to the operation that waits for it" late
 tcase event-loop "three connections in one poll()" event_loop
-tcase extents "a range over several extents is one operation of librtgt" extents
+tcase extents --more "a range over several extents is one operation of librtgt" extents
 tcase closed "the target closes the connection: all operations end, whoever waits and however" closed
-tcase canceled "a descriptor of the caller's ends every wait" canceled
+tcase canceled --more "a descriptor of the caller's ends every wait" canceled
 
 tmain "$@"

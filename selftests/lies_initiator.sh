@@ -58,15 +58,15 @@ deaf() {
 	gone
 }
 
-tcase honest "an initiator and the lying target, while it does not lie" honest none
+tcase honest --more "an initiator and the lying target, while it does not lie" honest none
 tcase honest-ask --more "an initiator and the lying target, whose REP has no capability" honest ask
-tcase extent-short "a capability that is shorter than an operation ends the run" \
+tcase extent-short --more "a capability that is shorter than an operation ends the run" \
 	caught "region 0 has 1 bytes" ask-short op=write
 tcase extent-short-walk --more "a capability that is shorter than an operation ends a run that walks" \
 	caught "region 0 has 1 bytes" ask-short op=write walk=1
 tcase wrap --more "a region that ends beyond the highest address ends the run" \
 	caught "region 0: the address" wrap op=read
-tcase deaf "a target that neither replies nor acknowledges ends the run after timeout_ms" deaf
+tcase deaf --more "a target that neither replies nor acknowledges ends the run after timeout_ms" deaf
 
 NOT_OUTSTANDING="the target replied to a request that is not outstanding"
 tcase tag "echoes that all have the tag of the first request" \

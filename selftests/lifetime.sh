@@ -286,10 +286,10 @@ tcase unload-idle --limit 60 --more "the module unloads, loads and serves again"
 tcase unload-traffic-shared --limit 60 --more "port removal and unload under full traffic, shared" unload_traffic shared
 tcase rdma-link-bound-private --limit 60 --more "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
 tcase rdma-link-wildcard-shared --limit 60 --more "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
-tcase bond-failover --limit 60 "the port listens again after the failover of a bond" bond_failover
-tcase rdma-link-idle --limit 60 "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
+tcase bond-failover --more --limit 60 "the port listens again after the failover of a bond" bond_failover
+tcase rdma-link-idle --more --limit 60 "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
 tcase cycles --limit 60 --more "five ports removed under full traffic, one after the other" cycles
-tcase rdma-link-enabling --limit 60 "rdma link delete while a port is being enabled" device_deleted_enabling
+tcase rdma-link-enabling --more --limit 60 "rdma link delete while a port is being enabled" device_deleted_enabling
 tcase rdma-link-registering --limit 60 --more "rdma link delete while a first client's regions are registered" device_deleted_registering
 tcase rdma-link-disabling --limit 60 --more "rdma link delete while a port is disabled and the target is busy" device_deleted_disabling
 tcase ip-link-bound --limit 60 --more "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed

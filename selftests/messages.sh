@@ -296,27 +296,27 @@ tcase burst --more --tier wire,fast --serve-more "more SENDs than receives, from
 tcase checksum --tier fast,wire --serve-more "the checksum of a whole region is that of its bytes" summed 0 $MEM_SIZE
 tcase version-2 --tier fast,wire "a SEND of version 2 is a version error" answered version 7 msg_version=2
 tcase len-more --tier fast,wire "a SEND that announces more than it brings is a length error" answered length 7 body=10 msg_len=11
-tcase too-long --tier fast,wire --serve-more "a SEND longer than a receive ends its connection only" too_long
+tcase too-long --more --tier fast,wire --serve-more "a SEND longer than a receive ends its connection only" too_long
 
 tcase echo-0 "an echo of nothing" echoed 0
 tcase echo-1 "an echo of one byte" echoed 1
 tcase checksum-part "the checksum of a part is that of its bytes" summed 1234 567
 tcase checksum-last "the checksum of the last byte is that of its byte" summed $((MEM_SIZE - 1)) 1
 tcase checksum-empty "the checksum of nothing, at the very end, is 0" summed $MEM_SIZE 0
-tcase bad-heads --serve-more "each length below a head, wrong version, operation and length is refused with its status" bad_heads
-tcase bad-checksums --serve-more "each body too short, missing region and range outside is refused to a checksum" bad_checksums
-tcase bad-pulls --serve-more "each body too short, missing region, range outside and region without write is refused to a PULL" bad_transfers 4 1
+tcase bad-heads --more --serve-more "each length below a head, wrong version, operation and length is refused with its status" bad_heads
+tcase bad-checksums --more --serve-more "each body too short, missing region and range outside is refused to a checksum" bad_checksums
+tcase bad-pulls --more --serve-more "each body too short, missing region, range outside and region without write is refused to a PULL" bad_transfers 4 1
 tcase bad-pushes --more --serve-more "each body too short, missing region, range outside and region without read is refused to a PUSH" bad_transfers 5 2
 tcase bad-extents --serve-more "an EXTENTS request that is too short, names no region or is beyond the last extent is refused" bad_extents
 tcase pull-depth --serve-more "a PULL is refused if client and target agreed on no READs towards the client" pull_without_reads
 tcase bad-revokes-shared --serve-more "a REVOKE without a region, of an unknown or of a shared region is refused" bad_revokes shared
-tcase bad-revokes-private --serve-more "a REVOKE without a region, or of an unknown region, is refused on a private port" bad_revokes private
-tcase bad-withholds --serve-more "a WITHHOLD or DISCONNECT that is too short, too long or has too large a value is refused" bad_waits
+tcase bad-revokes-private --more --serve-more "a REVOKE without a region, or of an unknown region, is refused on a private port" bad_revokes private
+tcase bad-withholds --more --serve-more "a WITHHOLD or DISCONNECT that is too short, too long or has too large a value is refused" bad_waits
 tcase bad-datagrams --needs ud "a datagram that is malformed or needs a connection is refused" bad_datagrams
 tcase bad-rpings --more "a message that no rping client sends ends its connection and no other" bad_rpings
-tcase pull-not-granted "a PULL of memory that the client does not grant ends its connection only" not_granted 4
+tcase pull-not-granted --more "a PULL of memory that the client does not grant ends its connection only" not_granted 4
 tcase push-not-granted --more "a PUSH to memory that the client does not grant ends its connection only" not_granted 5
-tcase notify --needs imm --serve-more "an immediate that requests no reply gets none" notify
-tcase plain --needs plain --serve-more "a plain client's SEND is counted and not answered" plain
+tcase notify --more --needs imm --serve-more "an immediate that requests no reply gets none" notify
+tcase plain --more --needs plain --serve-more "a plain client's SEND is counted and not answered" plain
 
 tmain "$@"

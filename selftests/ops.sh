@@ -153,7 +153,7 @@ each 64K --tier wire,fast --more
 each 0 --tier fast,wire
 each mtu-1 --tier fast,wire --more
 each mtu --tier fast,wire --more
-each 1M --tier fast,wire
+each 1M --tier fast,wire --more
 tcase surplus --needs hw-counters --more "retransmissions do not hide additional packets from the check of the counters" surplus
 
 tmain "$@"

@@ -293,31 +293,31 @@ tcase push-rkey --tier wire,fast "a PUSH with a wrong key of the client's ends t
 
 tcase pull-large --more --serve-more "a PULL of several work requests" large pull
 tcase push-large --more "a PUSH of several work requests" large push
-tcase pull-many "sixteen PULLs at a time" many pull
+tcase pull-many --more "sixteen PULLs at a time" many pull
 tcase push-many --serve-more "sixteen PUSHes at a time" many push
 tcase pull-range "a PULL one byte beyond the region is a range error" answered range op=pull offset=4033
 tcase push-range "a PUSH one byte beyond the region is a range error" answered range op=push offset=4033
-tcase pull-wrap "a PULL whose end wraps is a range error" answered range op=pull offset=-32
+tcase pull-wrap --more "a PULL whose end wraps is a range error" answered range op=pull offset=-32
 tcase pull-region "a PULL into a region that is not there is a region error" answered region op=pull region=3
 tcase push-region "a PUSH of a region that is not there is a region error" answered region op=push region=3
 tcase pull-read-only "a PULL into a region the client may only read is an access error" answered access op=pull region=1
-tcase push-write-only "a PUSH of a region the client may only write is an access error" answered access op=push region=2
-tcase no-depth --serve-more "a PULL of a client that allows no READ is a depth error" no_depth
-tcase zero-bytes "a PULL or PUSH of zero bytes succeeds with any rkey" nothing_at_all
+tcase push-write-only --more "a PUSH of a region the client may only write is an access error" answered access op=push region=2
+tcase no-depth --more --serve-more "a PULL of a client that allows no READ is a depth error" no_depth
+tcase zero-bytes --more "a PULL or PUSH of zero bytes succeeds with any rkey" nothing_at_all
 tcase pull-end --more "a PULL one byte beyond the client's memory ends this connection only" refused op=pull at=65
 tcase push-end --more "a PUSH one byte beyond the client's memory ends this connection only" refused op=push at=65
 tcase push-before --more "a PUSH one byte before the client's memory ends this connection only" refused op=push at=-65
 tcase pull-right --more "a PULL of memory nobody may READ ends this connection only" refused op=pull rights=2
-tcase push-right --serve-more "a PUSH to memory nobody may WRITE ends this connection only" refused op=push rights=1
+tcase push-right --more --serve-more "a PUSH to memory nobody may WRITE ends this connection only" refused op=push rights=1
 tcase push-elsewhere --more "a PUSH to memory of the client's other connection ends this one only" elsewhere op=push
 tcase window-pull --needs windows --more "a PULL through a memory window" through_window pull
 tcase window-push --more --needs windows "a PUSH through a memory window" through_window push
 tcase window-pull-right --needs windows --more "a PULL through a window for writing is refused" window_refused op=pull window_rights=2
 tcase window-push-right --needs windows --more "a PUSH through a window for reading is refused" window_refused op=push window_rights=1
 tcase window-end --needs windows --more "a PUSH beyond a window that ends with its registration is refused" window_refused op=push at=65
-tcase window-killed --needs windows "a PUSH through a window that was invalidated is refused" window_refused op=push kill=1
+tcase window-killed --more --needs windows "a PUSH through a window that was invalidated is refused" window_refused op=push kill=1
 tcase window-elsewhere --more --needs windows "a PUSH through a window of another connection is refused" elsewhere op=push window=1
-tcase window-bounds --needs windows "a PUSH beyond a window, inside its registration, is refused" window_bounds op=push
+tcase window-bounds --more --needs windows "a PUSH beyond a window, inside its registration, is refused" window_bounds op=push
 tcase window-more --needs windows "a window larger than its registration cannot be bound" unbound window_len=3000
 tcase window-read-only --needs windows "a window for writing cannot be bound to memory that is read-only" unbound rights=1
 tcase window-unbindable --needs windows "a window cannot be bound to memory that was registered without MW_BIND" unbound bindable=0

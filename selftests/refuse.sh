@@ -235,6 +235,8 @@ for key in "${order[@]}"; do
 	[[ ! $need ]] || options+=(--needs "$need")
 	case $op-$condition in
 	*-before | *-wrap | *-other | write-rkey-low | read-long | read-zero | cas-misaligned | imm-access) options+=(--more) ;;
+	send-inv-rkey | send-inv-stale | write-rkey-of | write-stale | flush-rkey | atomic-write-rkey) options+=(--more) ;;
+	imm-beyond | read-stale | read-only) options+=(--more) ;;
 	send-inv-rnr | send-inv-short | atomic-write-access | atomic-write-beyond | flush-access | flush-beyond) options+=(--more) ;;
 	write-*) ;;
 	read-rkey-*) options+=(--more) ;;
@@ -249,7 +251,7 @@ done
 
 tcase write-last "a WRITE of the last byte is granted" last_byte write
 tcase read-last "a READ of the last byte is granted" last_byte read
-tcase many "five refused clients, one after the other, and the sixth lives" many
+tcase many --more "five refused clients, one after the other, and the sixth lives" many
 tcase write-disabled "a WRITE with a key from before the port was disabled is refused" stale_key
 
 tmain "$@"

@@ -476,7 +476,7 @@ tcase private-key --more --tier wire,fast "a private connection's key is refused
 
 tcase fill-counter --more --tier fast,wire "a region is filled with little-endian words that count" filled counter 10002
 tcase above-page --tier fast,wire "a region of 4097 bytes ends there" odd_size 4097
-tcase shared --tier fast,wire "clients of a shared port see one memory, registered once" shared
+tcase shared --more --tier fast,wire "clients of a shared port see one memory, registered once" shared
 
 tcase fill-zero "a region without a fill attribute is zero" filled zero 4096
 tcase fill-byte --more "a region is filled with a byte" filled 0xa5 5000
@@ -489,10 +489,10 @@ tcase extent-borders --more "an extent's rkey covers exactly that extent" extent
 tcase extent-rest --more --serve-more "the last extent ends with the region; EXTENTS reports them one by one" extent_rest
 tcase extents-ping --more "operations across extents are verified at both ends" extents_ping
 tcase extents-private --more "private copies have their own extents, which are freed with them" extents_private
-tcase extent-invalidated "one extent's rkey is invalidated: it gets a new one, the others keep theirs" extent_invalidated
-tcase invalidated-elsewhere "a region whose rkey a client of another port invalidates gets a new one" invalidated_from_elsewhere
+tcase extent-invalidated --more "one extent's rkey is invalidated: it gets a new one, the others keep theirs" extent_invalidated
+tcase invalidated-elsewhere --more "a region whose rkey a client of another port invalidates gets a new one" invalidated_from_elsewhere
 tcase extents-revoked --more "revoked, all extents of a region have new keys and the old ones are refused" extents_revoked
-tcase extents-asked "requests for extents are answered, or refused, as specified" extents_asked
+tcase extents-asked --more "requests for extents are answered, or refused, as specified" extents_asked
 tcase mr-max-0 "without mr_max 64 MiB are one MR, or the fewest of the device" mr_max 0 1 32 2097152
 tcase mr-max-2M --more "with mr_max 2M 64 MiB are MRs of single pages" mr_max 2M 32 16384 4096
 tcase mr-max-odd --more "no MR is larger than an mr_max of five pages" mr_max 20K 3277 16384 4096

@@ -275,11 +275,11 @@ wrong() {
 
 tcase private-stream --tier wire,fast "a client whose rkeys are revoked is disconnected, its neighbour's traffic continues" private_stream
 
-tcase by-peer --tier fast,wire --serve-more "a client that asks for a new key is refused with the old one" by_peer
+tcase by-peer --more --tier fast,wire --serve-more "a client that asks for a new key is refused with the old one" by_peer
 tcase shared-stream --tier fast,wire --more "no byte lands after all rkeys of a shared port were revoked" shared_stream 64
 
 tcase unreachable --more --serve-more "a private connection's memory is out of every other one's reach" unreachable
-tcase private-bytes "after a revocation the client's memory no longer changes, its neighbour's does" private_bytes
+tcase private-bytes --more "after a revocation the client's memory no longer changes, its neighbour's does" private_bytes
 tcase private-all --more "all clients of a private port are cut off at once" private_all
 tcase shared-long --more "no byte of long WRITEs lands after a revocation" shared_stream 65536
 tcase by-peer-shared --more --serve-more "a client cannot revoke a shared region's rkey" by_peer_shared

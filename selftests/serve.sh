@@ -267,8 +267,8 @@ tcase ended --more "SIGTERM under full traffic ends rtgt serve and all its conne
 tcase count "with --count N, rtgt serve exits after N connections" counted
 tcase printed "counters are printed on SIGUSR1 and at the end, connections with -v" printed
 tcase poll --more "rtgt serve works with --poll" polled
-tcase windows --needs windows "with --windows, a client can invalidate its rkeys and get new ones" windows
-tcase leaves-nothing "the objects of a private port's connections go with them" leaves_nothing
+tcase windows --more --needs windows "with --windows, a client can invalidate its rkeys and get new ones" windows
+tcase leaves-nothing --more "the objects of a private port's connections go with them" leaves_nothing
 tcase sick --more "a client that receives no replies does not block the others" sick_client
 tcase srq-contexts --needs rnr --more "with srq, clients that failed or send nothing keep no receive context" srq_contexts
 tcase nak-first --needs acks --more "rtgt serve does not close a connection before the device has sent its NAK" nak_first

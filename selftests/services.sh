@@ -335,7 +335,7 @@ tcase rping-inv-sink --more --tier wire,fast "SEND_WITH_INV: the target WRITEs w
 tcase rping-inv-plain --more "rping-inv ends the connection of a client whose rkey cannot be invalidated" inv_plain
 tcase rping-narrow --more "a sink that is smaller than the source ends its rping's connection only" malformed 1 3 sink=1 len=63
 tcase rping-no-reads --more "a client that accepts no READs is not served by rping" malformed 0 0 holds=0
-tcase rping-rkey "a READ with a wrong key ends its rping's connection only" unreachable 1 2 rkey_xor=0x1000
+tcase rping-rkey --more "a READ with a wrong key ends its rping's connection only" unreachable 1 2 rkey_xor=0x1000
 tcase rping-addr --more "a READ from nowhere ends its rping's connection only" unreachable 1 2 addr=4096
 tcase rping-sink-rkey --more "a WRITE with a wrong key ends its rping's connection only" unreachable 1 3 sink=1 rkey_xor=0x1000
 
@@ -343,10 +343,10 @@ tcase sink --more "service sink accepts every message and replies to none" sink_
 tcase udaddy --needs ud --more "udaddy: three datagram clients" udaddy_ 3
 tcase plain-12 --needs plain --more "a client that reads 12 bytes of the REP WRITEs and READs" plain_bytes 12
 tcase plain-20 --needs plain "a client that reads 20 bytes of the REP WRITEs and READs" plain_bytes 20
-tcase idle "idle_ms closes a connection without traffic, and no other" idle
+tcase idle --more "idle_ms closes a connection without traffic, and no other" idle
 tcase idle-requests --more --serve-more "idle_ms closes a connection without requests, and none with requests" idle_requests
 tcase idle-writes --more --serve-more "idle_ms closes a connection that only WRITEs" idle_writes
-tcase keepalive "keepalive_ms keeps the connection of a silent peer that is there" keepalive
+tcase keepalive --more "keepalive_ms keeps the connection of a silent peer that is there" keepalive
 tcase keepalive-gone --more "keepalive_ms closes the connection of a peer that has vanished" keepalive_gone
 tcase keepalive-uc --needs uc "keepalive_ms needs a reliable connection" keepalive_transport
 

@@ -413,8 +413,8 @@ tcase made-by-hand --tier fast,wire "rtgt port and rtgt region make, change and 
 tcase examples --tier fast,wire "the example client works against the example server" examples
 
 tcase smoke "the module is loaded, does all operations of the device, is unloaded" smoke
-tcase every-key "rtgt port set takes every attribute that configfs has" every_key
-tcase refused-config "rtgt says which word of a port or a region is wrong, and what it cannot do now" refused_config
+tcase every-key --more "rtgt port set takes every attribute that configfs has" every_key
+tcase refused-config --more "rtgt says which word of a port or a region is wrong, and what it cannot do now" refused_config
 tcase refused-enable "rtgt says why a port cannot be enabled" refused_enable
 tcase shown-as-text "rtgt shows ports, regions and features as tables" shown_as_text
 tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values

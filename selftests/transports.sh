@@ -420,10 +420,10 @@ tcase ud-many --needs ud --tier fast,wire --more --serve-more "UD: 32 clients of
 tcase uc-write --needs uc "UC: WRITEs of all classes of size, verified at both ends" uc_write
 tcase uc-write-imm --more --needs uc "UC: WRITE_WITH_IMMs of all classes of size: bytes and immediates" uc_write_imm
 tcase uc-send --needs uc --more "UC: SENDs of all classes of size come back" uc_send
-tcase uc-lost-imm --needs uc --serve-more "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
+tcase uc-lost-imm --more --needs uc --serve-more "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
 tcase uc-lost-ping --needs uc --more "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
-tcase uc-rkey --needs uc --serve-more "a UC WRITE with a wrong rkey changes no memory and causes no error at either end" uc_rkey
-tcase uc-revoke --needs uc "UC: a client gets a new capability after the old one was revoked, or instead of it" uc_revoke
+tcase uc-rkey --more --needs uc --serve-more "a UC WRITE with a wrong rkey changes no memory and causes no error at either end" uc_rkey
+tcase uc-revoke --more --needs uc "UC: a client gets a new capability after the old one was revoked, or instead of it" uc_revoke
 tcase uc-too-long --needs uc --more --serve-more "a SEND over UC longer than its receive ends its connection only" uc_too_long
 tcase uc-no-such --more --needs uc --serve-more "rtgt ping refuses READ, atomics and PULL over UC" uc_no_such
 tcase uc-pull --needs uc --serve-more "a PULL over UC is a depth error: there are no READs" answered uc depth msg_op=4 body=40
@@ -437,10 +437,10 @@ tcase ud-qkey --needs ud --serve-more "a datagram with a wrong Q_Key is dropped"
 tcase ud-too-long --more --needs ud --serve-more "a datagram longer than the port takes is dropped" ud_dropped 1 body=241
 tcase ud-pull --needs ud --serve-more "a PULL in a datagram is an op error" answered ud op msg_op=4 body=40
 tcase ud-short --more --needs ud --serve-more "a datagram shorter than its head is a length error" answered ud length cut=15
-tcase ud-full --needs ud --serve-more "UD: max_conns is the number of endpoints" ud_full
+tcase ud-full --more --needs ud --serve-more "UD: max_conns is the number of endpoints" ud_full
 tcase ud-disabled --needs ud --more "UD: a disabled port is not there, and its endpoint silent" ud_disabled
 tcase ud-version --more --needs ud --serve-more "UD: a request of version 2 is refused" ud_version
-tcase srq-rnr --needs rnr --serve-more "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
+tcase srq-rnr --more --needs rnr --serve-more "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
 tcase srq-broken --more --serve-more "connections that fail lose no receive of the SRQ" srq_broken
 tcase srq-private --more --serve-more "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
 tcase srq-uc --needs uc --more --serve-more "an SRQ of UC connections" srq_with transport=uc write-imm,send
@@ -449,7 +449,7 @@ tcase device-srq --more "rdma link delete under connections with an SRQ" device_
 tcase device-ud --needs ud --more "rdma link delete under a UD endpoint" device_deleted ud srq=0
 tcase ipv6-uc --needs uc --more --serve-more "UC over IPv6" ipv6 uc write,write-imm,send 1 1024 4000
 tcase ipv6-ud --needs ud --more --serve-more "UD over IPv6" ipv6 ud send 1 1000
-tcase ipv6-wildcard "a port on :: serves the device's IPv6 address" ipv6_wildcard
+tcase ipv6-wildcard --more "a port on :: serves the device's IPv6 address" ipv6_wildcard
 tcase ipv6-link-local --more "a port on a link-local IPv6 address" ipv6_link_local
 tcase ipv6-rping --more "rping over IPv6" ipv6_rping
 tcase xrc "a port with transport xrc" xrc

@@ -285,11 +285,11 @@ tcase faa --needs atomic --tier wire,fast "FETCH_AND_ADD adds 64 bits and return
 
 tcase send-inv-dead "an rkey that SEND_WITH_INV invalidated stays invalid until a client connects" send_inv_dead
 tcase atomic-write --needs atomic-write "ATOMIC_WRITE writes eight bytes and no other" atomic_write
-tcase flush --needs flush --serve-more "FLUSH of all sizes completes and changes nothing" flush
-tcase inline "inline data up to the device's limit, and a byte more" inlined
+tcase flush --more --needs flush --serve-more "FLUSH of all sizes completes and changes nothing" flush
+tcase inline --more "inline data up to the device's limit, and a byte more" inlined
 tcase sge --more "the device's maximum of SGEs works, and one more is refused" pieces
 tcase unsignaled --more "a chain of 64 has one completion" unsignaled
-tcase fence "a fenced WRITE waits for the READ before it" fenced
+tcase fence --more "a fenced WRITE waits for the READ before it" fenced
 tcase all-options "every operation inline, in pieces, chained and fenced at once" all_at_once
 tcase odp --needs odp --more "operations from and to memory registered on demand" on_demand
 tcase odp-anywhere --needs odp "every operation and size, anywhere in memory registered on demand" on_demand_anywhere

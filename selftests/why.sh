@@ -213,14 +213,14 @@ tcase revoked --needs cm --more "an rkey that was revoked" refused "the rkey was
 tcase long --needs cm "a SEND that is longer than the receive" invalid "the message is longer than the receives there" access op=send body=257
 tcase depth --needs cm "a READ for which no resources were agreed on" invalid "1 READs and atomic operations are outstanding" access op=read reads=0
 tcase misaligned --needs cm,atomic --more "an atomic operation at an odd address" invalid "the address 0x" access op=faa offset=4
-tcase silent --needs acks "requests that nobody acknowledges" silent
-tcase unheard --needs cm "a REQ that nobody answers, and what ICMP says of it" unheard
+tcase silent --more --needs acks "requests that nobody acknowledges" silent
+tcase unheard --more --needs cm "a REQ that nobody answers, and what ICMP says of it" unheard
 tcase nobody-listens --needs cm "a port where nobody listens" nobody_listens
 tcase full "a target that is full" full
 tcase ready-later --needs rnr --more "a receiver that is ready after a while" ready_later
 tcase not-ready --needs rnr --more "a receiver that is not ready" not_ready
 tcase lost --tier fast,wire --needs cm "a packet that was lost on its way" lost
 tcase healthy --more "a connection on which nothing failed" healthy
-tcase words "the statuses of completions, and what is none" words
+tcase words --more "the statuses of completions, and what is none" words
 
 tmain "$@"
