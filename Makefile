@@ -49,6 +49,7 @@ help:
 #: make docs         the documentation as HTML, with the manual pages: build/docs/html/
 #: make library-check  programs in C, C++ and Python with librtgt as make install leaves it, in
 #:                   two guests; what it exports, and its ABI
+#: make messages     every message that a user can meet, with the situation that causes it
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
 #: make build        what the guests need, and build/bin/rtgt, the tool for this machine
 #: make install      the tool and its manual pages, built here from the libraries of this
@@ -127,6 +128,9 @@ docs: build
 library-check: build
 	@scripts/library-test
 
+messages:
+	@scripts/messages
+
 fuzz:
 	@vm/root run-in fuzz scripts/fuzz
 
@@ -160,5 +164,5 @@ clean:
 distclean: clean
 	@vm/root forget
 
-.PHONY: help demo check check-list check-more check-kernels bench bench-compare bench-explain bench-figures shell coverage mutants lint docs features \
+.PHONY: help messages demo check check-list check-more check-kernels bench bench-compare bench-explain bench-figures shell coverage mutants lint docs features \
 	capture wireshark report-check report-picture library-check fuzz build kernel-config kernel kernel-patch source matrix install clean distclean

@@ -54,6 +54,18 @@ static void done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&d->done);
 }
 
+static int post(struct demo *d, struct ib_send_wr *wr)
+{
+	int ret;
+
+	wr->wr_cqe = &d->cqe;
+	wr->send_flags = IB_SEND_SIGNALED;
+	ret = ib_post_send(d->id->qp, wr, NULL);
+	if (!ret)
+		wait_for_completion(&d->done);
+	return ret ?: d->status == IB_WC_SUCCESS ? 0 : -EREMOTEIO;
+}
+
 /* step 3: map, post, wait, unmap.  From the post to the completion the buffer is the device's */
 static int transfer(struct demo *d, enum ib_wr_opcode opcode, void *buf)
 {
@@ -61,8 +73,7 @@ static int transfer(struct demo *d, enum ib_wr_opcode opcode, void *buf)
 	struct ib_device *dev = d->id->device;
 	struct ib_sge sge = { .length = sizeof(text), .lkey = d->id->qp->pd->local_dma_lkey };
 	struct ib_rdma_wr wr = {
-		.wr.wr_cqe = &d->cqe, .wr.opcode = opcode, .wr.send_flags = IB_SEND_SIGNALED,
-		.wr.sg_list = &sge, .wr.num_sge = 1,
+		.wr.opcode = opcode, .wr.sg_list = &sge, .wr.num_sge = 1,
 		.remote_addr = be64_to_cpu(d->cap.addr), .rkey = be32_to_cpu(d->cap.rkey),
 	};
 	int ret;
@@ -70,13 +81,40 @@ static int transfer(struct demo *d, enum ib_wr_opcode opcode, void *buf)
 	sge.addr = ib_dma_map_single(dev, buf, sizeof(text), dir);
 	if (ib_dma_mapping_error(dev, sge.addr))
 		return -ENOMEM;
-	ret = ib_post_send(d->id->qp, &wr.wr, NULL);
-	if (!ret) {
-		wait_for_completion(&d->done);
-		ret = d->status == IB_WC_SUCCESS ? 0 : -EREMOTEIO;
-	}
+	ret = post(d, &wr.wr);
 	ib_dma_unmap_single(dev, sge.addr, sizeof(text), dir);
 	pr_info("%s: %d\n", opcode == IB_WR_RDMA_READ ? "READ" : "WRITE", ret);
+	return ret;
+}
+
+/* step 5: what a peer could READ by the MR's rkey, from REG_MR to LOCAL_INV and no longer */
+static int expose(struct demo *d, void *buf)
+{
+	struct ib_reg_wr reg = { .wr.opcode = IB_WR_REG_MR, .access = IB_ACCESS_REMOTE_READ };
+	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV };
+	struct ib_mr *mr = ib_alloc_mr(d->id->qp->pd, IB_MR_TYPE_MEM_REG, 1);
+	struct scatterlist sg;
+	int ret = -ENOMEM;
+
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	sg_init_one(&sg, buf, sizeof(text));
+	if (!ib_dma_map_sg(d->id->device, &sg, 1, DMA_TO_DEVICE))
+		goto free_mr;
+	ret = ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE) == 1 ? 0 : -EINVAL;
+	reg.mr = mr;
+	reg.key = mr->rkey;
+	ret = ret ?: post(d, &reg.wr);
+	pr_info("REG_MR: %d\n", ret);
+	if (!ret) {
+		/* here a peer would be told mr->rkey, mr->iova and the length, and would say when */
+		invalidate.ex.invalidate_rkey = mr->rkey;
+		ret = post(d, &invalidate);
+		pr_info("LOCAL_INV: %d\n", ret);
+	}
+	ib_dma_unmap_sg(d->id->device, &sg, 1, DMA_TO_DEVICE);
+free_mr:
+	ib_dereg_mr(mr);
 	return ret;
 }
 
@@ -113,8 +151,10 @@ static int run(struct demo *d, struct sockaddr *to, char *buf)
 	memset(buf, 0, sizeof(text));
 	if (!ret)
 		ret = transfer(d, IB_WR_RDMA_READ, buf);
+	if (!ret)
+		ret = expose(d, buf);
 	pr_info("the target holds \"%s\"\n", buf);
-	/* step 5: DREQ; then flush and wait, so that no completion comes after the QP is freed */
+	/* step 6: DREQ; then flush and wait, so that no completion comes after the QP is freed */
 	rdma_disconnect(d->id);
 	ib_drain_qp(d->id->qp);
 	rdma_destroy_qp(d->id);

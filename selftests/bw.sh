@@ -369,16 +369,16 @@ says_why() {
 	measure bw -o write,read,send,write+read -S 1K,32K -q 2 -C 5 -W 0 -t 8
 	document "$WORK/json"
 	same "why" "$(jq -r '.results[] | "\(.op) \(.size) \(.skipped // "done")"' "$WORK/json")" \
-		"write 1024 region 0 does not grant it (access)
-write 32768 region 0 does not grant it (access)
+		"write 1024 region 0 does not grant it (there: rtgt region set PORT/NAME access)
+write 32768 region 0 does not grant it (there: rtgt region set PORT/NAME access)
 read 1024 done
 read 32768 done
-send 1024 the target takes SENDs of 1008 bytes (recv_size)
-send 32768 the target takes SENDs of 1008 bytes (recv_size)
-write+read 1024 region 0 does not grant it (access)
+send 1024 the target takes SENDs of 1008 bytes (there: rtgt port set PORT recv_size)
+send 32768 the target takes SENDs of 1008 bytes (there: rtgt port set PORT recv_size)
+write+read 1024 region 0 does not grant it (there: rtgt region set PORT/NAME access)
 write+read 32768 the target's memory has 65536 bytes for 4 connections"
 	measure bw -o send -S 64 -t 8
-	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "depth 8: the target's recv_depth is 4"
+	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "depth 8: the target's recv_depth is 4: smaller -t, or more there"
 	fails_with "rtgt tcp-serve there serves it" measure bw --over tcp --tcp-port 1
 	fails_with "never be a completion" rtgt bw -t 4 -Q 5 "$RTGT_TARGET_ADDR"
 	fails_with "no TCP initiator" rtgt bw --from kernel --over tcp "$RTGT_TARGET_ADDR"
@@ -389,7 +389,7 @@ write+read 32768 the target's memory has 65536 bytes for 4 connections"
 	fails_with "takes a count" rtgt bw -D 1 --verify all "$RTGT_TARGET_ADDR"
 	target_port mr_max=4K region mem size=64K
 	measure lat -o write -S 8K
-	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "region 0 has 4096 bytes in its first extent"
+	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "region 0 has 4096 bytes in its first extent: smaller -S, or a larger region there"
 	measure bw -o write -S 8K
 	same "why" "$(jq -r '.results[0].skipped' "$WORK/json")" "the target's memory has 4096 bytes in its first extent for 1 connection"
 }

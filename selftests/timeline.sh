@@ -82,7 +82,7 @@ connection_iwarp() {
 		"client: rdma_cm reports to the program: connected" "wire: the first FPDU: SEND" \
 		"client: the device reports CLOSE to iw_cm" "wire: TCP FIN" \
 		"target: the device reports DISCONNECT to iw_cm" "target: rdma_cm reports DISCONNECTED" \
-		"target: connection: live -> closing" "target: rdma_cm asks iw_cm to disconnect" "target: rdma_cm id destroyed"
+		"target: connection: live -> closing (disconnected)" "target: rdma_cm asks iw_cm to disconnect" "target: rdma_cm id destroyed"
 	connection_order "wire: MPA reply" "target: the device reports ESTABLISHED to iw_cm" \
 		"target: rdma_cm reports ESTABLISHED" "target: connection: connecting -> live"
 	connection_order "client: the device reports CLOSE to iw_cm" "client: rdma_cm reports DISCONNECTED" \
@@ -108,10 +108,10 @@ connection() {
 		"client: rdma_cm reports CONNECT_RESPONSE" "client: rdma_cm sends RTU" "wire: RTU" \
 		"target: rdma_cm reports ESTABLISHED" \
 		"client: asks rdma_cm to disconnect" "wire: DREQ" "target: rdma_cm reports DISCONNECTED" \
-		"target: connection: live -> closing" "wire: DREP" "client: rdma_cm reports DISCONNECTED"
+		"target: connection: live -> closing (disconnected)" "wire: DREP" "client: rdma_cm reports DISCONNECTED"
 	# by the RTU, or by the client's first message
 	connection_order "target: rdma_cm sends REP" "target: connection: connecting -> live" \
-		"target: connection: live -> closing"
+		"target: connection: live -> closing (disconnected)"
 }
 
 # RTS is set by the device, and the rest mostly when TCP closes.

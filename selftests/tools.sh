@@ -133,7 +133,7 @@ refused_config() {
 		1|port @ is enabled: rtgt port disable @ first|region set @/data size 1
 		1|port @ is enabled: rtgt port disable @ first|region del @/data
 		1|port @ is enabled: rtgt port disable @ first|region add @/more
-		1|revoking "77": a connection of a private port or all: rtgt show|port revoke @ 77
+		1|revoke "77": give the number of a connection of a private port, or all: rtgt show|port revoke @ 77
 	END
 	same "state" "$(target cat "$CONFIGFS/ports/$PORT/state")" listening
 }
@@ -329,7 +329,7 @@ ping_why() {
 	local -a ping
 	target_port region mem size=4096
 	ping=(rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -C 1 -o write)
-	fails_with "-p $CM_PORT" rtgt ping "$RTGT_TARGET_ADDR:$CM_PORT"
+	fails_with "and port $CM_PORT by itself" rtgt ping "$RTGT_TARGET_ADDR:$CM_PORT"
 	fails_with "without the brackets" rtgt ping "[2001:db8::1]"
 	tolerate_log "rxe_reg_user_mr: returned err = -1"
 	fails_with "ulimit -l" prlimit --memlock=0:0 setpriv --reuid 65534 --clear-groups "${ping[@]}" "$RTGT_TARGET_ADDR"

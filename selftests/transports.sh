@@ -110,7 +110,7 @@ uc_lost_imm() {
 uc_lost_ping() {
 	target_port transport=uc
 	lose "u8 $UC_SEND_MIDDLE 0xff at 28"
-	ping_refused "a message was lost, and over uc nothing is repeated" --transport uc -o send -S 4000 -C 1 --timeout 1
+	ping_refused "a message was lost, or the peer is gone: over uc nothing is repeated" --transport uc -o send -S 4000 -C 1 --timeout 1
 	expect_counters recv_msgs=0 conns_closed=1 qp_errors=0
 }
 
@@ -239,7 +239,7 @@ ud_many() {
 ud_full() {
 	target_port addr=0.0.0.0 transport=ud max_conns=1
 	has "$(probe send transport=ud)" alive=1
-	fails_with "refused the address request (status 2)" rtgt ping --transport ud -o send -C 1 -p "$CM_PORT" \
+	fails_with "refused the address request (SIDR status 2)" rtgt ping --transport ud -o send -C 1 -p "$CM_PORT" \
 		-I "$RTGT_TARGET_ADDR" "$RTGT_CLIENT_ADDR"
 	expect_counters conns_accepted=1 rejects_full=1
 	has "$(probe send transport=ud)" alive=1

@@ -60,6 +60,44 @@ silent() {
 	because "WRITE of " ": no answer" "of its packets were sent again" "perhaps: the other queue pair is in the error state"
 }
 
+# As rtgt timeline record and two looks at the counters leave it.
+from_directory() {
+	local line
+	[[ -d /sys/kernel/tracing/instances ]] || skip "there is no tracefs"
+	mkdir "$WORK/run"
+	target_port recv_size=256 region mem size=4096 access=read
+	rtgt -j show "$PORT" >"$WORK/run/target-before.json"
+	rtgt timeline record -i "$(netdev "$RTGT_CLIENT_DEV")" "$WORK/run" -- \
+		"$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$RTGT_CLIENT_ADDR" access op=write len=64 >"$WORK/said" 2>&1 ||
+		fail "$(<"$WORK/said")"
+	expect_no_connections
+	rtgt -j show "$PORT" >"$WORK/run/target-after.json"
+	same "exit status" "$(why_status "$WORK/run")" 1
+	grep -q "refused: " "$WORK/text" || fail "$(<"$WORK/text")"
+	grep -Eq "^  seen: after [0-9.]+ s, the target: (connection: live -> closing \(.*\)|QP RTS->ERR)$" "$WORK/text" || fail "$(<"$WORK/text")"
+	grep -q "^target: counters of errors that rose meanwhile$" "$WORK/text" || fail "$(<"$WORK/text")"
+	grep -q "^  seen: qp_errors rose by 1$" "$WORK/text" || fail "$(<"$WORK/text")"
+	rtgt -j why "$WORK/run" >"$WORK/lines" || :
+	while read -r line; do
+		echo "$line" >"$WORK/json"
+		document "$WORK/json"
+	done <"$WORK/lines"
+	# with a filter, or without a timeline, only the capture speaks
+	same "exit status with a filter" "$(why_status -f "udp or tcp" "$WORK/run")" 1
+	! grep -q "the target: " "$WORK/text" || fail "$(<"$WORK/text")"
+	rm "$WORK/run/timeline.json"
+	same "exit status without a timeline" "$(why_status "$WORK/run")" 1
+	! grep -q "the target: " "$WORK/text" || fail "$(<"$WORK/text")"
+	mkdir "$WORK/none"
+	same "exit status without a capture" "$(why_status "$WORK/none")" 2
+}
+
+why_status() { # ARG...
+	local rc=0
+	rtgt why "$@" >"$WORK/text" 2>&1 || rc=$?
+	echo "$rc"
+}
+
 is_in_capture() { # TEXT
 	rtgt explain "$WORK/wire.pcap" 2>/dev/null | grep -q -e "$1"
 }
@@ -216,6 +254,7 @@ tcase misaligned --needs cm,atomic --more "an atomic operation at an odd address
 tcase silent --more --needs acks "requests that nobody acknowledges" silent
 tcase unheard --more --needs cm "a REQ that nobody answers, and what ICMP says of it" unheard
 tcase nobody-listens --needs cm "a port where nobody listens" nobody_listens
+tcase dir "with a directory, what was traced and counted beside the capture is evidence, too" from_directory
 tcase full "a target that is full" full
 tcase ready-later --needs rnr --more "a receiver that is ready after a while" ready_later
 tcase not-ready --needs rnr --more "a receiver that is not ready" not_ready

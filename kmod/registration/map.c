@@ -231,7 +231,7 @@ int rtgt_map_create(struct rtgt_domain *dom, const struct rtgt_spec *spec, struc
 		dom->nr++;
 		return 0;
 	}
-	pr_err_ratelimited("%s: region %s cannot be registered (%llu bytes in MRs of %llu, %u at most): error %d\n",
+	pr_err_ratelimited("%s: region %s cannot be registered (%llu bytes in MRs of %llu, %u at most): error %d: make it smaller, or mr_max larger\n",
 			   dev_name(&dom->ibdev->dev), spec->name, mem->size, map->extent_size,
 			   RTGT_MAX_EXTENTS, ret);
 	rtgt_mem_put(mem);

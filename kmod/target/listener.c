@@ -299,7 +299,8 @@ int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 fail:
 	port_close_conns(port);
 	port_release(port);
-	pr_err("%s: cannot listen on %pISpc: error %d\n", port->name, &port->cfg.addr, ret);
+	pr_err("%s: cannot listen on %pISpc, or make what that needs: error %d\n", port->name,
+	       &port->cfg.addr, ret);
 	return ret;
 }
 

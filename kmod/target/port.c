@@ -36,6 +36,8 @@ const char *rtgt_port_state_name(enum rtgt_port_state state)
 void rtgt_port_enter(struct rtgt_port *port, enum rtgt_port_state state)
 {
 	lockdep_assert_held(&port->lock);
+	if (port->state == state)
+		return;
 	port->state = state;
 	trace_rtgt_port_state(port);
 }

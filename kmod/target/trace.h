@@ -17,9 +17,23 @@
 #include "target/conn.h"
 #include "target/port.h"
 
+TRACE_DEFINE_ENUM(RTGT_PORT_DISABLED);
+TRACE_DEFINE_ENUM(RTGT_PORT_LISTENING);
+TRACE_DEFINE_ENUM(RTGT_PORT_STARTING);
+TRACE_DEFINE_ENUM(RTGT_PORT_STOPPING);
+TRACE_DEFINE_ENUM(RTGT_PORT_REMOVED);
 TRACE_DEFINE_ENUM(RTGT_CONN_CONNECTING);
 TRACE_DEFINE_ENUM(RTGT_CONN_LIVE);
 TRACE_DEFINE_ENUM(RTGT_CONN_CLOSING);
+
+/* as debugfs and configfs have them; a function could not be called by trace-cmd */
+#define rtgt_show_port_state(x)						\
+	__print_symbolic(x,						\
+			 { RTGT_PORT_DISABLED, "disabled" },		\
+			 { RTGT_PORT_LISTENING, "listening" },		\
+			 { RTGT_PORT_STARTING, "starting" },		\
+			 { RTGT_PORT_STOPPING, "stopping" },		\
+			 { RTGT_PORT_REMOVED, "device-removed" })
 
 #define rtgt_show_conn_state(x)						\
 	__print_symbolic(x,						\
@@ -42,7 +56,7 @@ TRACE_EVENT(rtgt_port_state,
 		strscpy(__entry->port, port->name, RTGT_NAME_LEN);
 		__entry->state = port->state;
 	),
-	TP_printk("state=%s port=%s", rtgt_port_state_name(__entry->state), __entry->port)
+	TP_printk("state=%s port=%s", rtgt_show_port_state(__entry->state), __entry->port)
 );
 
 TRACE_EVENT(rtgt_conn_state,

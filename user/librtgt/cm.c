@@ -149,8 +149,9 @@ static int fail_sidr(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 	dest(cm, to, sizeof(to));
 	if (status == SIDR_UNSUPPORTED)
 		return fail_nobody(cm, to, err);
-	return rtgt_fail(err, ECONNREFUSED, "%s refused the address request (status %d)", to,
-			 status);
+	return rtgt_fail(err, ECONNREFUSED,
+			 "%s refused the address request (SIDR status %d): see dmesg there",
+			 to, status);
 }
 
 static int fail_reject(struct rtgt_cm *cm, const struct rdma_cm_event *ev, struct rtgt_err *err)
@@ -183,8 +184,8 @@ static int fail_reject(struct rtgt_cm *cm, const struct rdma_cm_event *ev, struc
 				 "the server at %s refused the connection without a reason: does it listen on this port, and for this kind of address? (a port on :: takes IPv6 only)",
 				 to);
 	default:
-		return rtgt_fail(err, ECONNREFUSED, "%s refused the connection (reason %d)", to,
-				 ev->status);
+		return rtgt_fail(err, ECONNREFUSED, "%s refused the connection (reason %d of the CM): see dmesg there",
+				 to, ev->status);
 	}
 }
 
@@ -223,7 +224,7 @@ static int fail_connect(struct rtgt_cm *cm, int status, struct rtgt_err *err)
 				 to, ntohs(rdma_get_src_port(cm->id)));
 	case ETIMEDOUT:
 		return rtgt_fail(err, ETIMEDOUT,
-				 "connecting to %s timed out: the host is there but no RDMA device answered. There: rdma link (state ACTIVE?), UDP port 4791 open?%s",
+				 "connecting to %s timed out: no RDMA device there answered. There: rdma link (state ACTIVE?); RoCE: UDP port 4791 open?%s",
 				 to, in_namespace() ? elsewhere : "");
 	default:
 		return rtgt_fail(err, status, "connecting to %s failed: %s", to, strerror(status));
@@ -333,7 +334,8 @@ static int lookup(const char *host, const char *service, int family, struct addr
 	/* HOST:PORT, where an IPv6 address has more of them */
 	colon = service ? strchr(host, ':') : NULL;
 	if (colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1))
-		return rtgt_fail(err, EINVAL, "%s: give the port with -p %s", host, colon + 1);
+		return rtgt_fail(err, EINVAL, "%s: give the host without the port, and port %s by itself",
+				 host, colon + 1);
 	return rtgt_fail(err, EINVAL, "%s%s%s: %s", host, service ? ":" : "",
 			 service ? service : "", gai_strerror(ret));
 }
@@ -625,7 +627,7 @@ int rtgt_cm_check(struct rtgt_cm *cm, struct rtgt_err *err)
 	}
 	if (cm->ended == ECONNRESET)
 		return rtgt_fail(err, ECONNRESET,
-				 "the target closed the connection: port disabled, module unloaded, or a refused access before? see its dmesg");
+				 "the target closed the connection: port disabled, idle for too long, or an access refused before? see its dmesg");
 	if (cm->ended)
 		return rtgt_fail(err, cm->ended, "the RDMA device is being removed");
 	return 0;

@@ -213,7 +213,7 @@ static int register_bytes(struct rtgt_mr *m, struct ibv_pd *pd, void *bytes, uin
 	if (!m->mr)
 		return rtgt_fail(err, errno, "registering %llu bytes failed: %s%s",
 				 (unsigned long long)len, strerror(errno),
-				 errno == ENOMEM ? locked : "");
+				 errno == ENOMEM || errno == EPERM ? locked : "");
 	return 0;
 }
 

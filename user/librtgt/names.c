@@ -117,7 +117,7 @@ static const struct meaning {
 		"the target's device could not complete the request: see its dmesg"
 	}, {
 		IBV_WC_RETRY_EXC_ERR,
-		"no acknowledgment after all retries: the target or the link is gone"
+		"no acknowledgment after all retries: is the target gone, or the link, or does a firewall or a smaller MTU stop packets? rtgt why 12"
 	}, {
 		IBV_WC_RNR_RETRY_EXC_ERR,
 		"the target had no receive posted for longer than the retries lasted"

@@ -450,12 +450,12 @@ int rtgt_qp_wait(struct rtgt_qp *q, struct ibv_wc *wc, struct rtgt_err *err)
 		}
 		if (now >= end && q->cm->param.transport != RTGT_RC)
 			return rtgt_fail(err, ETIMEDOUT,
-					 "no completion within %d s: a message was lost, and over %s nothing is repeated",
+					 "no completion within %d s: a message was lost, or the peer is gone: over %s nothing is repeated",
 					 timeout / 1000,
 					 rtgt_transport_str(q->cm->param.transport));
 		if (now >= end)
 			return rtgt_fail(err, ETIMEDOUT,
-					 "no completion within %d s: is the link still up, and its MTU the same at both ends? (--timeout waits longer)",
+					 "no completion within %d s: is the link still up, and its MTU the same at both ends? (or set a longer timeout)",
 					 timeout / 1000);
 		if (rtgt_qp_unheard(q) && now >= wake) {
 			rtgt_qp_wake(q);

@@ -21,22 +21,22 @@ static int no_completion(const struct rtgt_client *c, struct rtgt_err *err)
 
 	if (c->cm.param.transport != RTGT_RC)
 		return rtgt_fail(err, ETIMEDOUT,
-				 "no completion within %d s: a message was lost, and over %s nothing is repeated",
+				 "no completion within %d s: a message was lost, or the peer is gone: over %s nothing is repeated",
 				 s, rtgt_transport_str(c->cm.param.transport));
 	/* the requests have completed: the target's device has them */
 	if (c->messages && !c->nr_sent)
 		return rtgt_fail(err, ETIMEDOUT,
-				 "the target got the request and sent no reply within %d s (--timeout waits longer)",
+				 "the target got the request and sent no reply within %d s: see dmesg there, or set a longer timeout",
 				 s);
 	return rtgt_fail(err, ETIMEDOUT,
-			 "no completion within %d s: is the link still up, and its MTU the same at both ends? (--timeout waits longer)",
+			 "no completion within %d s: is the link still up, and its MTU the same at both ends? (or set a longer timeout)",
 			 s);
 }
 
 static int refused(const struct rtgt_done *done, struct rtgt_err *err)
 {
-	rtgt_fail(err, EPROTO, "the target refused request %u: %s (status %d)",
-		  rtgt_kinds[done->type].op, rtgt_status_str((uint16_t)done->target_status),
+	rtgt_fail(err, EPROTO, "the target refused the %s: %s (status %d)",
+		  rtgt_kinds[done->type].name, rtgt_status_str((uint16_t)done->target_status),
 		  done->target_status);
 	err->target_status = done->target_status;
 	return -EPROTO;

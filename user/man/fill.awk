@@ -22,12 +22,12 @@ function everywhere(i) {
 }
 
 # read_list: head[] and text[] of the list whose title begins with this
-function read_list(title,	line, on, ask) {
+function read_list(title,	line, on, done, ask) {
 	nr = 0
 	ask = "'" rtgt "' " command " --help"
 	while ((ask | getline line) > 0) {
 		if (!on) {
-			on = index(line, title) == 1
+			on = !done && index(line, title) == 1
 		} else if (line ~ /^ ? ? ? ? ? ?[-a-z0-9][^ ]*( |$)/ && line ~ /^  /) {
 			sub(/^ +/, "", line)
 			if (nr && everywhere(nr))
@@ -38,6 +38,7 @@ function read_list(title,	line, on, ask) {
 			text[nr] = text[nr] line
 		} else if (nr) {
 			on = 0
+			done = 1
 		}
 	}
 	close(ask)
@@ -86,6 +87,8 @@ function print_text(text,	sentence, n, i) {
 	n = split(text, sentence, /  +/)
 	for (i = 1; i <= n; i++) {
 		gsub(/ -/, " \\-", sentence[i])
+		sub(/^-/, "\\-", sentence[i])
+		sub(/^\\--/, "\\-\\-", sentence[i])
 		gsub(/ \\--/, " \\-\\-", sentence[i])
 		sub(/^[.']/, "\\\\\\&&", sentence[i])
 		print sentence[i]

@@ -35,7 +35,7 @@ static void offer_options(const char *line, const char *at)
 	size_t len = strcspn(line, "\n");
 	const char *about = line + (len < HELP_COLUMN ? len : HELP_COLUMN);
 
-	while (*at == '-') {
+	while (*at == '-' && at < line + HELP_COLUMN) {
 		len = strcspn(at, "\n, ");
 		offer(at, len, about);
 		at += len;
@@ -76,7 +76,7 @@ static void offer_words(const char *help)
 		if (at == line && *at != '\n') {
 			list = !strncmp(at, "Keys", 4) || !strncmp(at, "Commands", 8);
 			usage = usage && !list && strncmp(at, "Example", 7);
-		} else if (*at == '-') {
+		} else if (*at == '-' && at < line + HELP_COLUMN) {
 			offer_options(line, at);
 		} else if (usage && at == line + 2 && !strncmp(at, "rtgt ", 5)) {
 			if (completing == FIRST_WORD)

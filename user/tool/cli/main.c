@@ -165,6 +165,6 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind < argc && !strcmp(argv[optind], "help"))
-		return help_with(&tool, argc - optind, argv + optind);
+		return document_end(help_with(&tool, argc - optind, argv + optind));
 	return document_end(dispatch(&tool, commands, "", help, argc - optind, argv + optind));
 }

@@ -223,7 +223,8 @@ int object_add(const struct object *o, int argc, char **argv)
 		case ENOENT:
 			return failed("no port %s: rtgt port add %s makes it", o->port, o->port);
 		case ENOSPC:
-			return failed("port %s has all the regions a REP can carry", o->port);
+			return failed("port %s has %u regions, and no port has more: rtgt region del one",
+				      o->port, RTGT_MAX_REGIONS);
 		default:
 			return fail_common(o, "adding", errno);
 		}
@@ -244,7 +245,8 @@ int object_remove(const struct object *o)
 
 static int fail_enable(const struct object *port, int code)
 {
-	char addr[64], number[16], path[TREE_PATH];
+	char addr[64], number[16], path[TREE_PATH], **names;
+	int regions;
 
 	tree_path(path, port->path, "addr");
 	tree_read(path, addr, sizeof(addr));
@@ -261,10 +263,16 @@ static int fail_enable(const struct object *port, int code)
 		return failed("port %s: %s is no address of this machine: ip addr", port->name,
 			      addr);
 	case EINVAL:
-		return failed("port %s has no region: rtgt region add %s/NAME (else see dmesg)",
-			      port->name, port->name);
+		tree_path(path, port->path, "regions");
+		regions = tree_list(path, &names);
+		if (regions >= 0)
+			tree_list_free(names);
+		if (!regions)
+			return failed("port %s has no region: rtgt region add %s/NAME", port->name,
+				      port->name);
+		return failed("port %s: its settings do not fit each other: see dmesg", port->name);
 	case ENOMEM:
-		return failed("port %s: no memory for its regions: smaller ones (rtgt region show)",
+		return failed("port %s: no memory for its regions: make them smaller (rtgt region show, dmesg)",
 			      port->name);
 	case E2BIG:
 		return failed("port %s: a region needs too many registrations: see dmesg, or make mr_max larger",
@@ -305,7 +313,7 @@ int port_revoke(const struct object *port, const char *id)
 		return EXIT_OK;
 	case EINVAL:
 	case ERANGE:
-		return failed("revoking \"%s\": a connection of a private port or all: rtgt show",
+		return failed("revoke \"%s\": give the number of a connection of a private port, or all: rtgt show",
 			      id);
 	case ENOENT:
 		if (!tree_exists(path))

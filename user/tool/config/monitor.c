@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,16 +193,15 @@ static int take(struct monitor *m, int pipe)
 	return fflush(stdout) || ferror(stdout) ? -EPIPE : 0;
 }
 
-static int follow(struct monitor *m, const struct tracefs *t)
+static int follow(struct monitor *m, const struct tracefs *t, int signals)
 {
-	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct pollfd fds[2] = { { .events = POLLIN }, { .fd = signals, .events = POLLIN } };
 	char path[256];
 	int ret = 0;
 
 	snprintf(path, sizeof(path), "%s/trace_pipe", t->instance);
 	fds[0].fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	fds[1].fd = interrupt_fd(0, SFD_CLOEXEC);
-	if (fds[0].fd < 0 || fds[1].fd < 0)
+	if (fds[0].fd < 0)
 		ret = -errno;
 	else
 		/* nothing is missed from here on */
@@ -213,7 +213,6 @@ static int follow(struct monitor *m, const struct tracefs *t)
 			ret = take(m, fds[0].fd);
 	}
 	close(fds[0].fd);
-	close(fds[1].fd);
 	return ret ? failed("monitor: %s: %s", path, strerror(-ret)) : EXIT_OK;
 }
 
@@ -224,7 +223,7 @@ int cmd_monitor(struct tool *tool, int argc, char **argv)
 	struct rtgt_err err = { };
 	struct tracefs t;
 	int64_t error;
-	int rc = options_parse(&usage, tool, &words, NULL, NULL);
+	int signals, rc = options_parse(&usage, tool, &words, NULL, NULL);
 
 	if (rc)
 		return rc == OPTIONS_HELP ? EXIT_OK : rc;
@@ -234,6 +233,11 @@ int cmd_monitor(struct tool *tool, int argc, char **argv)
 	if (rc)
 		return rc;
 	m.only = words.argc ? words.argv[0] : NULL;
+	/* whatever ends this, the instance is to be removed */
+	signals = interrupt_fd(SIGHUP, SFD_CLOEXEC);
+	signal(SIGPIPE, SIG_IGN);
+	if (signals < 0)
+		return failed("monitor: no signalfd: %s", strerror(errno));
 	if (tracefs_open(&t, "monitor", &err)) {
 		rc = failed("monitor: %s", err.text);
 	} else {
@@ -247,9 +251,10 @@ int cmd_monitor(struct tool *tool, int argc, char **argv)
 					    name);
 		}
 		if (!rc)
-			rc = follow(&m, &t);
+			rc = follow(&m, &t, signals);
 	}
 	if (tracefs_close(&t, &err) && !rc)
 		rc = failed("monitor: %s", err.text);
+	close(signals);
 	return rc;
 }

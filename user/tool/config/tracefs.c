@@ -54,17 +54,20 @@ int tracefs_open(struct tracefs *t, const char *what, struct rtgt_err *err)
 {
 	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	char path[sizeof(t->instance)];
+	int why = 0;
 
 	memset(t, 0, sizeof(*t));
 	for (unsigned int i = 0; i < 2 && !t->root[0]; i++) {
 		snprintf(path, sizeof(path), "%s/instances", roots[i]);
 		if (!access(path, W_OK | X_OK))
 			snprintf(t->root, sizeof(t->root), "%s", roots[i]);
+		else if (!i)
+			why = errno;
 	}
 	if (!t->root[0])
-		return rtgt_fail(err, errno,
+		return rtgt_fail(err, why,
 				 "%s cannot be used (%s): be root, and see that tracefs is mounted there",
-				 roots[0], strerror(errno));
+				 roots[0], strerror(why));
 	snprintf(t->name, sizeof(t->name), "rtgt_%s_%d", what, (int)getpid());
 	snprintf(path, sizeof(path), "%s/instances/%s", t->root, t->name);
 	if (mkdir(path, 0700))

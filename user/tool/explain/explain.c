@@ -208,7 +208,7 @@ static int judge(const struct explain *x, const struct source *s)
 	if (x->select.any && x->check)
 		return misused("explain: --check judges all packets: no --conn, --qp, --message or --failed");
 	if (x->select.failed && (s->interface || !is_regular(s->file)))
-		return misused("explain: --failed reads a FILE twice");
+		return misused("explain: --failed reads a FILE twice: give a file, no pipe and no interface");
 	if ((s->nr_ignored || x->complete || x->profile) && !x->check)
 		return misused("explain: %s is for --check", x->complete ? "--complete" :
 			       x->profile ? "--profile" : "--ignore");

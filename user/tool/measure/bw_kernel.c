@@ -97,8 +97,9 @@ int bw_kernel_run(struct bw *b, struct rtgt_err *err)
 	if (!ret)
 		ret = measure_can(&b->m, share, err);
 	if (!ret && b->m.at.op->answered && b->depth > c->peer.recv_depth)
-		ret = rtgt_fail(err, ERANGE, "depth %u: the target's recv_depth is %u", b->depth,
-				c->peer.recv_depth);
+		ret = rtgt_fail(err, ERANGE,
+				"depth %u: the target's recv_depth is %u: smaller -t, or more there",
+				b->depth, c->peer.recv_depth);
 	if (!ret && b->m.at.op->answered && b->segment)
 		ret = rtgt_fail(err, EOPNOTSUPP, "--segment cuts WRITEs and READs");
 	for (unsigned int i = 0; i < nr && !ret; i++)

@@ -33,7 +33,7 @@ static int rdma_open(struct bw_stream *s, struct rtgt_err *err)
 	if (ret)
 		return ret;
 	if (s->op->answered && s->b->depth > m->client->peer.recv_depth)
-		return rtgt_fail(err, ERANGE, "depth %u: the target's recv_depth is %u",
+		return rtgt_fail(err, ERANGE, "depth %u: the target's recv_depth is %u: smaller -t, or more there",
 				 s->b->depth, m->client->peer.recv_depth);
 	return rtgt_buffer_create(&s->buffer, m->domain, is_send(s) ? 2 * len : len, 0, err);
 }

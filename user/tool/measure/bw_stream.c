@@ -135,7 +135,7 @@ int bw_compare(struct bw_stream *s, const uint8_t *mine,
 			return ret;
 		if (crc != rtgt_crc32(0, mine + at, len))
 			return rtgt_fail(err, EILSEQ,
-					 "the two ends hold different bytes, from %llu to %llu of the region",
+					 "the two ends hold different bytes, from %llu to %llu of the region: does another client use it?",
 					 (unsigned long long)(s->base + at),
 					 (unsigned long long)(s->base + at + len - 1));
 		s->verified += len;

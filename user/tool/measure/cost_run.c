@@ -244,7 +244,7 @@ static int time_echoes(struct cost *c, struct rtgt_domain *domain, struct rtgt_c
 	int ret;
 
 	if (rtgt_conn_payload(conn) < ECHO_BYTES)
-		return rtgt_fail(err, EMSGSIZE, "the target takes SENDs of %u bytes (recv_size)",
+		return rtgt_fail(err, EMSGSIZE, "the target takes SENDs of %u bytes (there: rtgt port set PORT recv_size)",
 				 rtgt_conn_payload(conn));
 	ret = rtgt_buffer_create(&b, domain, 2ull * ECHO_BYTES, 0, err);
 	rtgt_hist_reset(&h);

@@ -89,7 +89,10 @@ static int make(struct kernel *k, unsigned int i, struct rtgt_err *err)
 	if (tree_path(dir, tree_config(), "initiators/%s", name) || mkdir(dir, 0700)) {
 		ret = errno;
 		if (ret == ENOENT)
-			return rtgt_fail(err, ret, "no kernel initiator: module rtgt is not loaded here (insmod rtgt.ko, as root)");
+			return rtgt_fail(err, ret, "no kernel initiator: module rtgt is not loaded here (insmod rtgt.ko, as root), or configfs not mounted");
+		if (ret == EACCES || ret == EPERM)
+			return rtgt_fail(err, ret, "no kernel initiator: be root (%s)",
+					 strerror(ret));
 		return rtgt_fail(err, ret, "no kernel initiator: %s: %s", name, strerror(ret));
 	}
 	k->nr++;

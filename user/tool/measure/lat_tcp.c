@@ -67,7 +67,7 @@ static int verify(struct lat *l, const uint8_t *tx, const uint8_t *rx, struct rt
 	} else {
 		ret = rtgt_tcp_checksum(&l->m.tcp, 0, size, &crc, err);
 		if (!ret && crc != rtgt_crc32(0, mine, size))
-			ret = rtgt_fail(err, EILSEQ, "the two ends hold different bytes");
+			ret = rtgt_fail(err, EILSEQ, "the two ends hold different bytes: does another client use the server?");
 	}
 	if (ret)
 		return ret;
@@ -86,7 +86,7 @@ int lat_tcp_run(struct lat *l, struct rtgt_err *err)
 	if (!l->m.at.op->tcp)
 		return rtgt_fail(err, EOPNOTSUPP, "TCP has no atomics");
 	if (l->m.at.op->tcp != RTGT_TCP_ECHO && size > l->m.tcp.size)
-		return rtgt_fail(err, ERANGE, "the server's memory has %llu bytes",
+		return rtgt_fail(err, ERANGE, "the server's memory has %llu bytes: smaller -S, or there: rtgt tcp-serve --size",
 				 (unsigned long long)l->m.tcp.size);
 	tx = malloc(size);
 	rx = malloc(size);

@@ -246,7 +246,7 @@ static int verify(struct lat *l, const struct rtgt_work *work, uint64_t value,
 	}
 	ret = measure_checksum(&l->m, l->m.conn, 0, size, &crc, err);
 	if (!ret && crc != rtgt_crc32(0, bytes, size))
-		ret = rtgt_fail(err, EILSEQ, "the two ends hold different bytes");
+		ret = rtgt_fail(err, EILSEQ, "the two ends hold different bytes: does another client use the region?");
 	if (!ret)
 		l->m.verified = size;
 	return ret;

@@ -101,8 +101,8 @@ static int open_rdma(struct measure *m, struct rtgt_err *err)
 	m->client = rtgt_conn_client(m->conn);
 	rtgt_facts_qp(&m->facts, &m->client->qp);
 	if (m->region >= m->client->peer.nr)
-		return rtgt_fail(err, EINVAL, "region %u: the target has %u", m->region,
-				 m->client->peer.nr);
+		return rtgt_fail(err, EINVAL, "no region %u: the target has %u, counted from 0 (there: rtgt region show)",
+				 m->region, m->client->peer.nr);
 	if (m->mtu && (unsigned int)strtoul(m->facts.path_mtu, NULL, 10) != m->mtu)
 		return rtgt_fail(err, EINVAL,
 				 "-m %u: the path MTU is %s, which rdma_cm takes from the interface: ip link set %s mtu ...",
@@ -190,14 +190,16 @@ int measure_can(const struct measure *m, uint64_t room, struct rtgt_err *err)
 		return rtgt_fail(err, EOPNOTSUPP, "the device has no immediates (it is iWARP)");
 	if (op->work == RTGT_WORK_ECHO)
 		return m->at.size <= c->payload ? 0 :
-			rtgt_fail(err, EMSGSIZE, "the target takes SENDs of %u bytes (recv_size)",
+			rtgt_fail(err, EMSGSIZE, "the target takes SENDs of %u bytes (there: rtgt port set PORT recv_size)",
 				  c->payload);
 	if ((mem->access & op->access) != op->access)
-		return rtgt_fail(err, EACCES, "region %u does not grant it (access)", m->region);
+		return rtgt_fail(err, EACCES, "region %u does not grant it (there: rtgt region set PORT/NAME access)",
+				 m->region);
 	/* a plain target may not say how much it has */
 	if (mem->len && m->at.size > room)
-		return rtgt_fail(err, ERANGE, "region %u has %llu bytes%s", m->region,
-				 (unsigned long long)mem->len, measure_extent_str(m));
+		return rtgt_fail(err, ERANGE,
+				 "region %u has %llu bytes%s: smaller -S, or a larger region there",
+				 m->region, (unsigned long long)mem->len, measure_extent_str(m));
 	return 0;
 }
 

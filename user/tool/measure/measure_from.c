@@ -48,7 +48,7 @@ static int only_device(char *name, size_t size)
 	if (nr == 1)
 		return EXIT_OK;
 	return nr ? misused("-x: of which device?  There are %u: -d names it (rdma link)", nr) :
-		    misused("-x: this machine has no RDMA device: rdma link add makes one");
+		    misused("-x: this machine has no RDMA device: rdma link add rxe0 type rxe netdev NETDEV");
 }
 
 static int from_gid(struct measure *m, const char *device)

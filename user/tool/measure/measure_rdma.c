@@ -88,7 +88,7 @@ static int no_completion(const struct measure *m, bool answered, struct rtgt_err
 {
 	if (answered)
 		return rtgt_fail(err, ETIMEDOUT,
-				 "the target sent no reply within %u s (--timeout waits longer)",
+				 "the target sent no reply within %u s: see dmesg there (--timeout waits longer)",
 				 m->to.timeout);
 	return rtgt_fail(err, ETIMEDOUT,
 			 "no completion within %u s: is the link still up, and its MTU the same at both ends? (--timeout waits longer)",

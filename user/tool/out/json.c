@@ -114,11 +114,14 @@ int rtgt_json_print(struct json_object *doc, bool pretty, FILE *to)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
 
-	if (to == stdout)
-		document_begin();
+	const char *text;
+
 	if (pretty)
 		flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
-	if (fprintf(to, "%s\n", json_object_to_json_string_ext(doc, flags)) < 0 || fflush(to))
+	text = json_object_to_json_string_ext(doc, flags);
+	if (to == stdout)
+		document_begin();
+	if (fprintf(to, "%s\n", text) < 0 || fflush(to))
 		return -EIO;
 	return 0;
 }

@@ -28,33 +28,12 @@
 
 #define BACKLOG	128	/* ignored by RoCE, where max_conns does the work */
 #define EVENTS	16
+#define CM_EVENTS	64	/* before the others have their turn */
 
 /* With --poll: turns between two looks at everything but completions */
 #define SPINS	64
 
 /* ------------------------------------------------------------------------ the loop */
-
-/* Have the loop run @source when there is something to read; it outlives the watching */
-int serve_watch(struct server *s, int fd, struct serve_source *source)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = source };
-
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
-}
-
-/* Likewise when nothing is to be run any more; it need not have been watched */
-void serve_unwatch(struct server *s, int fd)
-{
-	epoll_ctl(s->epoll, EPOLL_CTL_DEL, fd, NULL);
-}
-
-/* The server cannot go on; the first reason is told */
-void serve_fail(struct server *s, int code, const char *text)
-{
-	if (!s->err.code)
-		rtgt_fail(&s->err, code, "%s", text);
-	s->stop = true;
-}
 
 static void on_signal(struct server *s, void *arg)
 {
@@ -66,6 +45,44 @@ static void on_signal(struct server *s, void *arg)
 			serve_print_stats(s);
 		else
 			s->stop = true;
+	}
+}
+
+/*
+ * An event is acknowledged before its connection can be released, which waits for that.
+ * The private data live until then as well.
+ */
+static void on_cm_event(struct server *s, void *arg)
+{
+	struct rdma_cm_event *ev;
+
+	(void)arg;
+	for (int i = 0; i < CM_EVENTS && !rdma_get_cm_event(s->channel, &ev); i++) {
+		enum rdma_cm_event_type event = ev->event;
+		struct rdma_cm_id *id = ev->id;
+		struct rdma_conn_param req = { };
+		uint8_t priv[256];
+
+		if (s->cfg.transport == SERVE_UD) {
+			req.private_data = ev->param.ud.private_data;
+			req.private_data_len = ev->param.ud.private_data_len;
+		} else {
+			req = ev->param.conn;
+		}
+
+		if (event == RDMA_CM_EVENT_CONNECT_REQUEST && req.private_data_len) {
+			memcpy(priv, req.private_data, req.private_data_len);
+			req.private_data = priv;
+		}
+		rdma_ack_cm_event(ev);
+		if (event == RDMA_CM_EVENT_CONNECT_REQUEST && s->cfg.transport == SERVE_UD)
+			serve_ud_request(s, id, req.private_data, req.private_data_len);
+		else if (event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			serve_conn_request(s, id, &req);
+		else if (id->context)
+			serve_conn_event(id->context, event);
+		else if (event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			serve_fail(s, ENODEV, "the RDMA device of the address is being removed");
 	}
 }
 
@@ -143,6 +160,13 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static void write_state(struct server *s)
+{
+	serve_state_write(s);
+	if (s->cfg.state && s->cfg.faulty)
+		serve_state_file(s, "faults", serve_fault_print);
+}
+
 /* When something is to be done though nothing happens; UINT64_MAX for never */
 static uint64_t next_due(const struct server *s)
 {
@@ -169,7 +193,7 @@ static int how_long(struct server *s)
 	uint64_t now = rtgt_now_ns(), due = next_due(s);
 
 	if (serve_state_due(s, now))
-		serve_state_write(s);
+		write_state(s);
 	if (s->cfg.poll || s->stop || !TAILQ_EMPTY(&s->ready) || !TAILQ_EMPTY(&s->deferred))
 		return 0;
 	if (s->cfg.state && s->dirty)
@@ -257,8 +281,8 @@ static int fail_listen(struct server *s, int code, const char *text)
 	switch (code) {
 	case EADDRINUSE:
 		return rtgt_fail(&s->err, code,
-				 "%s is in use: another rtgt serve, or a port of the kernel's target? (rdma resource show cm_id)",
-				 text);
+				 "%s port %u is in use: another rtgt serve, or a port of the kernel's target? (rdma resource show cm_id)",
+				 text, ntohs(((struct sockaddr_in *)&s->cfg.addr)->sin_port));
 	case ENODEV:
 	case EADDRNOTAVAIL:
 		return rtgt_fail(&s->err, code,
@@ -353,7 +377,7 @@ static int open_listener(struct server *s)
 		return rtgt_fail(&s->err, errno,
 				 "no rdma_cm: modprobe rdma_ucm; is there a device (rdma link)?");
 	fcntl(s->channel->fd, F_SETFL, O_NONBLOCK);
-	s->on_cm.run = serve_cm_event;
+	s->on_cm.run = on_cm_event;
 	ret = serve_watch(s, s->channel->fd, &s->on_cm);
 	if (ret)
 		return fail(s, -ret, "cannot wait for connections");
@@ -365,7 +389,7 @@ static int open_listener(struct server *s)
 	if (rdma_listen(s->listener, BACKLOG))
 		return fail_listen(s, errno, text);
 	/* whoever reads this line may look there */
-	serve_state_write(s);
+	write_state(s);
 	printf("listening on %s port %u\n", text, port);
 	if (s->cfg.faulty)
 		printf("on purpose, this server commits these faults:\n");
@@ -394,7 +418,7 @@ static void end(struct server *s)
 		rdma_destroy_event_channel(s->channel);
 	for (unsigned int i = 0; i < s->cfg.nr_regions; i++)
 		serve_mem_destroy(s->mem[i]);
-	serve_state_write(s);
+	write_state(s);
 	if (s->signals >= 0)
 		close(s->signals);
 	if (s->epoll >= 0)

@@ -2,17 +2,22 @@
 /*
  * What the files of rtgt serve share: the target in user space.
  *
- *	serve.c		life of the server, its one loop
- *	serve_args.c	the command line
+ *	serve_out.c	counters, the state directory, what is printed
+ *	serve_state.c	the states of a connection, what the loop waits for
+ *	serve_pool.c	receive contexts
  *	serve_mem.c	regions: memory, registrations, keys
  *	serve_device.c	devices, and their events
- *	serve_conn.c	connections: from the REQ to the release
- *	serve_pool.c	receive contexts
- *	serve_ud.c	datagrams: endpoints, and the way back to a client
- *	serve_io.c	a connection's queue pair: receives, replies, transfers
- *	serve_ops.c	what a request does
+ *	serve_send.c	what a queue pair is given: receives, replies, transfers
+ *	serve_way.c	datagrams: the way back to a client
  *	serve_fault.c	faults that are committed on demand
- *	serve_out.c	counters, the state directory, what is printed
+ *	serve_ops.c	what a request does
+ *	serve_io.c	a connection's queue pair and its completions
+ *	serve_conn.c	connections: from the REQ to the release
+ *	serve_ud.c	datagrams: endpoints
+ *	serve_args.c	the command line
+ *	serve.c		life of the server, its one loop
+ *
+ * None of them calls one that stands below it here (scripts/circles).
  *
  * All of it is one thread.  Nothing waits but the loop, and nothing is freed while a
  * completion is being worked on: a connection that ends is marked (serve_close()) and
@@ -186,6 +191,10 @@ enum { SERVE_WR_RECV, SERVE_WR_REPLY, SERVE_WR_XFER, SERVE_WR_BIND, SERVE_WR_DRA
 /* With srq: requests that a peer may have outstanding, if recv_depth is not less */
 #define SERVE_REQUESTS_SRQ	16
 
+/* Work requests of a receive context, at most: two of a REVOKE; the first ones of all windows */
+#define SERVE_RECV_WRS		2
+#define SERVE_BINDS		(SERVE_RECV_WRS * RTGT_MAX_REGIONS)
+
 /* Replies that ask for no completion, but the last of them */
 #define SERVE_SIGNAL_EVERY	8
 
@@ -280,10 +289,16 @@ struct server {
 /* serve_args.c: an exit status, or OPTIONS_HELP */
 int serve_args(struct serve_cfg *cfg, struct tool *tool, int argc, char **argv);
 
-/* serve.c */
+/* serve_state.c */
 int serve_watch(struct server *s, int fd, struct serve_source *source);
 void serve_unwatch(struct server *s, int fd);
 void serve_fail(struct server *s, int code, const char *text);
+void serve_established(struct serve_conn *c);
+void serve_active(struct serve_conn *c);
+void serve_close(struct serve_conn *c, const char *why);
+void serve_qp_failed(struct serve_conn *c, const char *why);
+void serve_qp_failing(struct serve_conn *c, const char *why);
+void serve_drained(struct serve_conn *c);
 
 /* serve_mem.c; 0 or a negative errno */
 int serve_mem_create(struct serve_mem **mem, const struct serve_cfg *cfg, unsigned int region,
@@ -313,16 +328,11 @@ uint32_t serve_reject_reason(int err, uint32_t *arg);
 void serve_reject(struct server *s, struct rdma_cm_id *id, uint32_t reason, uint32_t arg);
 void serve_admit(struct serve_conn *c);
 int serve_build(struct serve_conn *c, const struct rdma_conn_param *req);
-void serve_established(struct serve_conn *c);
-void serve_cm_event(struct server *s, void *arg);
-void serve_active(struct serve_conn *c);
-void serve_close(struct serve_conn *c, const char *why);
-void serve_qp_failed(struct serve_conn *c, const char *why);
-void serve_qp_failing(struct serve_conn *c, const char *why);
-void serve_drained(struct serve_conn *c);
+void serve_conn_request(struct server *s, struct rdma_cm_id *id,
+			const struct rdma_conn_param *req);
+void serve_conn_event(struct serve_conn *c, enum rdma_cm_event_type event);
 void serve_reap(struct server *s);
 void serve_close_all(struct server *s);
-const char *serve_state_name(const struct serve_conn *c);
 
 /* serve_pool.c; 0 or a negative errno */
 void serve_recv_move(struct serve_recv *recv, struct serve_recvs *list);
@@ -338,19 +348,23 @@ void serve_pool_leave(struct serve_pool *pool, const struct serve_conn *c,
 
 /* serve_ud.c */
 void serve_ud_request(struct server *s, struct rdma_cm_id *id, const void *priv, size_t len);
-void serve_ud_message(struct serve_recv *recv, struct ibv_wc *wc);
-void serve_ud_done(struct serve_recv *recv);
-void serve_ud_destroy(struct serve_conn *c);
+
+/* serve_way.c */
+void serve_way_expect(struct serve_conn *c, const struct sockaddr *peer);
+bool serve_way_take(struct serve_recv *recv, struct ibv_wc *wc);
+void serve_ways_destroy(struct serve_conn *c);
 
 /* serve_io.c */
 int serve_io_create(struct serve_conn *c);
 bool serve_io_drain(struct serve_conn *c);
 void serve_io_destroy(struct serve_conn *c);
 bool serve_io_poll(struct serve_conn *c);
-void serve_io_refill(struct serve_conn *c);
+
+/* serve_send.c */
+void serve_recv_refill(struct serve_conn *c);
 void serve_recv_done(struct serve_recv *recv);
+void serve_recv_later(struct serve_recv *recv);
 struct serve_recv *serve_recv_keep(struct serve_recv *recv);
-void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len);
 void serve_reply_send(struct serve_recv *recv, uint32_t len);
 void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
 		uint64_t addr, void (*then)(struct serve_recv *recv));
@@ -366,7 +380,6 @@ void serve_fault_list(FILE *to);
 void serve_fault_print(const struct server *s, FILE *to);
 void serve_fault_run(struct server *s);
 uint32_t serve_fault_reply(struct serve_recv *recv, uint32_t len);
-void serve_fault_sent(struct serve_conn *c);
 void serve_fault_checksum(struct server *s, uint8_t *bytes, uint64_t len);
 bool serve_fault_move(struct serve_recv *recv, uint64_t size,
 		      void (*step)(struct serve_recv *recv));
@@ -383,6 +396,8 @@ void serve_say(const struct server *s, const char *fmt, ...) __attribute__((form
 int serve_state_open(const struct serve_cfg *cfg);
 bool serve_state_due(struct server *s, uint64_t now);
 void serve_state_write(struct server *s);
+void serve_state_file(const struct server *s, const char *name,
+		      void (*print)(const struct server *s, FILE *to));
 void serve_print_stats(const struct server *s);
 
 /* Why a library has made no object, if errno was 0 before: siw's may leave it so */

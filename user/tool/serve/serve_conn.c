@@ -25,65 +25,7 @@
 
 #include "serve.h"
 
-#define EVENTS	64	/* of one kind, before the others have their turn */
-
-const char *serve_state_name(const struct serve_conn *c)
-{
-	static const char *const name[] = { "connecting", "live", "closing" };
-
-	return name[c->state];
-}
-
 /* ------------------------------------------------------------------------- the end */
-
-/* Something was received from it: its time begins anew */
-void serve_active(struct serve_conn *c)
-{
-	if (!c->timed)
-		return;
-	c->active_ns = rtgt_now_ns();
-	TAILQ_REMOVE(&c->s->timed, c, timed_entry);
-	TAILQ_INSERT_TAIL(&c->s->timed, c, timed_entry);
-}
-
-/* All ends come here; only the first does something.  @why is a constant string */
-void serve_close(struct serve_conn *c, const char *why)
-{
-	if (c->state == SERVE_CLOSING)
-		return;
-	c->state = SERVE_CLOSING;
-	c->why = why;
-	c->s->dirty = true;
-	if (c->timed)
-		TAILQ_REMOVE(&c->s->timed, c, timed_entry);
-	c->timed = false;
-	if (c->failing)
-		TAILQ_REMOVE(&c->s->failing, c, failing_entry);
-	TAILQ_INSERT_TAIL(&c->s->dying, c, dying_entry);
-}
-
-/* The device moved the queue pair to error */
-void serve_qp_failed(struct serve_conn *c, const char *why)
-{
-	if (c->state != SERVE_CLOSING)
-		serve_count(c->s, RTGT_QP_ERRORS, 1);
-	serve_close(c, c->failing ? c->failing : why);
-}
-
-/*
- * The device refuses what the peer did, and will move the queue pair to error.  It may say so
- * before it sends the NAK, and sends none once the queue pair is in error.  So the connection
- * stays open until the device flushes a receive or reports by an event that the queue pair is in
- * error, for SERVE_NAK_NS at most.
- */
-void serve_qp_failing(struct serve_conn *c, const char *why)
-{
-	if (c->state == SERVE_CLOSING || c->failing)
-		return;
-	c->failing = why;
-	c->failing_ns = rtgt_now_ns();
-	TAILQ_INSERT_TAIL(&c->s->failing, c, failing_entry);
-}
 
 static const char *peer_of(struct rdma_cm_id *id, char *buf, size_t size)
 {
@@ -124,7 +66,7 @@ static void destroy(struct serve_conn *c)
 	if (s->cfg.private)
 		serve_windows_destroy(c->domain);
 	serve_io_destroy(c);
-	serve_ud_destroy(c);
+	serve_ways_destroy(c);
 	if (s->cfg.private)
 		serve_domain_destroy(c->domain, true);
 	if (c->cm_id)
@@ -159,12 +101,6 @@ void serve_reap(struct server *s)
 		}
 		destroy(c);
 	}
-}
-
-/* The last completion there can be of its queue pair has come */
-void serve_drained(struct serve_conn *c)
-{
-	TAILQ_INSERT_TAIL(&c->s->dying, c, dying_entry);
 }
 
 /* The server ends: whatever state they are in, and whatever they wait for */
@@ -340,8 +276,9 @@ void serve_admit(struct serve_conn *c)
 	serve_count(c->s, RTGT_CONNS_ACCEPTED, 1);
 }
 
-static void connect_request(struct server *s, struct rdma_cm_id *id,
-			    const struct rdma_conn_param *req)
+/* A REQ arrived */
+void serve_conn_request(struct server *s, struct rdma_cm_id *id,
+			const struct rdma_conn_param *req)
 {
 	struct serve_conn *c = serve_conn_create(s);
 	struct rtgt_req_info hello;
@@ -378,23 +315,8 @@ static void connect_request(struct server *s, struct rdma_cm_id *id,
 
 /* ------------------------------------------------------------------ rdma_cm's events */
 
-/* The peer knows, or, of an endpoint, peers may come to know */
-void serve_established(struct serve_conn *c)
-{
-	if (c->state != SERVE_CONNECTING)
-		return;
-	c->state = SERVE_LIVE;
-	if (c->s->cfg.idle_ms && c->cm_id) {
-		c->timed = true;
-		c->active_ns = rtgt_now_ns();
-		TAILQ_INSERT_TAIL(&c->s->timed, c, timed_entry);
-	}
-	serve_count(c->s, RTGT_CONNS_ESTABLISHED, 1);
-	serve_say(c->s, "connection %u from %s on %s: established, QP %u", c->id, c->peer,
-		  ibv_get_device_name(c->dev->verbs->device), c->qp->qp_num);
-}
-
-static void conn_event(struct serve_conn *c, enum rdma_cm_event_type event)
+/* rdma_cm says something of a connection that there is */
+void serve_conn_event(struct serve_conn *c, enum rdma_cm_event_type event)
 {
 	switch (event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
@@ -419,43 +341,5 @@ static void conn_event(struct serve_conn *c, enum rdma_cm_event_type event)
 		break;
 	default:
 		break;
-	}
-}
-
-/*
- * An event is acknowledged before its connection can be released, which waits for that.
- * The private data live until then as well.
- */
-void serve_cm_event(struct server *s, void *arg)
-{
-	struct rdma_cm_event *ev;
-
-	(void)arg;
-	for (int i = 0; i < EVENTS && !rdma_get_cm_event(s->channel, &ev); i++) {
-		enum rdma_cm_event_type event = ev->event;
-		struct rdma_cm_id *id = ev->id;
-		struct rdma_conn_param req = { };
-		uint8_t priv[256];
-
-		if (s->cfg.transport == SERVE_UD) {
-			req.private_data = ev->param.ud.private_data;
-			req.private_data_len = ev->param.ud.private_data_len;
-		} else {
-			req = ev->param.conn;
-		}
-
-		if (event == RDMA_CM_EVENT_CONNECT_REQUEST && req.private_data_len) {
-			memcpy(priv, req.private_data, req.private_data_len);
-			req.private_data = priv;
-		}
-		rdma_ack_cm_event(ev);
-		if (event == RDMA_CM_EVENT_CONNECT_REQUEST && s->cfg.transport == SERVE_UD)
-			serve_ud_request(s, id, req.private_data, req.private_data_len);
-		else if (event == RDMA_CM_EVENT_CONNECT_REQUEST)
-			connect_request(s, id, &req);
-		else if (id->context)
-			conn_event(id->context, event);
-		else if (event == RDMA_CM_EVENT_DEVICE_REMOVAL)
-			serve_fail(s, ENODEV, "the RDMA device of the address is being removed");
 	}
 }

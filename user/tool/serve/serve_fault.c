@@ -178,15 +178,6 @@ uint32_t serve_fault_reply(struct serve_recv *recv, uint32_t len)
 	return len;
 }
 
-/* A reply was sent: one that waited for it follows */
-void serve_fault_sent(struct serve_conn *c)
-{
-	struct serve_recv *recv = c->swapped;
-
-	serve_recv_move(recv, NULL);
-	send_late(recv);
-}
-
 /* ------------------------------------------------------------------------ requests */
 
 /* A CHECKSUM of these bytes is to be computed */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rtgt serve: a connection's queue pair, its receives, replies and transfers.
+ * rtgt serve: a connection's queue pair and its completions.
  *
  * Errors.  A receive that is flushed, or fails, while the connection stands: the device
  * refused what the peer did.  One that fails leaves the device some time to send its NAK.  A
@@ -21,10 +21,6 @@
 #define BUDGET		64
 #define BATCH		16
 
-/* Work requests of a receive context, at most: two of a REVOKE; the first ones of all windows */
-#define RECV_WRS	2
-#define BINDS		(RECV_WRS * RTGT_MAX_REGIONS)
-
 /* 0.64 ms: what a peer waits that finds no receive; the default is 655 ms */
 #define RNR_TIMER	12
 
@@ -33,201 +29,6 @@ static struct serve_recv *wr_recv(const struct serve_conn *c, uint64_t id)
 	uint64_t i = id >> SERVE_WR_BITS;
 
 	return i < c->pool->nr ? &c->pool->recvs[i] : &c->own->recvs[i - c->pool->nr];
-}
-
-/* -------------------------------------------------------------- receive contexts */
-
-/* Post as many receives as the peer was told, if enough receive contexts are free */
-void serve_io_refill(struct serve_conn *c)
-{
-	if (c->state == SERVE_CLOSING && !c->pool->srq)
-		return;
-	if (c->deaf)
-		return;
-	if (serve_pool_refill(c->pool, c->qp))
-		serve_close(c, "a receive could not be posted");
-}
-
-/* Nothing is left to do for its message */
-void serve_recv_done(struct serve_recv *recv)
-{
-	serve_recv_move(recv, &recv->pool->free);
-	if (recv->conn)
-		serve_io_refill(recv->conn);
-	else
-		serve_pool_refill(recv->pool, NULL);
-}
-
-/* ----------------------------------------------------------------------- sending */
-
-/* The last there is must come back, or nothing would be free again */
-static bool must_signal(struct serve_conn *c, const struct serve_recv *recv)
-{
-	return c->pool->srq || recv->later_ms || TAILQ_EMPTY(&c->pool->free) ||
-	       c->unsignaled + 1 >= SERVE_SIGNAL_EVERY;
-}
-
-static void post_send(struct serve_recv *recv, struct ibv_send_wr *wr, bool signaled)
-{
-	struct serve_conn *c = recv->conn;
-	struct ibv_send_wr *bad;
-
-	c->unsignaled = signaled ? 0 : c->unsignaled + 1;
-	serve_recv_move(recv, &c->sending);
-	if (ibv_post_send(c->qp, wr, &bad))
-		serve_close(c, "a reply or a transfer could not be posted");
-}
-
-/* Send a reply of @len bytes, its header included */
-void serve_reply_send(struct serve_recv *recv, uint32_t len)
-{
-	struct serve_conn *c = recv->conn;
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)recv->buf,
-		.length = len,
-		.lkey = recv->pool->mr->lkey,
-	};
-	struct ibv_send_wr wr = {
-		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_REPLY),
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-	}, *bad;
-	bool signaled;
-
-	if (recv->way) {
-		wr.wr.ud.ah = recv->way->ah;
-		wr.wr.ud.remote_qpn = recv->src_qp;
-		wr.wr.ud.remote_qkey = RDMA_UDP_QKEY;
-	}
-
-	if (c->state == SERVE_CLOSING)
-		return;
-	signaled = must_signal(c, recv);
-	/* the completion of the second one stands for both; if only one fits, so be it */
-	if (recv->twice)
-		ibv_post_send(c->qp, &wr, &bad);
-	recv->twice = false;
-	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
-	c->replies++;
-	serve_count(c->s, RTGT_REPLIES, 1);
-	post_send(recv, &wr, signaled);
-	if (c->swapped)
-		serve_fault_sent(c);
-}
-
-/* Send the reply to @recv->rq; the buffer holds @len bytes of body after the header */
-void serve_reply(struct serve_recv *recv, uint32_t status, uint32_t len)
-{
-	struct serve_conn *c = recv->conn;
-
-	if (recv->silent) {
-		recv->silent = false;
-		serve_recv_done(recv);
-		return;
-	}
-	if (c->state == SERVE_CLOSING)
-		return;
-	rtgt_encode_reply(recv->buf, &recv->rq, status, len, recv->imm);
-	if (status != RTGT_OK)
-		serve_count(c->s, RTGT_MALFORMED, 1);
-	len += (uint32_t)sizeof(struct rtgt_msg);
-	if (c->s->cfg.faulty)
-		len = serve_fault_reply(recv, len);
-	if (len)
-		serve_reply_send(recv, len);
-}
-
-/* READ or WRITE the peer's memory, then go on with @then, if that succeeded */
-void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
-		uint64_t addr, void (*then)(struct serve_recv *recv))
-{
-	struct ibv_send_wr wr = {
-		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_XFER),
-		.sg_list = sge,
-		.num_sge = 1,
-		.opcode = opcode,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = addr, .rkey = recv->rq.rkey },
-	};
-
-	if (recv->conn->state == SERVE_CLOSING)
-		return;
-	recv->then = then;
-	post_send(recv, &wr, true);
-}
-
-/*
- * Give windows their next keys, then go on with @then.  They are done in the order they
- * are posted in: so only the last asks for a completion.
- */
-void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int nr,
-		void (*then)(struct serve_recv *recv))
-{
-	struct ibv_send_wr wr[BINDS];
-	int n = 0;
-
-	for (unsigned int i = 0; i < nr; i++)
-		n += serve_window_bind(map[i], &wr[n]);
-	for (int i = 0; i < n; i++) {
-		bool last = i + 1 == n;
-
-		wr[i].wr_id = SERVE_WR_ID(recv->index, SERVE_WR_BIND);
-		wr[i].next = last ? NULL : &wr[i + 1];
-		wr[i].send_flags = last ? IBV_SEND_SIGNALED : 0;
-	}
-	recv->then = then;
-	post_send(recv, wr, true);
-}
-
-/* Its receive comes back only after a time: in the order of that */
-static void wait_for_time(struct serve_recv *recv)
-{
-	struct serve_recvs *later = &recv->conn->s->later;
-	struct serve_recv *before = TAILQ_LAST(later, serve_recvs);
-
-	recv->due_ns = rtgt_now_ns() + (uint64_t)recv->later_ms * 1000000u;
-	recv->later_ms = 0;
-	serve_recv_move(recv, NULL);
-	recv->list = later;
-	while (before && before->due_ns > recv->due_ns)
-		before = TAILQ_PREV(before, serve_recvs, entry);
-	if (before)
-		TAILQ_INSERT_AFTER(later, before, recv, entry);
-	else
-		TAILQ_INSERT_HEAD(later, recv, entry);
-}
-
-/*
- * Replace a receive whose message is a request.  Returns the context that has the request: with an
- * SRQ another one, of the connection's own; NULL when the connection closes, because it has none.
- */
-struct serve_recv *serve_recv_keep(struct serve_recv *recv)
-{
-	struct serve_conn *c = recv->conn;
-	struct serve_recv *own;
-
-	if (!c->own) {
-		serve_io_refill(c);
-		return recv;
-	}
-	own = TAILQ_FIRST(&c->own->free);
-	if (own) {
-		memcpy(own->buf, recv->buf, recv->len < c->recv_size ? recv->len : c->recv_size);
-		own->conn = c;
-		own->len = recv->len;
-		own->imm = recv->imm;
-		own->rq = recv->rq;
-		serve_recv_move(own, NULL);
-	} else {
-		serve_count(c->s, RTGT_OVER_DEPTH, 1);
-		serve_close(c, "more requests outstanding than recv_depth");
-	}
-	if (recv->later_ms)
-		wait_for_time(recv);
-	else
-		serve_recv_done(recv);
-	return own;
 }
 
 /* This one's completion stands for those posted before it as well */
@@ -240,10 +41,10 @@ static void sent(struct serve_conn *c, struct serve_recv *recv, unsigned int wha
 	if (what != SERVE_WR_REPLY)
 		serve_recv_move(recv, NULL);
 	else if (recv->later_ms)
-		wait_for_time(recv);
+		serve_recv_later(recv);
 	else
 		serve_recv_move(recv, &recv->pool->free);
-	serve_io_refill(c);
+	serve_recv_refill(c);
 	if (what != SERVE_WR_REPLY)
 		recv->then(recv);
 }
@@ -312,9 +113,7 @@ static void received(struct serve_conn *c, struct serve_recv *recv, struct ibv_w
 	c->recv_msgs++;
 	serve_count(c->s, RTGT_RECV_MSGS, 1);
 	serve_count(c->s, RTGT_RECV_BYTES, recv->len);
-	if (ud)
-		serve_ud_message(recv, wc);
-	else
+	if (!ud || serve_way_take(recv, wc))
 		serve_message(recv);
 }
 
@@ -384,7 +183,8 @@ static int make_qp(struct serve_conn *c)
 {
 	/* and one to drain it */
 	uint32_t nr = c->pool->nr + (c->own ? c->own->nr : 0);
-	uint32_t wrs = nr * (c->s->cfg.private || c->s->cfg.faulty ? RECV_WRS : 1) + BINDS + 1;
+	uint32_t each = c->s->cfg.private || c->s->cfg.faulty ? SERVE_RECV_WRS : 1;
+	uint32_t wrs = nr * each + SERVE_BINDS + 1;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = serve_qp_type(&c->s->cfg),
 		.qp_context = c,
@@ -449,7 +249,7 @@ int serve_io_create(struct serve_conn *c)
 	if (ret)
 		return ret;
 	c->deaf = c->s->cfg.faulty && serve_fault_receives(c);
-	serve_io_refill(c);
+	serve_recv_refill(c);
 	if (c->state == SERVE_CLOSING)
 		return -EIO;
 	/* an iWARP one gets its TCP stream, and so to RTS, with rdma_accept() */

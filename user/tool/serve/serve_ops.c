@@ -33,6 +33,28 @@ static struct serve_map *map_of(const struct serve_recv *recv)
 	return &recv->conn->domain->map[recv->rq.region];
 }
 
+/* Send the reply to @recv->rq; the buffer holds @len bytes of body after the header */
+static void reply(struct serve_recv *recv, uint32_t status, uint32_t len)
+{
+	struct serve_conn *c = recv->conn;
+
+	if (recv->silent) {
+		recv->silent = false;
+		serve_recv_done(recv);
+		return;
+	}
+	if (c->state == SERVE_CLOSING)
+		return;
+	rtgt_encode_reply(recv->buf, &recv->rq, status, len, recv->imm);
+	if (status != RTGT_OK)
+		serve_count(c->s, RTGT_MALFORMED, 1);
+	len += (uint32_t)sizeof(struct rtgt_msg);
+	if (c->s->cfg.faulty)
+		len = serve_fault_reply(recv, len);
+	if (len)
+		serve_reply_send(recv, len);
+}
+
 /* The status a request's region and range deserve */
 static uint32_t check_range(const struct serve_recv *recv)
 {
@@ -47,7 +69,7 @@ static uint32_t check_range(const struct serve_recv *recv)
 
 static void op_echo(struct serve_recv *recv)
 {
-	serve_reply(recv, RTGT_OK, recv->rq.len);
+	reply(recv, RTGT_OK, recv->rq.len);
 }
 
 static void checksum_step(struct serve_recv *recv)
@@ -68,7 +90,7 @@ static void checksum_step(struct serve_recv *recv)
 	body->crc = htobe32(recv->crc);
 	body->rsvd = 0;
 	body->len = htobe64(recv->rq.count);
-	serve_reply(recv, RTGT_OK, sizeof(*body));
+	reply(recv, RTGT_OK, sizeof(*body));
 }
 
 static void op_checksum(struct serve_recv *recv)
@@ -86,7 +108,7 @@ static void op_checksum(struct serve_recv *recv)
 	if (status == RTGT_OK)
 		checksum_step(recv);
 	else
-		serve_reply(recv, status, 0);
+		reply(recv, status, 0);
 }
 
 /* One work request of a transfer; its completion comes here for the next */
@@ -102,7 +124,7 @@ static void xfer_step(struct serve_recv *recv)
 	uint64_t addr = rq->addr;
 
 	if (!rq->count) {
-		serve_reply(recv, RTGT_OK, 0);
+		reply(recv, RTGT_OK, 0);
 		return;
 	}
 	rq->offset += sge.length;
@@ -128,7 +150,7 @@ static void op_xfer(struct serve_recv *recv)
 	     !serve_fault_move(recv, map_of(recv)->mem->size, xfer_step)))
 		xfer_step(recv);
 	else
-		serve_reply(recv, status, 0);
+		reply(recv, status, 0);
 }
 
 static void revoked(struct serve_recv *recv)
@@ -138,7 +160,7 @@ static void revoked(struct serve_recv *recv)
 	serve_count(recv->conn->s, RTGT_ROTATIONS, map->nr);
 	rtgt_encode_region(body_of(recv), map->iova[0], recv->rq.rkey, serve_extent_len(map, 0),
 			   serve_map_access(map));
-	serve_reply(recv, RTGT_OK, sizeof(struct rtgt_region));
+	reply(recv, RTGT_OK, sizeof(struct rtgt_region));
 }
 
 /*
@@ -152,11 +174,11 @@ static void op_revoke(struct serve_recv *recv)
 	int ret;
 
 	if (recv->rq.region >= c->domain->nr) {
-		serve_reply(recv, RTGT_ST_REGION, 0);
+		reply(recv, RTGT_ST_REGION, 0);
 		return;
 	}
 	if (!c->s->cfg.private) {
-		serve_reply(recv, RTGT_ST_SHARED, 0);
+		reply(recv, RTGT_ST_SHARED, 0);
 		return;
 	}
 	map = map_of(recv);
@@ -170,7 +192,7 @@ static void op_revoke(struct serve_recv *recv)
 	if (ret == -EBUSY) {
 		serve_close(c, "an rkey could not be revoked");
 	} else if (ret) {
-		serve_reply(recv, RTGT_ST_FAILED, 0);
+		reply(recv, RTGT_ST_FAILED, 0);
 	} else {
 		recv->rq.rkey = serve_key(map, 0);
 		revoked(recv);
@@ -194,12 +216,12 @@ static void op_extents(struct serve_recv *recv)
 	uint32_t nr, at;
 
 	if (rq->region >= recv->conn->domain->nr) {
-		serve_reply(recv, RTGT_ST_REGION, 0);
+		reply(recv, RTGT_ST_REGION, 0);
 		return;
 	}
 	map = map_of(recv);
 	if (rq->offset >= map->nr) {
-		serve_reply(recv, RTGT_ST_RANGE, 0);
+		reply(recv, RTGT_ST_RANGE, 0);
 		return;
 	}
 	at = (uint32_t)rq->offset;
@@ -208,14 +230,14 @@ static void op_extents(struct serve_recv *recv)
 	for (uint32_t i = 0; i < nr; i++)
 		rtgt_encode_extent(body_of(recv), i, map->iova[at + i], serve_key(map, at + i),
 				   serve_extent_len(map, at + i));
-	serve_reply(recv, RTGT_OK,
-		    (uint32_t)(sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap)));
+	reply(recv, RTGT_OK,
+	      (uint32_t)(sizeof(struct rtgt_extents) + nr * sizeof(struct rtgt_cap)));
 }
 
 /* Its receive was not replaced when it came: serve_message() */
 static void op_withhold(struct serve_recv *recv)
 {
-	serve_reply(recv, RTGT_OK, 0);
+	reply(recv, RTGT_OK, 0);
 }
 
 static void op_disconnect(struct serve_recv *recv)
@@ -272,7 +294,7 @@ void serve_message(struct serve_recv *recv)
 	if (status == RTGT_OK)
 		ops[recv->rq.op](recv);
 	else
-		serve_reply(recv, status, 0);
+		reply(recv, status, 0);
 }
 
 /* A WRITE of @recv->len bytes brought an immediate */
@@ -293,5 +315,5 @@ void serve_imm(struct serve_recv *recv)
 		.tag = rtgt_imm_arg(recv->imm),
 	};
 	body->byte_len = htobe32(recv->len);
-	serve_reply(recv, RTGT_OK, sizeof(*body));
+	reply(recv, RTGT_OK, sizeof(*body));
 }

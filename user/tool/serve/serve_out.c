@@ -44,6 +44,13 @@ void serve_say(const struct server *s, const char *fmt, ...)
 	fflush(stdout);
 }
 
+static const char *state_name(const struct serve_conn *c)
+{
+	static const char *const name[] = { "connecting", "live", "closing" };
+
+	return name[c->state];
+}
+
 static void print_counters(const struct server *s, FILE *to)
 {
 	for (unsigned int i = 0; i < RTGT_NR_COUNTERS; i++)
@@ -63,7 +70,7 @@ static void print_connections(const struct server *s, FILE *to)
 			held--;
 		fprintf(to,
 			"id=%u state=%s peer=%s dev=%s qpn=%u client=%s recv_msgs=%llu imms=%llu replies=%llu held=%u\n",
-			c->id, serve_state_name(c), c->peer,
+			c->id, state_name(c), c->peer,
 			ibv_get_device_name(c->dev->verbs->device), c->qp ? c->qp->qp_num : 0,
 			c->plain ? "plain" : "rtgt", (unsigned long long)c->recv_msgs,
 			(unsigned long long)c->imms, (unsigned long long)c->replies, held);
@@ -76,9 +83,9 @@ void serve_print_stats(const struct server *s)
 	fflush(stdout);
 }
 
-/* A file no reader sees half of */
-static void write_file(const struct server *s, const char *name,
-		       void (*print)(const struct server *s, FILE *to))
+/* A file of the state directory, which no reader sees half of */
+void serve_state_file(const struct server *s, const char *name,
+		      void (*print)(const struct server *s, FILE *to))
 {
 	char path[PATH_MAX], new[PATH_MAX];
 	FILE *f;
@@ -105,10 +112,8 @@ void serve_state_write(struct server *s)
 		return;
 	s->dirty = false;
 	s->written_ns = rtgt_now_ns();
-	write_file(s, "counters", print_counters);
-	write_file(s, "connections", print_connections);
-	if (s->cfg.faulty)
-		write_file(s, "faults", serve_fault_print);
+	serve_state_file(s, "counters", print_counters);
+	serve_state_file(s, "connections", print_connections);
 }
 
 static int make_dir(const char *dir, const char *name)

@@ -36,6 +36,14 @@
  */
 #define MTU_MAX	4096
 
+/* A receive context that becomes free uses its way no more */
+static void leave_way(struct serve_recv *recv)
+{
+	if (recv->way)
+		recv->way->users--;
+	recv->way = NULL;
+}
+
 /* Move a receive context to a list; NULL if the device has it */
 void serve_recv_move(struct serve_recv *recv, struct serve_recvs *list)
 {
@@ -43,7 +51,7 @@ void serve_recv_move(struct serve_recv *recv, struct serve_recvs *list)
 		TAILQ_REMOVE(recv->list, recv, entry);
 	recv->list = list;
 	if (list == &recv->pool->free) {
-		serve_ud_done(recv);
+		leave_way(recv);
 		recv->twice = false;
 		recv->silent = false;
 	}
@@ -212,7 +220,7 @@ void serve_pool_leave(struct serve_pool *pool, const struct serve_conn *c,
 		if (recv->conn != c)
 			continue;
 		recv->conn = NULL;
-		serve_ud_done(recv);
+		leave_way(recv);
 		if (recv->list == later)
 			continue;
 		if (recv->later_ms)

@@ -315,7 +315,7 @@ static int pull(struct rtgt_tcp *t, int flags, struct rtgt_err *err)
 	if (t->rx.at >= sizeof(t->rx.head) && t->rx.head.status != RTGT_TCP_OK)
 		t->rx.busy = false;
 	else if (!n)
-		return rtgt_fail(err, ECONNRESET, "the server at %s port %s (TCP) hung up",
+		return rtgt_fail(err, ECONNRESET, "the server at %s port %s (TCP) hung up: did rtgt tcp-serve there end?",
 				 t->param.host, t->param.service);
 	return 1;
 }
@@ -377,10 +377,10 @@ int rtgt_tcp_answer(const struct rtgt_tcp *t, enum rtgt_tcp_op op, uint32_t tag,
 	const struct rtgt_tcp_head *head = &t->rx.head;
 
 	if (!rtgt_tcp_head_ok(head) || !(head->flags & RTGT_TCP_REPLY))
-		return rtgt_fail(err, EPROTO, "%s port %s (TCP) does not speak as rtgt tcp-serve",
+		return rtgt_fail(err, EPROTO, "%s port %s (TCP) does not speak as rtgt tcp-serve: give its port (--tcp-port)",
 				 t->param.host, t->param.service);
 	if (head->status == RTGT_TCP_RANGE)
-		return rtgt_fail(err, ERANGE, "the server's memory has %llu bytes",
+		return rtgt_fail(err, ERANGE, "the server's memory has %llu bytes: smaller -S, or there: rtgt tcp-serve --size",
 				 (unsigned long long)t->size);
 	if (head->status != RTGT_TCP_OK)
 		return rtgt_fail(err, EPROTO, "the server refused the request (status %u)",

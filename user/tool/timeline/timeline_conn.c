@@ -243,7 +243,7 @@ static void add_target(struct timeline *t, const struct tl_line *l)
 	struct tl_event *e;
 	struct tl_conn *c;
 	int64_t qpn;
-	const char *at, *end;
+	const char *at, *end, *why;
 
 	if ((strcmp(l->event, "rtgt_conn_state") && strcmp(l->event, "rtgt_qp_event")) ||
 	    !tl_number(l->rest, "qpn", &qpn))
@@ -256,9 +256,11 @@ static void add_target(struct timeline *t, const struct tl_line *l)
 	e = tl_event(&c->events, TL_TARGET, l->us);
 	/* without the port and the peer, which the connection has */
 	end = strstr(at, " port=");
-	snprintf(e->what, sizeof(e->what), "%s:%.*s",
-		 l->event[5] == 'c' ? "connection" : "queue pair",
-		 end ? (int)(end - at) : 80, at);
+	why = end ? strstr(end, " why=") : NULL;
+	why = why && why[5] ? why + 5 : NULL;
+	snprintf(e->what, sizeof(e->what), "%s:%.*s%s%.56s%s",
+		 l->event[5] == 'c' ? "connection" : "queue pair", end ? (int)(end - at) : 80, at,
+		 why ? " (" : "", why ? why : "", why ? ")" : "");
 }
 
 /* From when to when a client's process speaks of this connection */

@@ -112,6 +112,9 @@ static int start(struct tl_tracefs *f, struct tl_capture *c, const char *interfa
 	if (ret)
 		return ret;
 	interfaces = tl_devices(f->marker, only, sizeof(only));
+	if (!interface && !interfaces)
+		return rtgt_fail(err, ENODEV,
+				 "no network interface has an RDMA device: rdma link add rxe0 type rxe netdev NETDEV");
 	if (!interface && interfaces != 1)
 		return rtgt_fail(err, EINVAL,
 				 "%d network interfaces have RDMA devices: -i IF says which (rdma link)",

@@ -9,10 +9,12 @@
  * several.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <json-c/json.h>
 
@@ -30,11 +32,13 @@ static const struct usage_option options[] = {
 
 static const struct usage usage = {
 	.name = "why",
-	.synopsis = "why [OPTIONS] CAPTURE\nwhy [OPTIONS] STATUS",
+	.synopsis = "why [OPTIONS] CAPTURE\nwhy [OPTIONS] DIR\nwhy [OPTIONS] STATUS",
 	.about =
 "CAPTURE: list the operations and connections in it that failed or took long, with what may have\n"
-"caused it and what in the capture shows that.  STATUS, a completion's (12, RETRY_EXC_ERR,\n"
-"\"remote access error\"): what it says, the usual causes, and how to find out which it is.\n",
+"caused it and what in the capture shows that.  DIR: the same of its capture.pcap or wire.pcap;\n"
+"what rtgt timeline record left there, and NAME-before.json and NAME-after.json of counters, are\n"
+"evidence, too.  STATUS, a completion's (12, RETRY_EXC_ERR, \"remote access error\"): what it\n"
+"says, the usual causes, and how to find out which it is.\n",
 	.options = options,
 	.notes =
 "Exit status: 0 nothing failed, or STATUS is known; 1 something failed or took long; 2 CAPTURE\n"
@@ -62,6 +66,7 @@ static void follow(struct why *w, const struct pkt *p)
 	if (p->kind == PKT_TCP_SEGMENT)
 		inner = iwarp_feed(w->iwarp, p, &nr);
 	w->packets++;
+	w->first_ns = p->first_ns;
 	if (p->ns > w->last_ns)
 		w->last_ns = p->ns;
 	one(w, p);
@@ -88,6 +93,7 @@ static int sum_up(struct why *w)
 			    "the sender computes it wrongly, as rxe of old kernels does on big-endian machines");
 		why_found(w, o);
 	}
+	why_dir_counters(w);
 	o = why_problem("summary");
 	rtgt_json_int(o, "packets", (int64_t)w->packets);
 	rtgt_json_int(o, "connections", (int64_t)t->connections);
@@ -166,14 +172,16 @@ static int set_option(void *arg, enum opt opt, char *text)
 int cmd_why(struct tool *tool, int argc, char **argv)
 {
 	struct words words = { argc, argv };
-	const char *filter = NULL;
+	const char *filter = NULL, *path;
+	char capture[PATH_MAX];
+	struct stat st;
 	struct why *w;
 	int rc = options_parse(&usage, tool, &words, set_option, &filter);
 
 	if (rc)
 		return rc == OPTIONS_HELP ? EXIT_OK : rc;
 	if (words.argc != 1)
-		return misused("why: give one CAPTURE, or one STATUS in quotes (rtgt why --help)");
+		return misused("why: give one CAPTURE, one DIR, or one STATUS in quotes (rtgt why --help)");
 	if (strcmp(words.argv[0], "-") && access(words.argv[0], F_OK)) {
 		rc = why_word(tool, words.argv[0]);
 		if (rc == EXIT_NOTHING)
@@ -185,7 +193,23 @@ int cmd_why(struct tool *tool, int argc, char **argv)
 	if (!w)
 		return failed("no memory");
 	w->tool = tool;
-	rc = read_file(w, words.argv[0], filter);
+	path = words.argv[0];
+	rc = EXIT_OK;
+	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+		path = capture;
+		if (!why_dir_open(w, words.argv[0], capture, sizeof(capture))) {
+			failed("why: %s has neither capture.pcap nor wire.pcap", words.argv[0]);
+			rc = EXIT_USAGE;
+		}
+	}
+	/* with a filter the numbers are others than the timeline's */
+	if (filter) {
+		json_object_put(w->timeline);
+		w->timeline = NULL;
+	}
+	if (!rc)
+		rc = read_file(w, path, filter);
+	json_object_put(w->timeline);
 	free(w);
 	return rc;
 }

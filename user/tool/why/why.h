@@ -91,12 +91,15 @@ struct why_conn {
 
 /**
  * struct why - a capture
+ * @dir, @timeline: the directory that it is in, and what was traced; NULL: only the capture
  * @asked, @refused, @reset, @typed, @said: the latest, rings
- * @last_ns: of the latest packet
+ * @first_ns, @last_ns: of the first packet, of the latest
  * @conn: by the connection's number
  */
 struct why {
 	const struct tool *tool;
+	const char *dir;
+	struct json_object *timeline;
 	struct flow *flow;
 	struct iwarp *iwarp;
 	struct why_asked asked[WHY_KEPT];
@@ -104,7 +107,7 @@ struct why {
 	struct why_typed typed[WHY_KEPT];
 	struct why_said said[WHY_KEPT];
 	unsigned int nr_asked, nr_refused, nr_reset, nr_typed, nr_said;
-	uint64_t packets, problems, last_ns, corrupt, first_corrupt;
+	uint64_t packets, problems, first_ns, last_ns, corrupt, first_corrupt;
 	struct why_conn conn[WHY_CONNS];
 };
 
@@ -167,6 +170,10 @@ void why_because(struct json_object *o, bool certain, const char *check, const c
 	__attribute__((format(printf, 4, 5)));
 void why_perhaps(struct json_object *o, const struct why_status *s);
 void why_put(const struct tool *tool, struct json_object *o);
+
+/* why_dir.c: evidence beside the capture */
+bool why_dir_open(struct why *w, const char *dir, char *capture, size_t size);
+void why_dir_counters(const struct why *w);
 void why_found(struct why *w, struct json_object *o);
 
 #endif /* RTGT_WHY_H */

@@ -113,10 +113,3 @@ void why_put(const struct tool *tool, struct json_object *o)
 	}
 	json_object_put(o);
 }
-
-/* The same, of something that failed or took long */
-void why_found(struct why *w, struct json_object *o)
-{
-	w->problems++;
-	why_put(w->tool, o);
-}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rtgt serve: what a connection's queue pair is given: receives, replies, transfers.
+ *
+ * What cannot be posted ends the connection.  A receive context is in one place at a time, so there
+ * is space in the queues for all of them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "serve.h"
+
+/* -------------------------------------------------------------- receive contexts */
+
+/* Post as many receives as the peer was told, if enough receive contexts are free */
+void serve_recv_refill(struct serve_conn *c)
+{
+	if (c->state == SERVE_CLOSING && !c->pool->srq)
+		return;
+	if (c->deaf)
+		return;
+	if (serve_pool_refill(c->pool, c->qp))
+		serve_close(c, "a receive could not be posted");
+}
+
+/* Nothing is left to do for its message */
+void serve_recv_done(struct serve_recv *recv)
+{
+	serve_recv_move(recv, &recv->pool->free);
+	if (recv->conn)
+		serve_recv_refill(recv->conn);
+	else
+		serve_pool_refill(recv->pool, NULL);
+}
+
+/* ----------------------------------------------------------------------- sending */
+
+/* The last there is must come back, or nothing would be free again */
+static bool must_signal(struct serve_conn *c, const struct serve_recv *recv)
+{
+	return c->pool->srq || recv->later_ms || TAILQ_EMPTY(&c->pool->free) ||
+	       c->unsignaled + 1 >= SERVE_SIGNAL_EVERY;
+}
+
+static void post_send(struct serve_recv *recv, struct ibv_send_wr *wr, bool signaled)
+{
+	struct serve_conn *c = recv->conn;
+	struct ibv_send_wr *bad;
+
+	c->unsignaled = signaled ? 0 : c->unsignaled + 1;
+	serve_recv_move(recv, &c->sending);
+	if (ibv_post_send(c->qp, wr, &bad))
+		serve_close(c, "a reply or a transfer could not be posted");
+}
+
+/* Send a reply of @len bytes, its header included */
+void serve_reply_send(struct serve_recv *recv, uint32_t len)
+{
+	struct serve_conn *c = recv->conn;
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)recv->buf,
+		.length = len,
+		.lkey = recv->pool->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_REPLY),
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+	}, *bad;
+	bool signaled;
+
+	if (recv->way) {
+		wr.wr.ud.ah = recv->way->ah;
+		wr.wr.ud.remote_qpn = recv->src_qp;
+		wr.wr.ud.remote_qkey = RDMA_UDP_QKEY;
+	}
+
+	if (c->state == SERVE_CLOSING)
+		return;
+	signaled = must_signal(c, recv);
+	/* the completion of the second one stands for both; if only one fits, so be it */
+	if (recv->twice)
+		ibv_post_send(c->qp, &wr, &bad);
+	recv->twice = false;
+	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
+	c->replies++;
+	serve_count(c->s, RTGT_REPLIES, 1);
+	post_send(recv, &wr, signaled);
+	/* of the fault reply-swap: the one that waited for another reply follows */
+	recv = c->swapped;
+	c->swapped = NULL;
+	if (recv) {
+		serve_recv_move(recv, NULL);
+		serve_reply_send(recv, recv->len);
+	}
+}
+
+/* READ or WRITE the peer's memory, then go on with @then, if that succeeded */
+void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
+		uint64_t addr, void (*then)(struct serve_recv *recv))
+{
+	struct ibv_send_wr wr = {
+		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_XFER),
+		.sg_list = sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = addr, .rkey = recv->rq.rkey },
+	};
+
+	if (recv->conn->state == SERVE_CLOSING)
+		return;
+	recv->then = then;
+	post_send(recv, &wr, true);
+}
+
+/*
+ * Give windows their next keys, then go on with @then.  They are done in the order they
+ * are posted in: so only the last asks for a completion.
+ */
+void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int nr,
+		void (*then)(struct serve_recv *recv))
+{
+	struct ibv_send_wr wr[SERVE_BINDS];
+	int n = 0;
+
+	for (unsigned int i = 0; i < nr; i++)
+		n += serve_window_bind(map[i], &wr[n]);
+	for (int i = 0; i < n; i++) {
+		bool last = i + 1 == n;
+
+		wr[i].wr_id = SERVE_WR_ID(recv->index, SERVE_WR_BIND);
+		wr[i].next = last ? NULL : &wr[i + 1];
+		wr[i].send_flags = last ? IBV_SEND_SIGNALED : 0;
+	}
+	recv->then = then;
+	post_send(recv, wr, true);
+}
+
+/* Its receive comes back only after a time: in the order of that */
+void serve_recv_later(struct serve_recv *recv)
+{
+	struct serve_recvs *later = &recv->conn->s->later;
+	struct serve_recv *before = TAILQ_LAST(later, serve_recvs);
+
+	recv->due_ns = rtgt_now_ns() + (uint64_t)recv->later_ms * 1000000u;
+	recv->later_ms = 0;
+	serve_recv_move(recv, NULL);
+	recv->list = later;
+	while (before && before->due_ns > recv->due_ns)
+		before = TAILQ_PREV(before, serve_recvs, entry);
+	if (before)
+		TAILQ_INSERT_AFTER(later, before, recv, entry);
+	else
+		TAILQ_INSERT_HEAD(later, recv, entry);
+}
+
+/*
+ * Replace a receive whose message is a request.  Returns the context that has the request: with an
+ * SRQ another one, of the connection's own; NULL when the connection closes, because it has none.
+ */
+struct serve_recv *serve_recv_keep(struct serve_recv *recv)
+{
+	struct serve_conn *c = recv->conn;
+	struct serve_recv *own;
+
+	if (!c->own) {
+		serve_recv_refill(c);
+		return recv;
+	}
+	own = TAILQ_FIRST(&c->own->free);
+	if (own) {
+		memcpy(own->buf, recv->buf, recv->len < c->recv_size ? recv->len : c->recv_size);
+		own->conn = c;
+		own->len = recv->len;
+		own->imm = recv->imm;
+		own->rq = recv->rq;
+		serve_recv_move(own, NULL);
+	} else {
+		serve_count(c->s, RTGT_OVER_DEPTH, 1);
+		serve_close(c, "more requests outstanding than recv_depth");
+	}
+	if (recv->later_ms)
+		serve_recv_later(recv);
+	else
+		serve_recv_done(recv);
+	return own;
+}
