@@ -49,7 +49,7 @@ help:
 #: make docs         the documentation as HTML, with the manual pages: build/docs/html/
 #: make library-check  programs in C, C++ and Python with librtgt as make install leaves it, in
 #:                   two guests; what it exports, and its ABI
-#: make messages     every message that a user can meet, with the situation that causes it
+#: make messages     the messages that a user can meet, with the situation that causes each
 #: make fuzz         FUZZ_RUNS=200000 inputs for the decoders of what peers send
 #: make build        what the guests need, and build/bin/rtgt, the tool for this machine
 #: make install      the tool and its manual pages, built here from the libraries of this

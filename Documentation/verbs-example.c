@@ -107,7 +107,7 @@ static int expose(struct demo *d, void *buf)
 	ret = ret ?: post(d, &reg.wr);
 	pr_info("REG_MR: %d\n", ret);
 	if (!ret) {
-		/* here a peer would be told mr->rkey, mr->iova and the length, and would say when */
+		/* a real client tells its peer mr->rkey, mr->iova and the length here, and waits */
 		invalidate.ex.invalidate_rkey = mr->rkey;
 		ret = post(d, &invalidate);
 		pr_info("LOCAL_INV: %d\n", ret);

@@ -619,7 +619,7 @@ FAULTS="reply-drop reply-delay reply-twice reply-swap reply-tag reply-op reply-l
 	rep-never rej-version rej-size rej-full rej-resources rej-device rej-stopping rej-ask
 	recv-none rtu-ignore dreq-ignore disconnect qp-err qp-sqd"
 
-# Two kinds are for make check; one of each kind is, of what reads captures, for make check-more
+# make check runs these faults, and make check-more those of READ with the tools that read captures
 QUICK=" reply-tag cap-rkey "
 READ=" reply-tag reply-bit region-bit cap-rkey rep-short rej-full "
 for fault in $FAULTS; do

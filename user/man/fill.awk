@@ -6,7 +6,7 @@
 #	.\" Options: COMMAND		the list "Options:" of rtgt COMMAND --help
 #	.\" Keys: COMMAND		its list that begins with "Keys"; "Keys of a region: ..." that one
 #	.\" behind WORD			what follows stands behind the text of this option or key
-#	.\" end				of what follows
+#	.\" end				ends the list
 #
 # Exits with 1 if the program has no such list, or the list no such word: the page would be wrong.
 

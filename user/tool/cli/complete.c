@@ -17,7 +17,7 @@ static enum { NO, FIRST_WORD, LATER_WORD } completing;
 
 /**
  * completion_begin() - from now on, print_help() lists words
- * @later: a word stands behind the command already, so what comes next is no verb
+ * @later: the command already has a word, so the next one is no verb
  */
 void completion_begin(bool later)
 {

@@ -105,7 +105,7 @@ static void print_text(struct json_object *o, const char *type, int64_t ns)
 		       text_of(o, "why"));
 }
 
-/* Takes the members out of @text, each up to what stands in front of the next; false: one lacks */
+/* Takes the members out of @text, each up to the text before the next; false if one is missing */
 static bool take_members(struct json_object *o, const struct event *e, const char *text)
 {
 	for (unsigned int i = 0; i < 6 && e->member[i].key; i++) {
@@ -171,7 +171,7 @@ static void take_line(struct monitor *m, const char *line)
 	fprintf(stderr, "rtgt: %s\n", line);
 }
 
-/* 0 to go on, or what read() said */
+/* Reads and prints lines.  Return: 0, or the negative errno of read() */
 static int take(struct monitor *m, int pipe)
 {
 	ssize_t n = read(pipe, m->buf + m->len, sizeof(m->buf) - 1 - m->len);

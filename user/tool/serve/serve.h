@@ -8,7 +8,7 @@
  *	serve_mem.c	regions: memory, registrations, keys
  *	serve_device.c	devices, and their events
  *	serve_send.c	what a queue pair is given: receives, replies, transfers
- *	serve_way.c	datagrams: the way back to a client
+ *	serve_way.c	datagrams: address handles, by which they are answered
  *	serve_fault.c	faults that are committed on demand
  *	serve_ops.c	what a request does
  *	serve_io.c	a connection's queue pair and its completions

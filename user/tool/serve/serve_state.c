@@ -26,7 +26,7 @@ void serve_unwatch(struct server *s, int fd)
 	epoll_ctl(s->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
-/* The server cannot go on; the first reason is told */
+/* The server cannot go on; cmd_serve() prints the first reason */
 void serve_fail(struct server *s, int code, const char *text)
 {
 	if (!s->err.code)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rtgt serve: the way back to who sent a datagram.
+ * rtgt serve: address handles, by which datagrams are answered.
  *
  * An answer needs an address handle.  To make one asks the kernel for the way back, and
  * where the neighbour is not known that takes up to a second, in which the loop stands
