@@ -48,7 +48,7 @@ healthy() {
 	grep -q "^ok: port: $dev/1 is ACTIVE" "$WORK/said" || fail "$(<"$WORK/said")"
 	grep -q "^ok: memory: $dev registers" "$WORK/said" || fail "$(<"$WORK/said")"
 	doctor -v >"$WORK/said" || fail "$(<"$WORK/said")"
-	for word in name route way target path-mtu; do
+	for word in name route way target path-mtu bytes; do
 		grep -q "^ok: $word: " "$WORK/said" || fail "no $word: $(<"$WORK/said")"
 	done
 	[[ $(tail -n 1 "$WORK/said") == *" checks, 0 wrong" ]] || fail "$(<"$WORK/said")"
@@ -188,6 +188,18 @@ path_mtu() {
 	finds_only "path-mtu: 16 bytes come back, [0-9]* do not: an MTU on the way .*ping -M do -s 1056" -- doctor
 }
 
+# A target whose replies, or whose memory, are not what they should be
+lied() {
+	target_port region mem size=4096
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "reply-bit every 1"
+	finds "messages: an echo of 16 bytes: byte [0-9]* was sent as 0x.. and came back as 0x" -- doctor
+	target attr_set "$CONFIGFS/ports/$PORT/faults" off
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "region-bit every 1"
+	finds_only "bytes: 4096 bytes of region 0: READ, they have the CRC-32 0x[0-9a-f]*, and the target says 0x" -- doctor
+	! rtgt -j doctor -I "$RTGT_CLIENT_ADDR" -p "$CM_PORT" "$RTGT_TARGET_ADDR" >"$WORK/json" || fail "it found nothing"
+	document "$WORK/json"
+}
+
 misused() {
 	local rc
 	for words in "doctor a b" "doctor --frobnicate" "doctor -p 0 a"; do
@@ -210,6 +222,7 @@ tcase disabled --needs cm --more "a port that is disabled" disabled
 tcase full --more "a target that is full" full
 tcase firewall --more --needs cm "a firewall that drops UDP 4791" firewall
 tcase path-mtu --more --needs cm "an MTU on the way that is too small" path_mtu
+tcase lied --more "replies and memory with a flipped bit" lied
 tcase misused --more "a wrong command line" misused
 
 tmain "$@"

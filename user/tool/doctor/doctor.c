@@ -30,7 +30,8 @@ static const struct usage usage = {
 	.about =
 "Examine what RDMA needs on this host: files, devices, ports, addresses, MTUs, memory that may be\n"
 "locked.  With HOST also the way there: name, route, neighbour, RDMA device, firewall, path MTU,\n"
-"target.  A line for each problem, with the command that solves it.  Nothing is changed.\n",
+"target, and whether both ends see the same bytes.  A line for each problem, with the command that\n"
+"solves it.  Nothing is changed.\n",
 	.options = options,
 	.notes =
 "Exit status: 0 nothing is wrong, 1 something is, 2 the command line is wrong.\n"

@@ -3,7 +3,9 @@
  * rtgt doctor HOST: the way to another host, as far as a connection would go, and on from there:
  * name, route, RDMA device on the way, REQ, small and large messages.
  *
- * Only a target of ours answers the last two.  Anything that answers the REQ, if only with a REJ,
+ * Only a target of ours answers the last two.  It is also compared with what this end sees: what an
+ * echo brings back, and the bytes of a region that a READ brings with the target's checksum of them.
+ * Anything that answers the REQ, if only with a REJ,
  * shows that the way is free.  If nothing does, a datagram to the port of RoCE and the neighbour's
  * entry tell more.
  */
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 #include <rtgt/client.h>
+#include <rtgt/pattern.h>
 #include "tool/out/facts.h"
 #include "doctor.h"
 
@@ -28,6 +31,7 @@
 #define WAIT_MS		300	/* for an answer of ICMP */
 #define SMALL		16
 #define LARGE		65536
+#define TRIES		4
 
 /**
  * struct way - what is known of the way
@@ -243,13 +247,72 @@ static void no_answer(struct doctor *d, struct way *w, const struct rtgt_err *er
 static int echo(struct rtgt_client *c, uint32_t len, struct rtgt_err *err)
 {
 	const struct rtgt_echo op = { .opcode = IBV_WR_SEND, .len = len };
+	struct rtgt_diff diff;
 	struct rtgt_took took;
+	int ret;
 
-	return rtgt_client_echo(c, &op, &took, err);
+	rtgt_pattern_fill(rtgt_client_tx(c), len, len);
+	ret = rtgt_client_echo(c, &op, &took, err);
+	if (!ret && rtgt_pattern_verify(rtgt_client_rx(c), len, len, &diff))
+		return rtgt_fail(err, EILSEQ, "byte %zu was sent as 0x%02x and came back as 0x%02x",
+				 diff.offset, diff.expected, diff.got);
+	return ret;
+}
+
+/* READ the beginning of a region; the CRC-32 of what came, and the target's of the same bytes */
+static int both_sums(struct rtgt_client *c, uint32_t region, uint32_t len, uint32_t *here,
+		     uint32_t *there, struct rtgt_err *err)
+{
+	struct rtgt_mr mr;
+	struct rtgt_took took;
+	struct rtgt_rdma op = { .opcode = IBV_WR_RDMA_READ, .region = region, .mr = &mr, .len = len };
+	int ret = rtgt_mr_create(&mr, c->qp.pd, "read", len, IBV_ACCESS_LOCAL_WRITE, NULL, err);
+
+	if (ret)
+		return ret;
+	/* what did not arrive must not be right by chance */
+	rtgt_pattern_fill(mr.buf, len, len);
+	ret = rtgt_client_rdma(c, &op, &took, err);
+	if (!ret) {
+		*here = rtgt_crc32(0, mr.buf, len);
+		ret = rtgt_client_checksum(c, region, 0, len, there, err);
+	}
+	rtgt_mr_destroy(&mr);
+	return ret;
+}
+
+/*
+ * Do both ends see the same bytes in a region?  Others may WRITE there between our READ and the
+ * target's checksum: once more, then.  Nothing is changed.
+ */
+static void check_bytes(struct doctor *d, struct rtgt_client *c)
+{
+	uint32_t region = 0, len, here = 0, there = 0;
+	struct rtgt_err err = {};
+
+	while (region < c->peer.nr && !(c->peer.region[region].access & RTGT_ACCESS_READ))
+		region++;
+	if (region == c->peer.nr || !c->layout[region].size)
+		return;
+	len = c->layout[region].size < LARGE ? (uint32_t)c->layout[region].size : LARGE;
+	for (unsigned int i = 0; i < TRIES && (!i || here != there); i++) {
+		if (both_sums(c, region, len, &here, &there, &err)) {
+			doctor_wrong(d, "bytes", "there: dmesg; rtgt show; rtgt timeline",
+				     "a READ and a CHECKSUM of %u bytes: %s", len, err.text);
+			return;
+		}
+	}
+	if (here == there)
+		doctor_fine(d, "bytes", "both ends have the CRC-32 0x%08x of %u bytes of region %u",
+			    here, len, region);
+	else
+		doctor_wrong(d, "bytes", "does another client WRITE there (rtgt show)? else rtgt ping -v HOST",
+			     "%u bytes of region %u: READ, they have the CRC-32 0x%08x, and the target says 0x%08x",
+			     len, region, here, there);
 }
 
 /* Messages of one small packet, then of packets as large as the path MTU */
-static void check_messages(struct doctor *d, const struct way *w, struct rtgt_client *c)
+static bool check_messages(struct doctor *d, const struct way *w, struct rtgt_client *c)
 {
 	struct rtgt_err err = {};
 	struct rtgt_facts f = {};
@@ -261,28 +324,29 @@ static void check_messages(struct doctor *d, const struct way *w, struct rtgt_cl
 	if (echo(c, SMALL, &err)) {
 		doctor_wrong(d, "messages", "there: dmesg; rtgt show", "an echo of %u bytes: %s",
 			     SMALL, err.text);
-		return;
+		return false;
 	}
 	if (c->payload + sizeof(struct rtgt_msg) < mtu || !mtu) {
 		doctor_fine(d, "messages", "%u bytes come back; the target takes no full packet",
 			    SMALL);
-		return;
+		return true;
 	}
 	if (!echo(c, c->payload, &err)) {
 		doctor_fine(d, "path-mtu", "path MTU %u, messages of %u bytes come back", mtu,
 			    c->payload);
-		return;
+		return true;
 	}
 	if (err.code != ETIMEDOUT && err.wc_status != IBV_WC_RETRY_EXC_ERR) {
 		doctor_wrong(d, "messages", "there: dmesg; rtgt show", "an echo of %u bytes: %s",
 			     c->payload, err.text);
-		return;
+		return false;
 	}
 	snprintf(fix, sizeof(fix), "ip link show at both ends and between them; ping -M do -s %u %s",
 		 mtu + BESIDE - IP_UDP, w->to);
 	doctor_wrong(d, "path-mtu", fix,
 		     "%u bytes come back, %u do not: an MTU on the way is smaller than path MTU %u + %u",
 		     SMALL, c->payload, mtu, BESIDE);
+	return false;
 }
 
 static void check_target(struct doctor *d, struct way *w)
@@ -298,7 +362,8 @@ static void check_target(struct doctor *d, struct way *w)
 
 	if (!ret) {
 		doctor_fine(d, "target", "%s port %s answers", w->to, d->to.service);
-		check_messages(d, w, &c);
+		if (check_messages(d, w, &c))
+			check_bytes(d, &c);
 	} else if (c.cm.reject_status > 0 || c.cm.refusal.typed) {
 		doctor_fine(d, "answer", "something at %s answers over RDMA", w->to);
 		doctor_wrong(d, "target", "there: rtgt show", "%s", err.text);
