@@ -8,6 +8,12 @@
 #   guest      the kernel's part, in the root of the kernel: rtgt.ko, what a guest boots
 #              from, and the payload.  Changes of the root build that anew
 
+# What another checkout has compiled already, or this one before "make clean"; vm/kernel-make has it, too
+export CCACHE_DIR := /ccache
+export CCACHE_MAXSIZE := 4G
+export CCACHE_DEPEND := 1
+compiler := CC="ccache gcc"
+
 K := build/$(RTGT_KNAME)
 root := $(K)/root-of-build
 # With RTGT_COVERAGE (vm/coverage) all counts what it executes.  The kselftest harness ends a
@@ -66,7 +72,7 @@ $(K)/kmod/rtgt.ko: $(call files,kmod) $(root) $(if $(RTGT_KTREE),FORCE)
 	@mkdir -p $(@D)
 	@rsync -a --delete --exclude='*.o' --exclude='*.gcno' --exclude='*.ko' --exclude='*.mod*' --exclude='.*' \
 		--exclude=Module.symvers --exclude=modules.order kmod/ $(@D)/
-	@$(MAKE) --no-print-directory -C $(RTGT_KDIR) M=$(CURDIR)/$(@D) $(if $(RTGT_COVERAGE),GCOV_PROFILE=y) modules
+	@$(MAKE) --no-print-directory -C $(RTGT_KDIR) M=$(CURDIR)/$(@D) $(compiler) $(if $(RTGT_COVERAGE),GCOV_PROFILE=y) modules
 	@$(if $(RTGT_KTREE),:,touch $@)
 
 # The kernel's root, with the directories of the tree or variant
@@ -88,7 +94,7 @@ $(agent-tests): build/%: vm/agent/test/%.c vm/agent/test/peer.h vm/agent/channel
 	mv $@.new $@
 
 build/user/.built: $(call files,user) $(call files,kmod/include) $(call files,kmod/proto) $(programs-root)
-	$(MAKE) -C user O=$(CURDIR)/build/user $(if $(RTGT_COVERAGE),CFLAGS="-Og -g $(gcov)") all static
+	$(MAKE) -C user O=$(CURDIR)/build/user $(compiler) $(if $(RTGT_COVERAGE),CFLAGS="-Og -g $(gcov)") all static
 	touch $@
 
 # The tools for this machine, whatever libraries it has
@@ -104,7 +110,7 @@ build/selftests/.built: $(call files,selftests) $(call files,user/librtgt) $(cal
 		$(call files,user/tool/timeline) $(call files,kmod/include) $(call files,kmod/proto) \
 		$(programs-root)
 	rm -rf $(@D)
-	$(if $(RTGT_COVERAGE),CFLAGS="$(gcov) -D_exit=exit") $(MAKE) -C selftests tree KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
+	$(if $(RTGT_COVERAGE),CFLAGS="$(gcov) -D_exit=exit") $(MAKE) -C selftests tree $(compiler) KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
 		OUTPUT=$(CURDIR)/build/selftests-obj DEST=$(CURDIR)/$(@D)
 	touch $@
 
