@@ -22,9 +22,9 @@ help:
 #: make check-kernels  on 6.1, 6.12, the newest and pairs of them: the module is loaded,
 #:                   does every operation, is unloaded; and ops
 #: make bench        latencies and bandwidth in virtual time, beside perftest's
-#:   RUNS=3          so many boots
+#:   RUNS=3          number of boots
 #:   T='lifecycle siw'  only these parts of selftests/bench.sh
-#:   WALL=1          by the clock on the wall instead: one boot, RUNS times in turn
+#:   WALL=1          measures wall-clock time instead: RUNS runs in one boot
 #: make bench-explain  processor time and memory of rtgt explain --check and of tshark, for
 #:                   captures of PACKETS=200000 packets
 #: make bench-compare  what became slower than selftests/bench-baseline
@@ -41,9 +41,10 @@ help:
 #:                   checks them; OUT=build/kernel-patch
 #: make coverage     the lines that the suite executes, as a page: build/coverage/index.html;
 #:                   T=PATTERN: what these cases execute
-#: make mutants      plants N=100 faults, one at a time, and looks whether the suite notices;
-#:                   SEED=1 says which, LIST=planted: those of scripts/mutants-planted;
-#:                   FULL=0 leaves out the whole suite, FILES='kmod/*' the other files
+#: make mutants      plants N=100 faults, one at a time, and reports which ones the suite
+#:                   misses; SEED=1 selects them; LIST=planted takes those of
+#:                   scripts/mutants-planted; FULL=0 skips the run of the whole suite;
+#:                   FILES='kmod/*' takes faults in these files only
 #: make lint         the checks of the source, of what changed since they found nothing;
 #:                   silent when fine; ALL=1: of all files
 #: make docs         the documentation as HTML, with the manual pages: build/docs/html/
@@ -63,9 +64,11 @@ help:
 #: make clean        removes build/
 #: make distclean    removes the cache as well
 #:   KERNEL=6.12     the guests' kernel: 6.1, 6.12; newest, the newest Debian has for its
-#:                   stable release; debug, 6.12 with KASAN, lockdep, kmemleak (built at
-#:                   first, in ten minutes, and eight times slower); kcsan and swiotlb,
-#:                   likewise; or a path: your own tree (Documentation/your-kernel.rst)
+#:                   stable release; debug, 6.12 with KASAN, lockdep, kmemleak, eight times
+#:                   slower; kcsan, 6.12 with the concurrency sanitizer, four times slower;
+#:                   coverage, 6.12 with gcov; the first run builds these three; swiotlb,
+#:                   Debian's 6.12 with swiotlb=force; or a path: your own tree
+#:                   (Documentation/your-kernel.rst)
 #:   CLIENT_KERNEL=  another one for the client of two guests
 #:   DEVICE=rxe      the guests' RDMA devices: rxe (RoCE), or siw (iWARP)
 #:   MODULES=drivers/infiniband/sw/rxe  with these directories of its source built anew,

@@ -5,7 +5,8 @@
  *   features
  *   ports/<port>/{addr,port,service,transport,scope,srq,max_conns,backlog,
  *                 peer_conns_max,conn_memory_max,handshake_ms,recv_size,
- *                 recv_depth,withhold_max,idle_ms,mr_max,faults,enable,state,revoke}
+ *                 recv_depth,withhold_max,idle_ms,keepalive_ms,mr_max,faults,enable,
+ *                 state,netns,revoke}
  *   ports/<port>/regions/          (configfs_region.c)
  *   initiators/                    (configfs_initiator.c)
  *
