@@ -292,6 +292,22 @@ lat_load() {
 	fails_with "makes connections over RDMA" rtgt lat --load 1 --over tcp "$RTGT_TARGET_ADDR"
 }
 
+# Somebody is told how far it is also while nothing happens; and a connection that moves bytes beside
+# the operations fails in words of its own.
+stalled() {
+	target_port region mem size=256K
+	local -a lat=(rtgt lat -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" --over rdma -o send -S 64 "$RTGT_TARGET_ADDR")
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "reply-drop every 1"
+	! "${lat[@]}" --progress --timeout 6 >"$WORK/text" 2>&1 || fail "it succeeded"
+	grep -q "the target sent no reply within 6 s" "$WORK/text" || fail "$(<"$WORK/text")"
+	grep -Eq "^rtgt: user send of 64 bytes over rdma: [2-5] s, 0 % " "$WORK/text" || fail "$(<"$WORK/text")"
+	is_iwarp && return
+	target attr_set "$CONFIGFS/ports/$PORT/faults" off
+	# WRITEs are lost, and nothing else
+	disturb "u8 0x06 0xfe at 28" loss 100%
+	fails_with "no completion within 3 s" "${lat[@]}" --load 1 --timeout 3 -D 30
+}
+
 # A document in each case: nobody is there, it fails half way, somebody ends it.
 documents() {
 	local command rc
@@ -468,6 +484,7 @@ tcase bw-queue-full --needs acks --more "replies come before acknowledgments: rt
 tcase lat-samples "rtgt lat: percentiles and standard deviation are those of its samples" lat_samples
 tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send
 tcase as-perftest --more "rtgt lat and bw take perftest's options" as_perftest
+tcase stalled --more "an operation, or a connection of --load, that stalls" stalled
 tcase lat-load --more "rtgt lat --load: operations beside connections that move bytes" lat_load
 tcase documents "rtgt -j lat, bw and cost print a document when they fail, and when they are interrupted" documents
 tcase million --long --limit 7200 "a million messages from both initiators, each compared" million

@@ -72,7 +72,8 @@ static const struct usage usage = {
 "if it answers the operation (send, write-imm); over TCP with the answer of rtgt tcp-serve\n"
 "that it has all bytes.\n"
 "\n"
-"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-bw(1).\n",
+"Exit status: 0 done, 1 failed, 2 the command line is wrong, 130 interrupted.\n"
+"See rtgt-bw(1).\n",
 };
 
 static const struct measure_op bw_ops[NR_OPS] = {
@@ -243,9 +244,7 @@ static int a_round(struct bw *b, struct bw_stream *s, unsigned int nr, uint64_t 
 		s[i].messages = b->seconds ? UINT64_MAX : messages;
 		s[i].ret = 0;
 	}
-	progress_watch(&b->m.progress);
 	ret = move(s, nr, err);
-	progress_unwatch(&b->m.progress);
 	for (unsigned int i = 0; i < nr && !ret; i++) {
 		begin = s[i].begin < begin ? s[i].begin : begin;
 		end = s[i].end > end ? s[i].end : end;

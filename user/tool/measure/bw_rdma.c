@@ -92,7 +92,7 @@ static int post(struct bw_stream *s, struct rtgt_err *err)
 static int take(struct bw_stream *s, struct rtgt_err *err)
 {
 	struct rtgt_done done[BATCH];
-	int n = measure_wait(&s->b->m, s->conn, done, BATCH, err);
+	int n = measure_wait(&s->b->m, s->conn, done, BATCH, s->op->answered, err);
 
 	if (n < 0)
 		return n;

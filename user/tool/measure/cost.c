@@ -40,7 +40,8 @@ static const struct usage usage = {
 "that number; SENDs of 64 bytes to the answer over the first connection while the others are\n"
 "idle; and how much less memory this machine has available for each connection.\n"
 "\n"
-"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-cost(1).\n",
+"Exit status: 0 done, 1 failed, 2 the command line is wrong, 130 interrupted.\n"
+"See rtgt-cost(1).\n",
 };
 
 static const struct {

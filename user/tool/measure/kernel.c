@@ -168,17 +168,6 @@ static int wait_for(const struct kernel *k, unsigned int i, struct rtgt_err *err
 	return ret ? fail_debug(err, -ret, path) : 0;
 }
 
-static int run_all(const struct kernel *k, unsigned int nr, struct rtgt_err *err)
-{
-	int ret = 0;
-
-	for (unsigned int i = 0; i < nr && !ret; i++)
-		ret = kernel_set(k, i, "run", "1", err);
-	for (unsigned int i = 0; i < nr && !ret; i++)
-		ret = wait_for(k, i, err);
-	return interrupted ? rtgt_fail(err, EINTR, "interrupted") : ret;
-}
-
 /**
  * kernel_run() - start runs, all at once, and wait for their end
  * @k: opened
@@ -189,12 +178,13 @@ static int run_all(const struct kernel *k, unsigned int nr, struct rtgt_err *err
  */
 int kernel_run(const struct kernel *k, unsigned int nr, struct rtgt_err *err)
 {
-	int ret;
+	int ret = 0;
 
-	progress_watch(k->param.progress);
-	ret = run_all(k, nr, err);
-	progress_unwatch(k->param.progress);
-	return ret;
+	for (unsigned int i = 0; i < nr && !ret; i++)
+		ret = kernel_set(k, i, "run", "1", err);
+	for (unsigned int i = 0; i < nr && !ret; i++)
+		ret = wait_for(k, i, err);
+	return interrupted ? rtgt_fail(err, EINTR, "interrupted") : ret;
 }
 
 /* The value behind a key of "result" */

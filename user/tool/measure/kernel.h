@@ -9,7 +9,6 @@
 
 #include <rtgt/log.h>
 #include "tool/config/tree.h"
-#include "progress.h"
 
 /* Initiators at a time */
 #define KERNEL_MAX	32
@@ -25,7 +24,6 @@
  * @warmup: operations before them
  * @region: which of the target's
  * @timeout: bound of each step, in seconds
- * @progress: who wants to know how far they are
  */
 struct kernel_param {
 	const char *name;
@@ -37,7 +35,6 @@ struct kernel_param {
 	uint64_t warmup;
 	uint32_t region;
 	unsigned int timeout;
-	struct progress *progress;
 };
 
 /**

@@ -58,7 +58,8 @@ static const struct usage usage = {
 "TCP to the answer of rtgt tcp-serve, which it sends when it has all bytes.  The bytes are\n"
 "compared at both ends after each line.\n"
 "\n"
-"Exit status: 0 done, 1 failed, 2 the command line is wrong.  See rtgt-lat(1).\n",
+"Exit status: 0 done, 1 failed, 2 the command line is wrong, 130 interrupted.\n"
+"See rtgt-lat(1).\n",
 };
 
 static const struct measure_op lat_ops[] = {

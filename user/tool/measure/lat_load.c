@@ -37,7 +37,7 @@ static void *move(void *arg)
 			b->ret = submit(b, &b->err);
 		if (b->ret || !rtgt_outstanding(b->conn))
 			continue;
-		n = measure_wait(&b->l->m, b->conn, done, DEPTH, &b->err);
+		n = measure_wait(&b->l->m, b->conn, done, DEPTH, false, &b->err);
 		if (n < 0)
 			b->ret = n;
 		else

@@ -184,7 +184,7 @@ static int once(struct lat *l, const struct rtgt_work *work, struct rtgt_done *d
 	if (!ret || ret == -ENOENT)
 		ret = rtgt_submit(conn, work, err);
 	if (!ret)
-		ret = measure_wait(&l->m, conn, done, 1, err);
+		ret = measure_wait(&l->m, conn, done, 1, l->m.at.op->answered, err);
 	progress_count(&l->m.progress, 1);
 	return ret < 0 ? ret : 0;
 }

@@ -278,7 +278,7 @@ static int open_kernel(struct measure *m, unsigned int nr, struct rtgt_err *err)
 		.name = m->usage->name, .host = m->to.host, .service = m->to.service,
 		.source = m->to.source,
 		.completion = m->completion, .count = m->count, .warmup = m->warmup,
-		.region = m->region, .timeout = m->to.timeout, .progress = &m->progress,
+		.region = m->region, .timeout = m->to.timeout,
 	};
 
 	return kernel_open(&m->kernel, &param, nr, err);

@@ -200,7 +200,7 @@ int measure_connect(const struct measure *m, struct rtgt_conn **conn, unsigned i
 void measure_stop(struct measure *m);
 int measure_goes_on(const struct measure *m, struct rtgt_err *err);
 int measure_wait(const struct measure *m, struct rtgt_conn *conn, struct rtgt_done *done,
-		 uint32_t max, struct rtgt_err *err);
+		 uint32_t max, bool answered, struct rtgt_err *err);
 int measure_do(const struct measure *m, struct rtgt_conn *conn, struct rtgt_work *work,
 	       struct rtgt_done *done, struct rtgt_err *err);
 int measure_checksum(const struct measure *m, struct rtgt_conn *conn, uint64_t offset,

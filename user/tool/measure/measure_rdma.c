@@ -95,8 +95,19 @@ static int no_completion(const struct measure *m, bool answered, struct rtgt_err
 			 m->to.timeout);
 }
 
-static int wait(const struct measure *m, struct rtgt_conn *conn, struct rtgt_done *done,
-		uint32_t max, bool answered, struct rtgt_err *err)
+/**
+ * measure_wait() - take what is done, at least one operation
+ * @m: running
+ * @conn: something is outstanding
+ * @done: filled
+ * @max: how many fit there
+ * @answered: it waits for replies
+ * @err: says what is wrong
+ *
+ * Return: how many, or a negative errno; of the first that failed its own.
+ */
+int measure_wait(const struct measure *m, struct rtgt_conn *conn, struct rtgt_done *done,
+		 uint32_t max, bool answered, struct rtgt_err *err)
 {
 	int n;
 
@@ -111,22 +122,6 @@ static int wait(const struct measure *m, struct rtgt_conn *conn, struct rtgt_don
 		if (done[i].error)
 			return rtgt_done_error(conn, &done[i], err);
 	return n;
-}
-
-/**
- * measure_wait() - take what is done of the present cell, at least one operation
- * @m: running
- * @conn: something is outstanding
- * @done: filled
- * @max: how many fit there
- * @err: says what is wrong
- *
- * Return: how many, or a negative errno; of the first that failed its own.
- */
-int measure_wait(const struct measure *m, struct rtgt_conn *conn, struct rtgt_done *done,
-		 uint32_t max, struct rtgt_err *err)
-{
-	return wait(m, conn, done, max, m->at.op->answered, err);
 }
 
 /**
@@ -147,7 +142,7 @@ int measure_do(const struct measure *m, struct rtgt_conn *conn, struct rtgt_work
 	work->size = sizeof(*work);
 	ret = rtgt_submit(conn, work, err);
 	if (!ret)
-		ret = wait(m, conn, done, 1, work->type == RTGT_WORK_CHECKSUM, err);
+		ret = measure_wait(m, conn, done, 1, work->type == RTGT_WORK_CHECKSUM, err);
 	return ret < 0 ? ret : 0;
 }
 

@@ -19,7 +19,7 @@
  * @told: when the last line was written; 0 before the first
  * @total: operations to do; 0 when that is not known
  * @done: operations that have ended
- * @thread: tells while the caller waits, between progress_watch() and progress_unwatch()
+ * @thread: tells what nobody else has told
  * @runs: it does
  * @end: posted when it shall end
  */
@@ -27,7 +27,7 @@ struct progress {
 	bool on;
 	char what[96];
 	uint64_t start;
-	uint64_t told;
+	atomic_ullong told;
 	uint64_t total;
 	atomic_ullong done;
 	pthread_t thread;
@@ -37,8 +37,6 @@ struct progress {
 
 void progress_begin(struct progress *p, uint64_t total);
 void progress_print(struct progress *p);
-void progress_watch(struct progress *p);
-void progress_unwatch(struct progress *p);
 void progress_end(struct progress *p);
 
 /* Operations have ended.  Any thread may say so */
@@ -47,7 +45,10 @@ static inline void progress_count(struct progress *p, uint64_t n)
 	atomic_fetch_add_explicit(&p->done, n, memory_order_relaxed);
 }
 
-/* Tell how far it is, if somebody wants to know and it is time to.  One thread does */
+/*
+ * Tell how far it is, if somebody wants to know and it is time to.  For who measures, between two
+ * operations: the thread would do it within one.  One thread does
+ */
 static inline void progress_tell(struct progress *p)
 {
 	if (p->on)
