@@ -293,6 +293,25 @@ TEST_F(fault, stale)
 	EXPECT_EQ(64, self->stale.len);
 }
 
+/* Two faults at once: the count of capabilities is an earlier reply's, and there are as many as fit */
+TEST_F(fault, stale_caps)
+{
+	static const unsigned int caps[] = { RTGT_FAULT_CAP_RKEY, RTGT_FAULT_CAP_ADDR,
+					     RTGT_FAULT_CAP_LEN };
+	u32 len = make_reply(self->buf, RTGT_MSG_ECHO, 0, 64);
+	unsigned char *buf;
+
+	memset(self->buf + HEAD, 0xff, 64);
+	rtgt_fault_keep(&self->stale, self->buf, len);
+	for (unsigned int i = 0; i < 3; i++) {
+		len = make_reply(self->buf, RTGT_MSG_EXTENTS, 0, 16 + 2 * 20);
+		buf = exact(&self->block, self->buf, len);
+		rtgt_fault_reply(RTGT_FAULT_REPLY_STALE, buf, len, &self->stale);
+		EXPECT_TRUE(rtgt_fault_reply_fits(caps[i], buf, len, &self->stale));
+		EXPECT_EQ(len, rtgt_fault_reply(caps[i], buf, len, &self->stale));
+	}
+}
+
 /* Every fault on a REP with capabilities, on one with RTGT_F_ASK, and on one that is no rtgt's */
 TEST_F(fault, rep)
 {

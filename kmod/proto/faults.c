@@ -212,12 +212,16 @@ static unsigned int reply_caps(void *buf, u32 len, struct rtgt_cap **caps)
 	struct rtgt_msg *msg = buf;
 	struct rtgt_extents *extents = (struct rtgt_extents *)(msg + 1);
 	struct rtgt_region *region = (struct rtgt_region *)(msg + 1);
+	unsigned int nr, room;
 
 	if (msg->status || len < sizeof(*msg) + sizeof(*extents))
 		return 0;
 	if (msg->op == (RTGT_MSG_REPLY | RTGT_MSG_EXTENTS)) {
 		*caps = extents->cap;
-		return __be32_to_cpu(extents->nr);
+		/* not what the bytes say alone: reply-stale may have put others there */
+		room = (len - sizeof(*msg) - sizeof(*extents)) / sizeof(struct rtgt_cap);
+		nr = __be32_to_cpu(extents->nr);
+		return nr < room ? nr : room;
 	}
 	*caps = &region->cap;
 	return msg->op == (RTGT_MSG_REPLY | RTGT_MSG_REVOKE) &&
