@@ -360,6 +360,25 @@ unresolved_sources() {
 	wait_until 10 none_waits || fail "$COUNTERS"
 }
 
+# A stranger's datagram occupies one worker, and a client's next one gets another: the reply comes while
+# the stranger's address is being looked for, unless the machine stands still for that second.
+unresolved_one() {
+	local try
+	target_port transport=ud
+	background client probe hold transport=ud
+	wait_line client ready=1
+	for try in 0 1 2 3 4; do
+		has "$("$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=${RTGT_CLIENT_ADDR%.*}.$((100 + try))" lost \
+			file="$RTGT_CLIENT_ADDR" count=1)" sent=1
+		: >"$WORK/client.out"
+		send_line client echo
+		wait_line client alive=1
+		! counters_are "send_errors=$try" || return 0
+		expect_counters "send_errors=$((try + 1))"
+	done
+	fail "each time the client waited for the stranger"
+}
+
 # Likewise if a request for the endpoint has named each of these sources.
 unresolved_claims() {
 	local strangers=${RTGT_CLIENT_ADDR%.*}.100
@@ -377,6 +396,28 @@ build_slowly() {
 	target_port scope=private mr_max=4K region mem "size=$((16384 / SLOW))K"
 	background client probe connect
 	wait_until 10 counters_are conns_accepted=1 || fail "$COUNTERS"
+}
+
+# Somebody guesses the number of a queue pair that is being set up, and the PSN that it expects, and
+# acknowledges no reply: in front of the registrations it would be there for ever, and with it all who
+# wait for these.  The case does not guess: it reads both, and tries again if the set-up was faster.
+build_guessed() {
+	local try qp
+	target_port handshake_ms=2000 scope=private mr_max=4K region mem size=32M
+	for try in 1 2 3 4 5; do
+		has "$(probe half count=1)" sent=1
+		wait_until 10 building_qp || fail "no queue pair: $(target rdma resource show qp)"
+		has "$(probe guess "qpn=${BASH_REMATCH[1]}" "psn=${BASH_REMATCH[2]}")" sent=1
+		wait_until 15 counters_are "conns_closed=$try" || fail "it is not closed: $COUNTERS"
+		! logged "$PORT: .*a message came before the REP" || break
+	done
+	logged "$PORT: .*a message came before the REP" || fail "each set-up was faster: $(target look since "$MARK$CASE")"
+	disables "$PORT"
+}
+
+# The number and the PSN of a queue pair of the module that is ready to receive: BASH_REMATCH
+building_qp() {
+	[[ $(target rdma resource show qp link "$RTGT_TARGET_DEV") =~ lqpn\ ([0-9]+)[^$'\n']*\ RC\ state\ RTS\ rq-psn\ ([0-9]+)[^$'\n']*\[rtgt\] ]]
 }
 
 build_abandoned() {
@@ -515,6 +556,7 @@ out_of_memory() { # ATTRIBUTE...
 
 tcase stall --limit 60 --more "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
 tcase build-kernel --more --limit 60 "connections that take long to build do not delay one to another port" overtaken kernel
+tcase build-guessed --more --needs set-up --limit 60 "a message to a queue pair that is being set up ends it, and holds up nobody" build_guessed
 tcase build-abandoned --more --needs set-up --limit 60 "a client that gives up before it is accepted is counted as that" build_abandoned
 tcase build-stopped --more --needs set-up --limit 60 "a connection that is not accepted yet when its port is disabled is rejected as such" build_stopped
 tcase build-user --limit 60 --more "connections that take long to build do not delay one to a server in user space" overtaken user
@@ -536,6 +578,7 @@ tcase share-requests --more --limit 60 "a peer's requests on 20 connections take
 tcase share-setups --more --limit 60 "... and so do the set-ups of its connections" share_setups
 tcase lost-datagrams --needs ud --limit 60 --more "datagrams that cannot be answered delay no other port's requests" lost_datagrams
 tcase unresolved --more --needs ud --limit 60 "a client of a datagram port is served next to 1000 datagrams whose sources do not exist" unresolved_sources
+tcase unresolved-one --needs ud --more "... and next to one" unresolved_one
 tcase unresolved-claims --more --needs ud --limit 60 "... and when requests for the endpoint have named these sources" unresolved_claims
 tcase rping-receives --limit 60 --more "messages that no rping client sends occupy no shared receive" rping_receives
 tcase withheld --limit 60 --serve-more "receives that one peer has withheld are half of a shared receive queue" withheld

@@ -158,7 +158,7 @@ bool rtgt_domain_incomplete(struct rtgt_domain *dom)
 /**
  * rtgt_domain_register() - register all extents that no peer reaches
  * @dom: domain
- * @qp: RC QP of its PD in RTS, to which nobody else posts, and with which no peer communicates yet
+ * @qp: RC QP of its PD in RTS, to which nobody else posts, whatever a peer sends to it
  *
  * A remote invalidation needs no more than the rkey, so a client can invalidate that of a shared
  * region: clients that connect later get a new one.

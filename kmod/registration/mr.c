@@ -233,7 +233,7 @@ static void mr_registered(struct ib_cq *cq, struct ib_wc *wc)
 /**
  * rtgt_mr_register() - register an MR, and wait until the device has done so
  * @mr: from rtgt_mr_begin(); not the caller's any more
- * @qp: RC QP in RTS, to which nobody else posts, and with which no peer communicates yet
+ * @qp: RC QP in RTS, to which nobody else posts, whatever a peer sends to it
  *
  * The completion comes in any case, if only as a flush.  May sleep.
  * Return: 0; -EAGAIN as rtgt_mr_finish(), -EIO when the device refused, or what ib_post_send()

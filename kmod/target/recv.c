@@ -126,16 +126,19 @@ void rtgt_recv_drop_all(struct list_head *recvs)
 	}
 }
 
-static void recv_queue(struct rtgt_conn *conn, bool resolve)
+/* Not one that runs: it may wait for a source that does not exist. */
+static void recv_queue_resolve(struct rtgt_conn *conn)
 {
 	unsigned int i;
 
 	lockdep_assert_held(&conn->lock);
-	if (!resolve)
-		rtgt_job_queue(&conn->requests);
-	for (i = 0; resolve && i < conn->nr_workers; i++)
-		if (queue_work(rtgt_req_wq, &conn->workers[i].work))
+	for (i = 0; i < conn->nr_workers; i++) {
+		if (!conn->workers[i].busy) {
+			conn->workers[i].busy = true;
+			queue_work(rtgt_req_wq, &conn->workers[i].work);
 			break;
+		}
+	}
 }
 
 /**
@@ -158,7 +161,10 @@ void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 		kept = rtgt_recv_keep(recv);
 	if (kept) {
 		list_add_tail(&kept->entry, kept->resolve ? &conn->unresolved : &conn->deferred);
-		recv_queue(conn, kept->resolve);
+		if (kept->resolve)
+			recv_queue_resolve(conn);
+		else
+			rtgt_job_queue(&conn->requests);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	/* the teardown waits for the deferred requests, so a closing connection gets no more */
@@ -203,14 +209,6 @@ static struct rtgt_recv_ctx *recv_take(struct rtgt_conn *conn, struct list_head 
 	return recv;
 }
 
-static void recv_next(struct rtgt_conn *conn, struct list_head *from, bool resolve)
-{
-	spin_lock_irq(&conn->lock);
-	if (!list_empty(from) && conn->state != RTGT_CONN_CLOSING)
-		recv_queue(conn, resolve);
-	spin_unlock_irq(&conn->lock);
-}
-
 /* Run a deferred request.  The teardown waits for this before it frees the connection. */
 void rtgt_recv_work(struct rtgt_job *job)
 {
@@ -225,22 +223,28 @@ void rtgt_recv_work(struct rtgt_job *job)
 		rtgt_fault_work(recv);
 	else
 		conn->port->cfg.service->work(recv);
-	recv_next(conn, &conn->deferred, false);
+	spin_lock_irq(&conn->lock);
+	if (!list_empty(&conn->deferred) && conn->state != RTGT_CONN_CLOSING)
+		rtgt_job_queue(&conn->requests);
+	spin_unlock_irq(&conn->lock);
 }
 
 /* Resolve the source of a datagram.  The teardown waits for this before it frees the connection. */
 void rtgt_recv_resolve_work(struct work_struct *work)
 {
-	struct rtgt_conn *conn = container_of(work, struct rtgt_conn_worker, work)->conn;
+	struct rtgt_conn_worker *worker = container_of(work, struct rtgt_conn_worker, work);
+	struct rtgt_conn *conn = worker->conn;
 	struct rtgt_recv_ctx *recv = recv_take(conn, &conn->unresolved);
 
-	if (!recv)
-		return;
-	if (rtgt_conn_closing(conn))
+	if (recv && rtgt_conn_closing(conn))
 		rtgt_recv_drop(recv);
-	else
+	else if (recv)
 		recv_resolve(recv);
-	recv_next(conn, &conn->unresolved, true);
+	spin_lock_irq(&conn->lock);
+	worker->busy = !list_empty(&conn->unresolved) && conn->state != RTGT_CONN_CLOSING;
+	if (worker->busy)
+		queue_work(rtgt_req_wq, work);
+	spin_unlock_irq(&conn->lock);
 }
 
 /* In CLOSING: wait for what runs requests, and drop those not begun.  May sleep. */
@@ -302,6 +306,15 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 	WRITE_ONCE(conn->active, jiffies);
 	/* rxe does not raise IB_EVENT_COMM_EST */
 	if (unlikely(READ_ONCE(conn->state) == RTGT_CONN_CONNECTING)) {
+		/*
+		 * Somebody has guessed the QPN.  A reply that nobody acknowledges would be in front
+		 * of the REG_MRs that the set-up waits for
+		 */
+		if (conn->transport != RTGT_UD && !READ_ONCE(conn->acceptable)) {
+			rtgt_conn_close(conn, "a message came before the REP");
+			rtgt_recv_drop(recv);
+			return;
+		}
 		rtgt_conn_live(conn);
 		if (conn->faults.deaf) {
 			rtgt_recv_release(recv);

@@ -208,6 +208,7 @@ static int conn_accept(struct rtgt_conn *conn)
 		return ret;
 	if (rtgt_conn_closing(conn))
 		return -ESHUTDOWN;
+	WRITE_ONCE(conn->acceptable, true);
 	param.qp_num = conn->qpn;
 	param.private_data_len = ret;
 	if (rtgt_faulty(&conn->port->faults) && rtgt_fault_accept(conn, &param, priv))

@@ -10,6 +10,7 @@
  *	lost	count=N datagrams to the endpoint that the target names to a client at the
  *		address "file", from a hundred addresses from "source" on, which need not
  *		exist
+ *	guess	a SEND to the queue pair qpn=N, with the number psn=N.  Nobody acknowledges the reply
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -26,6 +27,7 @@
 #define CM_QKEY		0x80010000u
 #define UDP_QKEY	0x01234567u	/* RDMA_UDP_QKEY */
 #define SEND_ONLY_UD	0x64
+#define SEND_ONLY_RC	0x04
 
 /* Offsets in a REQ, from its first byte behind the MAD header */
 enum {
@@ -71,9 +73,9 @@ static void put_zeros(struct frame *f, size_t n)
 	f->len += n;
 }
 
-/* From the IP header to the datagram's own */
-static void begin(struct frame *f, uint32_t from, uint32_t to, uint32_t qpn, uint32_t qkey,
-		  uint32_t psn)
+/* From the IP header to the BTH */
+static void begin_packet(struct frame *f, uint32_t from, uint32_t to, uint8_t opcode, uint32_t qpn,
+			 uint32_t psn)
 {
 	static uint16_t id = 1;
 
@@ -86,10 +88,17 @@ static void begin(struct frame *f, uint32_t from, uint32_t to, uint32_t qpn, uin
 	frame_put(f, from, 4);
 	frame_put(f, to, 4);
 	frame_udp(f);
-	frame_bth(f, SEND_ONLY_UD, 0, qpn);
+	frame_bth(f, opcode, 0, qpn);
 	put_at(f, f->bth + 1, 0, 1);
 	put_at(f, f->bth + 2, 0xffff, 2);
 	put_at(f, f->bth + 8, psn & 0xffffff, 4);
+}
+
+/* To the datagram's own header */
+static void begin(struct frame *f, uint32_t from, uint32_t to, uint32_t qpn, uint32_t qkey,
+		  uint32_t psn)
+{
+	begin_packet(f, from, to, SEND_ONLY_UD, qpn, psn);
 	frame_put(f, qkey, 4);
 	frame_put(f, 1, 4);
 }
@@ -177,15 +186,20 @@ static void make_req(struct frame *f, const struct origin *o, uint32_t nr)
 	frame_end(f);
 }
 
-static void make_datagram(struct frame *f, uint32_t from, uint32_t to, uint32_t qpn, uint32_t nr)
+static void put_echo(struct frame *f, uint32_t tag)
 {
 	struct rtgt_msg msg;
 
-	begin(f, from, to, qpn, UDP_QKEY, nr);
-	rtgt_encode_msg(&msg, RTGT_MSG_ECHO, nr, 0);
+	rtgt_encode_msg(&msg, RTGT_MSG_ECHO, tag, 0);
 	memcpy(f->b + f->len, &msg, sizeof(msg));
 	f->len += sizeof(msg);
 	frame_end(f);
+}
+
+static void make_datagram(struct frame *f, uint32_t from, uint32_t to, uint32_t qpn, uint32_t nr)
+{
+	begin(f, from, to, qpn, UDP_QKEY, nr);
+	put_echo(f, nr);
 }
 
 static int send_frame(int fd, const struct frame *f, uint32_t to)
@@ -284,6 +298,36 @@ static int cmd_lost(const struct option *o)
 	printf("sent=%lld\n", sent);
 	return sent < o->count;
 }
+
+static int cmd_guess(const struct option *o)
+{
+	uint32_t from, to;
+	struct frame f;
+	int ret, fd = open_raw(o, &from, &to);
+
+	if (fd < 0)
+		return 1;
+	begin_packet(&f, from, to, SEND_ONLY_RC, (uint32_t)o->qpn, (uint32_t)o->psn);
+	put_echo(&f, 1);
+	ret = send_frame(fd, &f, to);
+	close(fd);
+	if (!ret)
+		printf("sent=1\n");
+	return ret;
+}
+
+static const struct arg guess_args[] = {
+	NUMBER(qpn, "queue pair of the target"),
+	NUMBER(psn, "the next one that it expects"),
+	{ }
+};
+
+const struct command guess_command = {
+	.name = "guess",
+	.help = "a SEND from a raw socket to any queue pair",
+	.run = cmd_guess,
+	.args = { guess_args, link_args },
+};
 
 static const struct arg half_args[] = {
 	NUMBER(count, "requests"),

@@ -28,7 +28,7 @@ static const struct command *const commands[] = {
 	/* flood.c */
 	&flood_command, &storm_command, &overtake_command,
 	/* forge.c */
-	&half_command, &lost_command,
+	&half_command, &lost_command, &guess_command,
 	NULL
 };
 

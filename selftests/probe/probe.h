@@ -38,6 +38,7 @@ struct option {
 	/* the client's own memory, for the target to reach */
 	long long at, rights, bindable, window, window_at, window_len, window_rights, kill, leave;
 	long long elsewhere, odp, after, handler, expect;
+	long long qpn, psn;
 };
 
 struct link {
@@ -110,6 +111,7 @@ extern const struct command flood_command;
 extern const struct command storm_command;
 extern const struct command overtake_command;
 extern const struct command half_command;
+extern const struct command guess_command;
 extern const struct command lost_command;
 extern const struct command replies_command;
 extern const struct command lie_command;
