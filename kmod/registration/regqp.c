@@ -54,12 +54,9 @@ static int regqp_connect(struct ib_qp *qp, struct ib_qp *like)
  */
 int rtgt_domain_register_uc(struct rtgt_domain *dom, struct ib_qp *like)
 {
-	struct ib_cq *cq = ib_alloc_cq_any(like->device, NULL, 4, IB_POLL_SOFTIRQ);
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
-		.send_cq = cq,
-		.recv_cq = cq,
 		.cap = {
 			.max_send_wr = 2,
 			.max_recv_wr = 1,
@@ -67,11 +64,17 @@ int rtgt_domain_register_uc(struct rtgt_domain *dom, struct ib_qp *like)
 			.max_recv_sge = 1,
 		},
 	};
+	struct ib_cq *cq;
 	struct ib_qp *qp;
 	int ret;
 
+	if (!rtgt_domain_incomplete(dom))
+		return 0;
+	cq = ib_alloc_cq_any(like->device, NULL, 4, IB_POLL_SOFTIRQ);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
+	init.send_cq = cq;
+	init.recv_cq = cq;
 	qp = ib_create_qp(like->pd, &init);
 	ret = PTR_ERR_OR_ZERO(qp);
 	if (!ret) {

@@ -159,6 +159,12 @@ static bool conn_may_probe(const struct rtgt_conn *conn)
 	       (!conn->iwarp || (conn->can_read && READ_ONCE(conn->recv_msgs)));
 }
 
+/* A completion may be newer than jiffies were when they were read. */
+static unsigned long jiffies_since(unsigned long then)
+{
+	return max_t(long, jiffies - then, 0);
+}
+
 /*
  * Returns the reason to close the connection, or NULL: then sets @probe if nothing was heard for
  * keepalive_ms, and restarts the timer if idle_ms or keepalive_ms is set.
@@ -167,8 +173,8 @@ static const char *conn_live_timer(struct rtgt_conn *conn, bool *probe)
 {
 	unsigned long limit = msecs_to_jiffies(conn->port->cfg.idle_ms);
 	unsigned long keep = msecs_to_jiffies(conn->port->cfg.keepalive_ms);
-	unsigned long idle = jiffies - READ_ONCE(conn->active);
-	unsigned long quiet = min(idle, jiffies - READ_ONCE(conn->answered));
+	unsigned long idle = jiffies_since(READ_ONCE(conn->active));
+	unsigned long quiet = min(idle, jiffies_since(READ_ONCE(conn->answered)));
 	unsigned long next = 0;
 
 	if (conn->transport == RTGT_UD)
@@ -330,15 +336,18 @@ void rtgt_conn_live(struct rtgt_conn *conn)
 void rtgt_conn_built(struct rtgt_conn *conn)
 {
 	unsigned long handshake = msecs_to_jiffies(conn->port->cfg.handshake_ms);
+	bool closing;
 
 	rtgt_mem_kept(conn->memory);
 	spin_lock_irq(&conn->lock);
 	conn->building = false;
-	if (conn->state == RTGT_CONN_CLOSING)
-		rtgt_job_queue(&conn->close);
-	else if (conn->state == RTGT_CONN_CONNECTING && !conn->failing)
+	closing = conn->state == RTGT_CONN_CLOSING;
+	if (conn->state == RTGT_CONN_CONNECTING && !conn->failing)
 		mod_timer(&conn->timer, jiffies + handshake);
 	spin_unlock_irq(&conn->lock);
+	/* unlocked: without a QP, nothing in the teardown waits for this caller.  Nobody else does it */
+	if (closing)
+		rtgt_job_queue(&conn->close);
 }
 
 /**

@@ -110,6 +110,8 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 			rtgt_port_enter(port, RTGT_PORT_REMOVED);
 		mine = port->listen_id == id;
 		if (mine) {
+			/* who finds no id does not wait for this handler, and may delete the port */
+			kref_get(&port->ref);
 			port->listen_id = NULL;
 			queue_delayed_work(rtgt_conn_wq, &port->listen_again, HZ);
 		}
@@ -119,6 +121,7 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 			return 0;
 		pr_warn("%s: %s %s, not listening until it is back\n", port->name,
 			dev_name(&id->device->dev), what);
+		rtgt_port_put(port);
 		return 1;	/* the core destroys the id */
 	default:
 		return 0;

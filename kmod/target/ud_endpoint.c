@@ -155,11 +155,12 @@ static int endpoint_resolved(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-/* Returns 0 if endpoint_resolved() will be called. */
+/* Returns 0 if endpoint_resolved() will be called, or was. */
 static int endpoint_resolve(struct endpoint_request *req)
 {
 	struct rdma_addr *addr = &req->id->route.addr;
 	struct sockaddr_storage from = addr->src_addr;
+	int ret;
 
 	if (!rdma_protocol_roce(req->id->device, req->id->port_num))
 		return -EOPNOTSUPP;
@@ -171,8 +172,14 @@ static int endpoint_resolve(struct endpoint_request *req)
 	}
 	/* any port number: the listener has its own; at the same place in both families */
 	((struct sockaddr_in *)&from)->sin_port = 0;
-	return rdma_resolve_addr(req->resolver, (struct sockaddr *)&from,
-				 (struct sockaddr *)&addr->dst_addr, RESOLVE_MS);
+	ret = rdma_resolve_addr(req->resolver, (struct sockaddr *)&from,
+				(struct sockaddr *)&addr->dst_addr, RESOLVE_MS);
+	if (!ret)
+		return 0;
+	/* it may be bound to the device: no event of a removal may come behind this */
+	rdma_destroy_id(req->resolver);
+	req->resolver = NULL;
+	return req->heard ? 0 : ret;
 }
 
 static void endpoint_make(struct rtgt_job *job)
