@@ -185,6 +185,24 @@ TEST_F(capture, filtered)
 	EXPECT_EQ(0, next(&self->r));
 }
 
+/* No packet of a link layer that libpcap has no filters for matches one */
+TEST_F(capture, not_filtered)
+{
+	ASSERT_TRUE(block_section(&self->r.k, false, self->r.file));
+	for (uint32_t i = 0; i < 6; i++) {
+		ASSERT_TRUE(block_interface(&self->r.k, i & 1 ? DLT_EN10MB : 220, 0, 0, 0,
+					    self->r.file));
+		ASSERT_TRUE(put_packet(&self->r, i, i));
+	}
+	ASSERT_EQ(0, reading(&self->r));
+	ASSERT_EQ(0, capture_filter(self->r.c, "udp port 4791", &self->r.err));
+	for (uint64_t i = 1; i < 6; i += 2) {
+		ASSERT_EQ(1, next(&self->r));
+		EXPECT_EQ(i * 1000, self->r.p.ns);
+	}
+	EXPECT_EQ(0, next(&self->r));
+}
+
 /* An error names the packet behind those that were read, and what is wrong */
 #define REFUSED(n, words) do { \
 	EXPECT_GT(0, next(&self->r)); \

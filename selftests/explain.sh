@@ -183,7 +183,8 @@ selection() {
 	same "what failed" "$(rtgt explain --failed "$WORK/pcap")" "$second"
 	same "of the queue pair" "$(rtgt explain --qp $((qp)) --conn 2 "$WORK/pcap")" "$second"
 	same "of another queue pair" "$(rtgt explain --qp 16777214 "$WORK/pcap")" ""
-	same "of no connection" "$(rtgt explain --conn 3 "$WORK/pcap")" ""
+	same "of no connection" "$(rtgt explain --conn 3 "$WORK/pcap" 2>"$WORK/err")" ""
+	grep -q "no packet is of what --conn, --qp and --message select" "$WORK/err" || fail "$(<"$WORK/err")"
 	same "of the first message" "$(rtgt explain --message 1 "$WORK/pcap" | grep -o "RC [A-Za-z ]* qp" | paste -sd ,)" \
 		"RC RDMA WRITE First qp,RC RDMA WRITE Middle qp,RC RDMA WRITE Last qp,RC Acknowledge qp"
 	same "as columns" "$(rtgt explain --conn 2 -T fields -e frame.number "$WORK/pcap" | wc -l)" "$(wc -l <<<"$second")"
@@ -217,6 +218,13 @@ has_read() { # PID
 	grep -q "pipe_read\|anon_pipe_read" "/proc/$1/stack"
 }
 
+# The exit status of rtgt explain ARG... if OUTPUT gets what it prints
+explain_status() { # OUTPUT ARG...
+	local rc=0
+	rtgt explain "${@:2}" >"$1" 2>"$WORK/err" || rc=$?
+	echo "$rc"
+}
+
 refused() {
 	echo "this is no capture" >"$WORK/text"
 	: >"$WORK/empty"
@@ -228,6 +236,17 @@ refused() {
 	fails_with 'no field "bth.psn"' rtgt explain -T fields -e bth.psn "$WORK/text"
 	fails_with "-T fields needs fields" rtgt explain -T fields "$WORK/text"
 	fails_with "do not go together" rtgt explain --json -T fields -e ip.src "$WORK/text"
+	fails_with "print a list, as text" rtgt explain -G "$WORK/text"
+	fails_with "print a list, as text" rtgt -j explain --list-rules
+	# a pcap file without a packet
+	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >"$WORK/none.pcap"
+	same "exit status of what is no filter" "$(explain_status /dev/null -f bogus "$WORK/none.pcap")" 2
+	# 1 says that a rule is broken
+	same "exit status of a full disk" "$(explain_status /dev/full --check "$WORK/none.pcap")" 2
+	same "exit status of two profiles" "$(explain_status /dev/null --check --profile no --profile memory "$WORK/none.pcap")" 2
+	# no UTF-8, and still JSON
+	! rtgt -j explain $'\xff\xc3\xa9' >"$WORK/json" 2>"$WORK/err" || fail "status 0"
+	document "$WORK/json"
 }
 
 tcase live-json --tier wire,fast --more "on the wire, as JSON: CM, WRITE, right ICRCs, valid against the schema" live_json

@@ -6,6 +6,7 @@
  * Packets are made as structures, as pkt_parse() would leave them; payloads have a
  * length and no bytes.  The comment above a test is its description in run.sh --list.
  */
+#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -196,6 +197,7 @@ static void read_request(FIXTURE_DATA(flow) * self, uint32_t psn, uint32_t bytes
 
 	p->dma_len = bytes;
 	p->va = 0x1000;
+	p->rkey = 0x42;
 	give(self);
 }
 
@@ -212,6 +214,7 @@ static void read_data(FIXTURE_DATA(flow) * self, uint8_t op, uint32_t psn, uint3
 #define ACK_OK		0x1f
 #define RNR		0x21
 #define NAK_SEQ		0x60
+#define NAK_REM_INVALID	0x61
 #define NAK_REM_ACCESS	0x62
 
 /* A connection from REQ to DREP, PSNs that wrap: all answered, nothing broken */
@@ -395,6 +398,190 @@ TEST_F(flow, read_again)
 	read_data(self, PKT_READ_LAST, PSN_C + 2, 452, 1);
 	EXPECT_EQ(1, self->ok);
 	EXPECT_STREQ("", self->rules);
+	EXPECT_EQ(1, flow_totals(self->f)->deviations);
+}
+
+/* The same as the specification has it: what is requested again has a First, or an Only */
+TEST_F(flow, read_again_first)
+{
+	up(self);
+	read_request(self, PSN_C, 2500);
+	read_data(self, PKT_READ_FIRST, PSN_C, MTU, 1);
+	read_data(self, PKT_READ_LAST, PSN_C + 2, 452, 1);
+	read_request(self, PSN_C + 1, 1476);
+	read_data(self, PKT_READ_FIRST, PSN_C + 1, MTU, 1);
+	read_request(self, PSN_C + 2, 452);
+	read_data(self, PKT_READ_ONLY, PSN_C + 2, 452, 1);
+	EXPECT_EQ(1, self->ok);
+	EXPECT_STREQ("", self->rules);
+	EXPECT_EQ(0, flow_totals(self->f)->deviations);
+	/* but not where nobody requested it again */
+	read_request(self, PSN_C + 3, 2500);
+	read_data(self, PKT_READ_FIRST, PSN_C + 3, MTU, 2);
+	read_data(self, PKT_READ_FIRST, PSN_C + 4, MTU, 2);
+	EXPECT_STREQ("read-sequence@13 ", self->rules);
+}
+
+/* The server has advertised 1 MiB with the key of our requests */
+static void advertised(FIXTURE_DATA(flow) * self)
+{
+	struct flow_half *h = &self->seen.conn->half[1];
+
+	h->cap = calloc(8, sizeof(*h->cap));
+	h->caps_room = 8;
+	h->caps = 1;
+	h->cap[0] = (struct flow_cap) { .addr = 0x1000, .len = 1 << 20, .rkey = 0x42,
+					.access = UINT32_MAX, .source = 'r' };
+}
+
+/* nak-invalid: a request of which all is right; and it may be one READ more than there may be */
+TEST_F(flow, nak_invalid)
+{
+	for (unsigned int reads = 4; reads <= 5; reads++) {
+		self->rules[0] = '\0';
+		up(self);
+		advertised(self);
+		for (unsigned int i = 0; i < reads; i++)
+			read_request(self, PSN_C + i, 8);
+		EXPECT_EQ(reads, self->seen.msg->outstanding);
+		for (unsigned int i = 0; i + 1 < reads; i++)
+			read_data(self, PKT_READ_ONLY, PSN_C + i, 8, i + 1);
+		ack(self, PSN_C + reads - 1, NAK_REM_INVALID, reads - 1);
+		EXPECT_STREQ(reads == 4 ? "nak-invalid@11 " : "", self->rules);
+		down(self);
+		self->number = 0;
+	}
+}
+
+/* A request that breaks a rule is invalid, also if nobody wants to hear of that rule */
+TEST_F(flow, nak_of_invalid)
+{
+	struct pkt *p;
+
+	ASSERT_TRUE(flow_ignore(self->f, "length"));
+	up(self);
+	advertised(self);
+	p = bth(self, 0, PKT_WRITE_ONLY, PSN_C, 50);
+	p->dma_len = 100;
+	p->va = 0x1000;
+	p->rkey = 0x42;
+	give(self);
+	ack(self, PSN_C, NAK_REM_INVALID, 0);
+	EXPECT_EQ(FLOW_GRANT_INSIDE, self->last.grant);
+	EXPECT_STREQ("", self->rules);
+}
+
+/* What another request cut off is not done, so the MSN does not count it */
+TEST_F(flow, cut_off)
+{
+	up(self);
+	advertised(self);
+	write_packet(self, PSN_C, 2 * MTU, 0);
+	write_packet(self, PSN_C + 1, 100, 0);
+	EXPECT_STREQ("opcode-sequence@5 ", self->rules);
+	ack(self, PSN_C + 1, NAK_REM_INVALID, 0);
+	EXPECT_EQ(1, self->broken);
+}
+
+/* A client's SEND of 16 bytes */
+static void say(FIXTURE_DATA(flow) * self, uint32_t psn, const void *bytes)
+{
+	bth(self, 0, PKT_SEND_ONLY, psn, 16)->data = bytes;
+	give(self);
+}
+
+/* The server writes 8 bytes */
+static enum flow_grant write_back(FIXTURE_DATA(flow) * self, uint32_t psn, uint64_t va)
+{
+	struct pkt *p = bth(self, 1, PKT_WRITE_ONLY, psn, 8);
+
+	p->va = va;
+	p->rkey = 0x42;
+	p->dma_len = 8;
+	give(self);
+	return self->seen.msg->grant;
+}
+
+/* Whether 16 bytes are rping's advertisement, an access inside of it shows, and nothing else */
+TEST_F(flow, not_rping)
+{
+	const struct { uint64_t addr; uint32_t rkey, size; } info = {
+		htobe64(0x1000), htobe32(0x42), htobe32(100),
+	};
+	const uint64_t other[] = { 0x1000, 0x800000042 };
+
+	up(self);
+	say(self, PSN_C, other);
+	EXPECT_EQ(FLOW_GRANT_UNKNOWN, write_back(self, PSN_S, 0x1000));
+	say(self, PSN_C + 1, &info);
+	EXPECT_EQ(FLOW_GRANT_UNKNOWN, write_back(self, PSN_S + 1, 0x1060));
+	EXPECT_EQ(FLOW_GRANT_CLAIMED, write_back(self, PSN_S + 2, 0x1000));
+	EXPECT_EQ(FLOW_GRANT_RANGE, write_back(self, PSN_S + 3, 0x1060));
+}
+
+static void ask(FIXTURE_DATA(flow) * self, bool read)
+{
+	if (read) {
+		read_request(self, PSN_C, 2500);
+		return;
+	}
+	bth(self, 0, PKT_FETCH_ADD, PSN_C, 0)->va = 0x1000;
+	give(self);
+}
+
+/* read-continuity: no response to a READ or an atomic, but to what was behind it */
+TEST_F(flow, never_asked_again)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		const bool read = i & 1;
+
+		self->rules[0] = '\0';
+		self->number = 0;
+		up(self);
+		ask(self, read);
+		write_packet(self, PSN_C + (read ? 3 : 1), 8, 0);
+		ack(self, PSN_C + (read ? 3 : 1), ACK_OK, 2);
+		EXPECT_EQ(1, self->seen.conn->half[0].gaps);
+		if (i >= 2)
+			ask(self, read);
+		down(self);
+		/* the DREQ says that its answer comes no more */
+		EXPECT_TRUE(flow_is_lost(self->seen.conn, self->seen.conn->half[0].msg, self->ns));
+		/* another connection ends this one */
+		up(self);
+		EXPECT_STREQ(i < 2 ? "read-continuity@6 " : "", self->rules);
+	}
+}
+
+/* A FLUSH that comes again with another type */
+TEST_F(flow, flushed)
+{
+	static uint8_t feth[4];
+
+	up(self);
+	for (unsigned int i = 0; i < 3; i++) {
+		struct pkt *p = bth(self, 0, PKT_FLUSH, PSN_C, 0);
+
+		p->data = feth;
+		p->at[PKT_FETH].len = 4;
+		feth[3] = i < 2 ? 1 : 2;
+		give(self);
+		EXPECT_STREQ(i < 2 ? "" : "repeat@6 ", self->rules);
+	}
+}
+
+/* In a complete capture every connection begins with a REQ, but one may have been let go */
+TEST_F(flow, no_req)
+{
+	cm(self, 1, PKT_CM_REP, 6, 5, 18, PSN_C);
+	cm(self, 0, PKT_CM_RTU, 5, 6, 0, 0);
+	cm(self, 1, PKT_CM_DREP, 6, 5, 0, 0);
+	EXPECT_STREQ("cm-sequence@1 cm-sequence@2 cm-sequence@3 ", self->rules);
+	up(self);
+	down(self);
+	self->ns += 10000000000ull;
+	down(self);
+	EXPECT_EQ(3, self->broken);
 }
 
 /* A capture may lack packets: then what is missing breaks no rule, and what is there still may */
@@ -671,6 +858,38 @@ TEST_F_TIMEOUT(flow, memory, 120)
 	flow_free(f);
 }
 
+/* Clients that advertise without end: capabilities take no more memory than they may */
+TEST_F_TIMEOUT(flow, memory_of_capabilities, 120)
+{
+	struct flow *f = flow_new(&ops, self, 0, 0);
+	struct flow_seen *seen = &self->seen;
+	const struct flow_half *h = NULL;
+
+	for (uint32_t i = 0; i < 320; i++) {
+		cm(self, 0, PKT_CM_REQ, 1000 + i, 0, 2000 + i, PSN_S);
+		flow_packet(f, &self->p, seen);
+		cm(self, 1, PKT_CM_REP, 5000 + i, 1000 + i, 3000 + i, PSN_C);
+		flow_packet(f, &self->p, seen);
+		for (uint32_t n = 0; n < 1024; n++) {
+			uint64_t info[] = { n, n };
+			struct pkt *p = bth(self, 0, PKT_SEND_ONLY, PSN_C + n, 16);
+
+			p->qpn = 3000 + i;
+			p->data = (const uint8_t *)info;
+			flow_packet(f, p, seen);
+		}
+		/* what is kept is the latest */
+		h = &seen->conn->half[0];
+		EXPECT_EQ(1023, htobe64(h->cap[h->caps - 1].addr));
+	}
+	EXPECT_TRUE(h->caps_lost);
+	EXPECT_LT(FLOW_CAP_BYTES / 2, f->cap_bytes);
+	EXPECT_GE(FLOW_CAP_BYTES, f->cap_bytes);
+	flow_end(f);
+	EXPECT_EQ(0, f->cap_bytes);
+	flow_free(f);
+}
+
 /* Answers that may be of many queue pairs: not each of them gets a look at all */
 TEST_F(flow, many_candidates)
 {
@@ -862,6 +1081,18 @@ TEST_F(flow, rtu)
 		cm(self, 0, PKT_CM_REQ, 50, 0, 170, PSN_S);
 		EXPECT_STREQ(again ? "" : "rtu@3 ", self->rules);
 	}
+	/* the REP is named, also behind an MRA */
+	self->number = 0;
+	cm(self, 0, PKT_CM_REQ, 51, 0, 171, PSN_S);
+	cm(self, 1, PKT_CM_MRA, 0, 51, 0, 0);
+	cm(self, 1, PKT_CM_REP, 61, 51, 181, PSN_C);
+	bth(self, 0, PKT_SEND_ONLY, PSN_C, 8)->qpn = 181;
+	give(self);
+	cm(self, 0, PKT_CM_DREQ, 51, 61, 181, 0);
+	flow_end(self->f);
+	EXPECT_NE(NULL, strstr(self->words, "(REP: packet 3)")) {
+		TH_LOG("%s", self->words);
+	}
 }
 
 /* More connections than there is room for: the silent ones go, and that is said */
@@ -883,9 +1114,14 @@ TEST_F(flow, too_many_messages)
 	for (unsigned int i = 0; i < 100; i++)
 		write_packet(self, PSN_C + i, 8, 0);
 	EXPECT_EQ(84, flow_totals(self->f)->forgotten_messages);
+	EXPECT_FALSE(self->seen.conn->lacking);
 	ack(self, PSN_C + 99, ACK_OK, 100);
 	EXPECT_EQ(16, self->ok);
 	EXPECT_STREQ("", self->rules);
+	/* but what is said of the answers to READs that are gone may be wrong */
+	for (unsigned int i = 0; i < 17; i++)
+		read_request(self, PSN_C + 100 + i, 8);
+	EXPECT_TRUE(self->seen.conn->lacking);
 }
 
 /* Any packets in any order end somewhere, and every connection is told of */

@@ -159,6 +159,8 @@ static void rping(struct _test_data_flow *self, uint64_t at)
 	put(head, 24, 4, STAG);
 	put(head, 28, 4, 100);
 	fpdu(self, CLIENT, LAST, PKT_RDMAP_SEND, head, sizeof(head), 0);
+	/* that it is rping's shows the first access inside */
+	tagged(self, SERVER, LAST, PKT_RDMAP_WRITE, STAG, PLACE, 50);
 	tagged(self, SERVER, LAST, PKT_RDMAP_WRITE, STAG, PLACE + at, 50);
 	self->packet = self->number;
 	read_request(self, SERVER, 1, 100);
@@ -170,9 +172,9 @@ TEST_F(flow, advertised)
 {
 	rping(self, 50);
 	EXPECT_STREQ("", self->rule);
-	ASSERT_EQ(3, self->messages);
-	EXPECT_EQ(FLOW_GRANT_CLAIMED, self->message[1].grant);
-	EXPECT_EQ(FLOW_GRANT_CLAIMED, self->message[2].grant);
+	ASSERT_EQ(4, self->messages);
+	for (unsigned int i = 1; i < 4; i++)
+		EXPECT_EQ(FLOW_GRANT_CLAIMED, self->message[i].grant);
 }
 
 /* stag: a WRITE beyond what was advertised is not refused: a READ behind it is answered */
@@ -251,6 +253,39 @@ TEST_F(flow, revoked)
 	EXPECT_EQ(FLOW_GRANT_DEAD, granted(self, STAG, PLACE));
 	EXPECT_EQ(FLOW_GRANT_INSIDE, granted(self, 0x222, PLACE + 92));
 	EXPECT_EQ(FLOW_GRANT_RANGE, granted(self, 0x222, PLACE + 93));
+}
+
+/* A PULL names one key, and none beside it */
+TEST_F(flow, pulled)
+{
+	const struct {
+		struct rtgt_msg msg;
+		struct rtgt_xfer xfer;
+	} request = {
+		.msg = { .version = RTGT_VERSION, .op = RTGT_MSG_PULL, .tag = htobe32(7),
+			 .len = htobe32(sizeof(request.xfer)) },
+		.xfer = { .rkey = htobe32(5), .len = htobe64(100) },
+	};
+
+	target(self, RTGT_ACCESS_READ);
+	say_nth(self, CLIENT, 2, &request, sizeof(request));
+	self->messages = 0;
+	tagged(self, SERVER, LAST, PKT_RDMAP_WRITE, 0, 0, 8);
+	EXPECT_EQ(FLOW_GRANT_KEY, self->message[0].grant);
+	flow_end(self->f);
+	EXPECT_EQ(1, self->conn.half[0].caps);
+}
+
+/* An open READ is kept, however many WRITEs are behind it */
+TEST_F(flow, read_among_writes)
+{
+	talk(self);
+	read_request(self, CLIENT, 2, 100);
+	for (unsigned int i = 0; i < 1100; i++)
+		tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, STAG, PLACE, 1);
+	read_response(self, LAST, 0x40, 100);
+	EXPECT_STREQ("", self->rule);
+	EXPECT_EQ(0, flow_totals(self->f)->forgotten_messages);
 }
 
 /* A request of the client, and the reply to one */

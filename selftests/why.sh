@@ -231,6 +231,10 @@ words() {
 	for word in 24 "no such status" IBV_WC_; do
 		fails_with "neither a file nor a status" rtgt why "$word"
 	done
+	fails_with "-f is for a CAPTURE" rtgt why -f udp 12
+	rc=0
+	rtgt why 12 >/dev/full 2>"$WORK/err" || rc=$?
+	same "exit status of a full disk" "$rc" 2
 	fails_with "give one CAPTURE" rtgt why
 	fails_with "give one CAPTURE" rtgt why 1 2
 	echo "no capture" >"$WORK/text"

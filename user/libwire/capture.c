@@ -21,9 +21,10 @@
 #define FILTERS		16
 #define SNAPLEN_MAX	262144
 
-/* What libpcap does for a file of one link layer */
+/* What libpcap does for a file of one link layer; it has no filters for some: !@has */
 struct filter {
 	int link;
+	bool has;
 	struct bpf_program program;
 };
 
@@ -184,28 +185,34 @@ struct pcap *capture_pcap(struct capture *c)
 	return c->pcap;
 }
 
-/* The filter for a link layer, compiled when the first packet of it comes: NULL if it cannot be */
-static struct bpf_program *filter_of(struct capture *c, int link, struct rtgt_err *err)
+/*
+ * The filter for a link layer, compiled when the first packet of it comes: NULL if it cannot be.
+ * Ethernet has all that a filter may name, so what is no filter there is none at all.
+ */
+static const struct filter *filter_of(struct capture *c, int link, struct rtgt_err *err)
 {
 	struct filter *f = c->filter;
 	pcap_t *dead;
+	bool has;
 
 	for (; f < c->filter + c->filters; f++)
 		if (f->link == link)
-			return &f->program;
+			return f;
 	dead = c->filters < FILTERS ? pcap_open_dead(link, SNAPLEN_MAX) : NULL;
-	if (!dead || pcap_compile(dead, &f->program, c->text, 1, PCAP_NETMASK_UNKNOWN)) {
+	has = dead && !pcap_compile(dead, &f->program, c->text, 1, PCAP_NETMASK_UNKNOWN);
+	if (!dead || (!has && link == DLT_EN10MB)) {
 		rtgt_fail(err, EINVAL, "filter \"%s\": %s; see pcap-filter(7)", c->text,
 			  dead ? pcap_geterr(dead) : "too many link layers");
 		f = NULL;
 	}
 	if (f) {
 		f->link = link;
+		f->has = has;
 		c->filters++;
 	}
 	if (dead)
 		pcap_close(dead);
-	return f ? &f->program : NULL;
+	return f;
 }
 
 /**
@@ -245,16 +252,17 @@ static int next_pcapng(struct capture *c, struct pkt *p, struct rtgt_err *err)
 
 	for (;;) {
 		struct pcap_pkthdr header = { 0 };
-		const struct bpf_program *program;
+		const struct filter *filter;
 
 		ret = c->stopped ? 0 : pcapng_next(c->ng, p, &c->linktype, &why);
 		if (ret <= 0 || !c->text)
 			break;
-		program = filter_of(c, c->linktype, &why);
+		filter = filter_of(c, c->linktype, &why);
 		header.caplen = p->caplen;
 		header.len = p->len;
-		if (!program || pcap_offline_filter(program, &header, p->data)) {
-			ret = program ? 1 : -EINVAL;
+		if (!filter ||
+		    (filter->has && pcap_offline_filter(&filter->program, &header, p->data))) {
+			ret = filter ? 1 : -EINVAL;
 			break;
 		}
 	}
@@ -333,8 +341,9 @@ void capture_close(struct capture *c)
 	if (c->pcap)
 		pcap_close(c->pcap);
 	pcapng_close(c->ng);
-	while (c->filters)
-		pcap_freecode(&c->filter[--c->filters].program);
+	while (c->filters--)
+		if (c->filter[c->filters].has)
+			pcap_freecode(&c->filter[c->filters].program);
 	free(c->text);
 	free(c);
 }

@@ -11,19 +11,6 @@
 
 #include "flow_priv.h"
 
-/* Bytes a packet carries; of one that was cut as many as it had */
-static uint32_t payload_of(const struct pkt *p)
-{
-	uint32_t end = 0;
-
-	if (p->fault != PKT_CUT)
-		return p->at[PKT_PAYLOAD].len;
-	for (int h = PKT_BTH; h <= PKT_IETH; h++)
-		if (p->at[h].len && (uint32_t)(p->at[h].off + p->at[h].len) > end)
-			end = p->at[h].off + p->at[h].len;
-	return p->len > end + p->pad + 4 ? p->len - end - p->pad - 4 : 0;
-}
-
 static bool is_answer(uint8_t opcode)
 {
 	uint8_t op = opcode & 0x1f;
@@ -206,7 +193,7 @@ static void roce(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	struct rule_case any = { .p = p, .seen = seen, .want = -1 };
 
 	flow_let_go(f, p->ns);
-	seen->payload = payload_of(p);
+	seen->payload = p->fault == PKT_CUT ? p->payload : p->at[PKT_PAYLOAD].len;
 	if (p->icrc == PKT_ICRC_BAD && (f->complete || !flow_no_icrc(p)))
 		corrupt(f, p, seen);
 	else if (p->fault == PKT_CUT ? !pkt_has_headers(p) : p->fault != PKT_WHOLE)

@@ -23,6 +23,8 @@
 #define FLOW_REGIONS	6	/* RTGT_MAX_REGIONS */
 
 #define FLOW_PSN_MASK	0xffffffu
+#define FLOW_LONG_NS	1000000000ull	/* longer than this is long, and unanswered */
+#define FLOW_DAY_NS	(86400 * 1000000000ull)
 
 /* flow_conn.transport beside enum pkt_transport's */
 #define FLOW_IWARP	0xff
@@ -101,8 +103,13 @@ struct flow_cap {
  * @sent: those that were seen, copies included
  * @again_packet: the first of its packets that was sent again; 0: none was
  * @answer_psn: READ: what the next packet of the answer has
+ * @resumed_psn: READ: where it was requested again last, valid with @asked_again
+ * @outstanding: READs, atomics and whatever else has an answer of its own that were open when it
+ *	came, itself included
+ * @wrong: a rule speaks against its packets, so it may be refused as invalid
  * @refused_packet: a NAK said that what this one was allowed is not (nobody is asked twice)
- * @answer_gap: READ: the packet of the answer behind the one that is missing; 0: none is
+ * @answer_gap: the packet of the answer behind the one that is missing, or the answer to something
+ *	behind it that came instead; 0: none is
  * @sent_ns: when its last packet was sent first
  * @end_packet: the one that answered it
  * @rtgt_op: of a SEND in the target's language, 0 if it is not; with @rtgt_tag, and @rtgt_status
@@ -120,12 +127,12 @@ struct flow_msg {
 	enum flow_grant grant;
 	uint8_t from, syndrome;
 	uint8_t rtgt_op, rtgt_status;
-	bool has_imm, has_inv, whole, asked_again;
+	bool has_imm, has_inv, whole, asked_again, wrong;
 	uint32_t nth, first_psn, last_psn;
 	uint64_t bytes, va;
 	uint32_t rkey, imm, inv_rkey, rtgt_tag;
 	uint32_t needed, sent, retransmitted, duplicates, rnr;
-	uint32_t answer_psn;
+	uint32_t answer_psn, resumed_psn, outstanding;
 	uint64_t answer_gap, refused_packet, again_packet;
 	uint64_t sink_va, unrefused;
 	uint32_t sink_rkey;
@@ -177,9 +184,11 @@ struct flow_mark {
  * @msg: those that are open, a ring that begins at @head
  * @cap: the memory of *this* end, which the other asks for
  * @caps_lost: some are no longer kept
+ * @caps_true: an access was inside of one
  */
 struct flow_half {
-	bool known, gap, msn_known, has_answered, repeated, caps_lost, sending, cut, unsure, midway;
+	bool known, gap, msn_known, has_answered, repeated, caps_lost, caps_true;
+	bool sending, cut, unsure, midway;
 	uint8_t cut_op;
 	uint32_t first, next, beyond, answered, begun, base, restarts, failed;
 	uint64_t failed_packet, served_after, last_packet, last_ns, sequence_packet, most;
@@ -315,6 +324,8 @@ bool flow_profile(struct flow *f, const char *profile);
 void flow_complete(struct flow *f);
 const char *flow_unjudged_name(enum flow_unjudged why);
 
+bool flow_is_lost(const struct flow_conn *c, const struct flow_msg *m, uint64_t last_ns);
+
 const char *flow_op_name(const struct flow_msg *m);
 void flow_message_name(const struct flow_msg *m, char *buf, size_t size);
 const char *flow_status_name(const struct flow_msg *m, char *buf, size_t size);
@@ -326,6 +337,25 @@ const char *flow_grant_words(enum flow_grant grant);
 static inline int32_t flow_psn_diff(uint32_t a, uint32_t b)
 {
 	return (int32_t)((a - b) << 8) >> 8;
+}
+
+/* A capture's clock may jump: what it says of more than a day is not believed */
+static inline uint64_t flow_since(uint64_t later, uint64_t earlier)
+{
+	return later > earlier && later - earlier < FLOW_DAY_NS ? later - earlier : 0;
+}
+
+/* The packet of a step of the CM, and whose it is; 0: there is none */
+static inline uint64_t flow_step_packet(const struct flow_conn *c, enum flow_step step,
+					uint8_t *from)
+{
+	for (unsigned int i = 0; i < c->steps; i++) {
+		if (c->step[i].step == step) {
+			*from = c->step[i].from;
+			return c->step[i].packet;
+		}
+	}
+	return 0;
 }
 
 /* Packets that so many bytes take */

@@ -15,10 +15,13 @@ static bool is_data(const struct pkt *p)
 	return op >= PKT_READ_FIRST && op <= PKT_READ_ONLY;
 }
 
-/* It has an answer of its own, no ACK will do */
-static bool own_answer(const struct flow_msg *m)
+/* Something behind what is missing was answered; whoever misses it asks again */
+static void lacks_answer(struct flow *f, struct flow_half *h, struct flow_msg *m,
+			 const struct pkt *p)
 {
-	return m->op != FLOW_SEND && m->op != FLOW_WRITE;
+	m->answer_gap = p->number;
+	h->gaps++;
+	f->totals.gaps++;
 }
 
 /* All before @psn was answered by what answers @psn */
@@ -30,8 +33,14 @@ static void answered_before(struct flow *f, struct flow_conn *c, struct flow_hal
 
 		if (!m->whole || flow_psn_diff(m->last_psn, psn) >= 0)
 			break;
-		if (m->status != FLOW_OPEN || own_answer(m))
+		if (m->status != FLOW_OPEN)
 			continue;
+		if (flow_own_answer(m)) {
+			/* a queue pair that fails asks for nothing again */
+			if (!m->answer_gap && PKT_SYNDROME(p->syndrome) == PKT_AETH_ACK)
+				lacks_answer(f, h, m, p);
+			continue;
+		}
 		flow_msg_done(f, c, m, FLOW_OK, p);
 		if (m->has_inv)
 			flow_cap_inv(f, c, m, true);
@@ -56,17 +65,14 @@ static void data(struct flow *f, const struct pkt *p, struct flow_seen *seen, st
 	}
 	if (diff > 0) {
 		seen->class = FLOW_BEYOND;
-		if (!m->answer_gap) {
-			m->answer_gap = p->number;
-			h->gaps++;
-			f->totals.gaps++;
-		}
+		if (!m->answer_gap)
+			lacks_answer(f, h, m, p);
 		return;
 	}
 	seen->class = FLOW_NEW;
 	rule.first_op = op == PKT_READ_FIRST || op == PKT_READ_ONLY;
 	rule.last_op = op == PKT_READ_LAST || op == PKT_READ_ONLY;
-	rule.first = p->psn == m->first_psn;
+	rule.first = p->psn == m->first_psn || (m->asked_again && p->psn == m->resumed_psn);
 	rule.last = p->psn == m->last_psn;
 	rule.want = !c->mtu ? -1 : at > m->bytes ? 0 : m->bytes - at > c->mtu ? c->mtu :
 		(int64_t)(m->bytes - at);
@@ -95,7 +101,7 @@ static void check_msn(struct flow *f, const struct pkt *p, struct flow_seen *see
 	/* Of a message that goes on, or was refused, the one before is the last done; a
 	 * READ is done when its answer begins
 	 */
-	if (m && (refused || !m->whole || (!own_answer(m) && p->psn != m->last_psn)))
+	if (m && (refused || !m->whole || (!flow_own_answer(m) && p->psn != m->last_psn)))
 		done--;
 	if (!h->msn_known) {
 		h->msn_known = true;
@@ -226,7 +232,8 @@ void flow_answer(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		if (m->op == FLOW_READ && is_data(p))
 			data(f, p, seen, h, m);
 		else if (m->status == FLOW_OPEN && m->whole && m->last_psn == p->psn &&
-			 m->op != FLOW_READ && own_answer(m) == ((p->opcode & 0x1f) != PKT_ACK))
+			 m->op != FLOW_READ &&
+			 flow_own_answer(m) == ((p->opcode & 0x1f) != PKT_ACK))
 			flow_msg_done(f, c, m, FLOW_OK, p);
 		if (m->has_inv && m->status == FLOW_OK)
 			flow_cap_inv(f, c, m, true);

@@ -24,33 +24,43 @@ _Static_assert(FLOW_REGIONS == RTGT_MAX_REGIONS, "flow.h does not include the ua
 #define ANY_REGION	0xffff
 #define RPING_INFO	16
 
-/* The slot for a key: its own, a free one, the oldest dead or first one */
-static struct flow_cap *slot_of(struct flow_half *h, uint64_t addr, uint32_t rkey)
+static struct flow_cap *cap_of(const struct flow_half *h, uint64_t addr, uint32_t rkey)
 {
-	struct flow_cap *cap;
-
-	for (cap = h->cap; cap < h->cap + h->caps; cap++)
+	for (struct flow_cap *cap = h->cap; cap < h->cap + h->caps; cap++)
 		if (cap->rkey == rkey && cap->addr == addr)
 			return cap;
-	if (h->caps == h->caps_room && h->caps < FLOW_CAPS) {
-		uint16_t room = h->caps_room ? 2 * h->caps_room : 8;
+	return NULL;
+}
 
+/* The slot for a key: its own, a free one, that of the first one */
+static struct flow_cap *slot_of(struct flow *f, struct flow_half *h, uint64_t addr, uint32_t rkey)
+{
+	const uint16_t room = h->caps_room ? 2 * h->caps_room : FLOW_CAPS_LEAST;
+	/* the first ones of each end are free */
+	const size_t bytes = h->caps_room ? (room - h->caps_room) * sizeof(*h->cap) : 0;
+	struct flow_cap *cap = cap_of(h, addr, rkey);
+
+	if (cap)
+		return cap;
+	if (h->caps == h->caps_room && h->caps < FLOW_CAPS &&
+	    f->cap_bytes + bytes <= FLOW_CAP_BYTES) {
 		cap = realloc(h->cap, room * sizeof(*cap));
 		if (!cap)
 			return NULL;
+		f->cap_bytes += bytes;
 		h->cap = cap;
 		h->caps_room = room;
 	}
 	if (h->caps < h->caps_room)
-		return memset(&h->cap[h->caps++], 0, sizeof(*h->cap));
+		return &h->cap[h->caps++];
 	h->caps_lost = true;
-	memmove(h->cap, h->cap + 1, (FLOW_CAPS - 1) * sizeof(*h->cap));
-	return &h->cap[FLOW_CAPS - 1];
+	memmove(h->cap, h->cap + 1, (h->caps - 1u) * sizeof(*h->cap));
+	return &h->cap[h->caps - 1];
 }
 
 static void learn(struct flow *f, struct flow_conn *c, uint8_t end, const struct flow_cap *cap)
 {
-	struct flow_cap *slot = slot_of(&c->half[end], cap->addr, cap->rkey);
+	struct flow_cap *slot = slot_of(f, &c->half[end], cap->addr, cap->rkey);
 
 	if (slot)
 		*slot = *cap;
@@ -124,13 +134,13 @@ static void request(struct flow *f, struct flow_conn *c, const struct rtgt_reque
 		.source = 'c',
 		.access = rq->op == RTGT_MSG_PULL ? RTGT_ACCESS_READ : RTGT_ACCESS_WRITE,
 	};
-	struct flow_cap *had;
+	const struct flow_cap *had;
 
 	switch (rq->op) {
 	case RTGT_MSG_PULL:
 	case RTGT_MSG_PUSH:
-		had = slot_of(&c->half[0], cap.addr, cap.rkey);
-		if (had && had->rkey == cap.rkey && had->addr == cap.addr) {
+		had = cap_of(&c->half[0], cap.addr, cap.rkey);
+		if (had) {
 			cap.access |= had->access;
 			cap.len = had->len > cap.len ? had->len : cap.len;
 		}
@@ -348,6 +358,13 @@ static bool awaited(const struct flow_conn *c)
 	return false;
 }
 
+/* What was taken for a capability is one */
+static enum flow_grant inside(struct flow_half *h, const struct flow_cap *cap)
+{
+	h->caps_true = true;
+	return cap->source == 'c' ? FLOW_GRANT_CLAIMED : FLOW_GRANT_INSIDE;
+}
+
 /**
  * flow_cap_grant() - is an access inside what was advertised?
  * @m: a message that has just begun
@@ -358,7 +375,7 @@ static bool awaited(const struct flow_conn *c)
 enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct flow_msg *m,
 			       const struct pkt *p)
 {
-	const struct flow_half *h = &c->half[!m->from];
+	struct flow_half *h = &c->half[!m->from];
 	const uint8_t *addr = c->end[!m->from].addr, *feth = pkt_bytes(p, PKT_FETH);
 	enum flow_grant grant = FLOW_GRANT_KEY;
 	/* A FLUSH of the whole registration has neither address nor length */
@@ -381,8 +398,11 @@ enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct
 		else if (cap->dying || was_killed(f, c, addr, m->rkey))
 			return FLOW_GRANT_UNCERTAIN;
 		else
-			return cap->source == 'c' ? FLOW_GRANT_CLAIMED : FLOW_GRANT_INSIDE;
+			return inside(h, cap);
 	}
+	/* 16 bytes of a client that is not ours may be rping's advertisement, or anything */
+	if (!c->rtgt && !h->caps_true && grant != FLOW_GRANT_DEAD)
+		return FLOW_GRANT_UNKNOWN;
 	if (grant == FLOW_GRANT_KEY &&
 	    (h->caps_lost || (!m->from && awaited(c)) ||
 	     (!c->is_private && is_shared(f, addr, m->rkey))))

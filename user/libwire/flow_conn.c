@@ -204,6 +204,9 @@ void flow_conn_end(struct flow *f, struct flow_conn *c)
 		if (c->half[i].room > FLOW_MSGS_LEAST)
 			f->msg_bytes -= (c->half[i].room - FLOW_MSGS_LEAST) *
 					sizeof(*c->half[i].msg);
+		if (c->half[i].caps_room > FLOW_CAPS_LEAST)
+			f->cap_bytes -= (c->half[i].caps_room - FLOW_CAPS_LEAST) *
+					sizeof(*c->half[i].cap);
 		free(c->half[i].msg);
 		free(c->half[i].cap);
 		flow_marks_free(f, &c->half[i]);

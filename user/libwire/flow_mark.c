@@ -21,6 +21,7 @@ static uint32_t checksum(uint32_t crc, const void *bytes, size_t len)
 void flow_mark_of(struct flow_mark *m, const struct pkt *p)
 {
 	const uint8_t *icrc = pkt_bytes(p, PKT_ICRC), *ip = pkt_bytes(p, PKT_IP4);
+	const uint8_t *feth = pkt_bytes(p, PKT_FETH);
 	const uint64_t words[] = { p->va, p->swap, p->compare, p->at[PKT_PAYLOAD].len };
 	const uint32_t halves[] = { p->rkey, p->dma_len, p->imm, p->inv_rkey };
 
@@ -35,6 +36,8 @@ void flow_mark_of(struct flow_mark *m, const struct pkt *p)
 	if (ip)
 		m->ip_id = ip[4] << 8 | ip[5];
 	m->headers = checksum(checksum(0, words, sizeof(words)), halves, sizeof(halves));
+	if (feth)
+		m->headers = checksum(m->headers, feth, p->at[PKT_FETH].len);
 	m->whole = p->fault == PKT_WHOLE;
 	if (m->whole && p->at[PKT_PAYLOAD].len)
 		m->payload = checksum(0, pkt_bytes(p, PKT_PAYLOAD), p->at[PKT_PAYLOAD].len);

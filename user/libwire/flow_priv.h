@@ -15,12 +15,14 @@ enum { PKT_NAK_SEQUENCE, PKT_NAK_INVALID, PKT_NAK_ACCESS, PKT_NAK_OPERATION };
 #define FLOW_SHARED	256	/* capabilities that a port's connections share */
 #define FLOW_SENT_KEPT	32	/* messages of an end that a Terminate may quote */
 #define FLOW_KILLED	64	/* keys that died lately, of whatever connection */
-/* Beside capabilities, less than 64 MiB: connections, the least of each, and these two */
+/* Together less than 72 MiB: connections, the least of each, and these three */
 #define FLOW_CONNS	10240	/* connections that are kept, if nobody says how many */
 #define FLOW_MSG_BYTES	(16u << 20)	/* of messages, beyond FLOW_MSGS_LEAST of each direction */
 #define FLOW_MARK_BYTES	(8u << 20)	/* of marks, beyond FLOW_MARKS_LEAST of each direction */
+#define FLOW_CAP_BYTES	(8u << 20)	/* of capabilities, beyond FLOW_CAPS_LEAST of each end */
 #define FLOW_MSGS_LEAST	4
 #define FLOW_MARKS_LEAST	4
+#define FLOW_CAPS_LEAST	8
 #define FLOW_OLDEST	16	/* so many are looked at for one that has ended */
 #define FLOW_GUESSES	64	/* so many connections are looked through for each answer */
 #define FLOW_TRIES_WAIT	1024	/* answers without a look, at most */
@@ -65,7 +67,8 @@ struct flow {
 	struct flow_shared shared[FLOW_SHARED];
 	struct flow_killed killed[FLOW_KILLED];
 	struct flow_try tries[FLOW_BUCKETS];
-	uint64_t msg_bytes, mark_bytes;	/* of all messages' and marks' memory beyond the least */
+	/* of all messages', marks' and capabilities' memory, beyond the least */
+	uint64_t msg_bytes, mark_bytes, cap_bytes;
 	struct flow_half gsi;	/* the CM's packets, of which copies are told */
 	struct flow_refused refused[FLOW_KILLED];
 	unsigned int shareds, killeds, refuseds;
@@ -206,6 +209,12 @@ static inline bool flow_no_icrc(const struct pkt *p)
 	const uint8_t *icrc = pkt_bytes(p, PKT_ICRC);
 
 	return icrc && !(icrc[0] | icrc[1] | icrc[2] | icrc[3]);
+}
+
+/* It has an answer of its own, no ACK will do */
+static inline bool flow_own_answer(const struct flow_msg *m)
+{
+	return m->op != FLOW_SEND && m->op != FLOW_WRITE;
 }
 
 static inline bool flow_same_addr(const uint8_t *a, const uint8_t *b)

@@ -62,7 +62,7 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
 			c->half[m->from].most = m->bytes;
 	}
 	f->totals.messages++;
-	if (m->op == FLOW_READ && m->answer_gap && !m->asked_again)
+	if (m->answer_gap && !m->asked_again && status != FLOW_OK)
 		c->lacking = true;
 	if (status == FLOW_OK ||
 	    (status == FLOW_NAK && PKT_SYNDROME_VALUE(m->syndrome) == PKT_NAK_ACCESS))
@@ -72,6 +72,32 @@ void flow_msg_done(struct flow *f, struct flow_conn *c, struct flow_msg *m, enum
 	rules_judge(f, AT_DONE, &done);
 	if (f->ops->message)
 		f->ops->message(f->arg, c, m);
+}
+
+/**
+ * flow_is_lost() - does a message lack its answer, or could that still come, or be missing in the
+ *		    capture?
+ * @c: its connection
+ * @m: message that was not answered
+ * @last_ns: of the capture's latest packet
+ */
+bool flow_is_lost(const struct flow_conn *c, const struct flow_msg *m, uint64_t last_ns)
+{
+	const struct flow_half *h = &c->half[m->from], *other = &c->half[!m->from];
+	uint64_t since = h->last_ns > m->first_ns ? h->last_ns : m->first_ns;
+	uint8_t who;
+
+	if (m->retransmitted || m->rnr)
+		return true;
+	/* an answer to what is behind it answers these, too */
+	if (!flow_own_answer(m) && h->has_answered && flow_psn_diff(h->answered, m->last_psn) > 0)
+		return false;
+	if (flow_step_packet(c, FLOW_STEP_DREQ, &who) > m->first_packet)
+		return true;
+	/* the data of a READ come */
+	if (other->last_ns > since)
+		since = other->last_ns;
+	return other->last_packet && flow_since(last_ns, since) > FLOW_LONG_NS;
 }
 
 /* What an opcode says; by its lower five bits */
@@ -158,6 +184,17 @@ bool flow_is_copy(struct flow *f, struct flow_half *h, const struct pkt *p)
 	return same;
 }
 
+/* Lets go of what is done behind an open one as well */
+static void keep_open(struct flow_half *h)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < h->nr; i++)
+		if (flow_msg_at(h, i)->status == FLOW_OPEN)
+			*flow_msg_at(h, kept++) = *flow_msg_at(h, i);
+	h->nr = kept;
+}
+
 /**
  * flow_msg_push() - room for a message behind all others
  * @f: flow
@@ -186,13 +223,16 @@ struct flow_msg *flow_msg_push(struct flow *f, struct flow_conn *c, struct flow_
 		h->head = 0;
 		h->room = room;
 	}
+	if (h->nr == h->room)
+		keep_open(h);
 	if (h->nr == h->room) {
 		struct flow_msg *oldest = flow_msg_at(h, 0);
 
-		if (oldest->status == FLOW_OPEN) {
-			flow_msg_done(f, c, oldest, FLOW_UNANSWERED, NULL);
-			f->totals.forgotten_messages++;
-		}
+		/* its answer will answer nothing that is known */
+		if (flow_own_answer(oldest))
+			c->lacking = true;
+		flow_msg_done(f, c, oldest, FLOW_UNANSWERED, NULL);
+		f->totals.forgotten_messages++;
 		h->head = (h->head + 1) % h->room;
 		h->nr--;
 	}
@@ -298,6 +338,9 @@ static struct flow_msg *begin(struct flow *f, struct flow_conn *c, struct flow_h
 		m->bytes = p->dma_len;
 		m->needed = flow_packets(m->bytes, c->mtu);
 	}
+	for (uint32_t i = 0; flow_own_answer(m) && i < h->nr; i++)
+		m->outstanding += flow_own_answer(flow_msg_at(h, i)) &&
+				  flow_msg_at(h, i)->status == FLOW_OPEN;
 	m->grant = flow_cap_grant(f, c, m, p);
 	return m;
 }
@@ -345,8 +388,11 @@ static void take(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	rule.first = !m;
 	if (ops[op].first) {
 		h->cut = false;
-		if (m)
+		if (m) {
 			flow_msg_done(f, c, m, FLOW_INCOMPLETE, p);
+			/* nor does the other end's MSN count it */
+			h->begun--;
+		}
 		m = begin(f, c, h, p, seen->from);
 	}
 	seen->msg = m;
@@ -418,8 +464,9 @@ static void again(struct flow *f, const struct pkt *p, struct flow_seen *seen, b
 	*(copy ? &m->duplicates : &m->retransmitted) += 1;
 	if (!copy && !m->again_packet)
 		m->again_packet = p->number;
-	if (m->op == FLOW_READ && m->status == FLOW_OPEN) {
+	if (flow_own_answer(m) && m->status == FLOW_OPEN) {
 		m->asked_again = true;
+		m->resumed_psn = p->psn;
 		m->answer_gap = 0;
 	}
 }

@@ -109,6 +109,7 @@ enum pkt_syndrome { PKT_AETH_ACK, PKT_AETH_RNR, PKT_AETH_RESERVED, PKT_AETH_NAK 
  * @caplen: bytes captured
  * @len: bytes on the wire
  * @icrc_want: what the ICRC ought to be, where it could be computed
+ * @payload: RoCE: bytes that it carries, padding left out; PKT_PAYLOAD is what was captured of them
  * @at: where each header is; len 0: there is none.  @variant tells layouts of the
  *	same header apart
  * @behind: iWARP: bytes of the stream after this unit that are no whole unit yet
@@ -125,6 +126,7 @@ struct pkt {
 	enum pkt_fault fault;
 	enum pkt_icrc icrc;
 	uint32_t icrc_want;
+	uint32_t payload;
 	struct {
 		uint32_t off, len;
 		uint8_t variant;

@@ -215,6 +215,7 @@ void parse_roce(struct parse *s)
 			return;
 		take_extension(p, h, bytes);
 	}
+	p->payload = s->end - s->at;
 	if (has_no_payload(p->opcode & 0x1f) && s->end != s->at && !p->fragment)
 		pkt_wrong(p, PKT_LENGTH);
 	if (p->qpn == QP1 && (p->opcode & 0xe0) == PKT_UD)

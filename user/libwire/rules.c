@@ -56,12 +56,12 @@ static uint64_t read_gap(const struct rule_case *c, char *words, size_t size)
 {
 	const struct flow_msg *m = c->msg;
 
-	if (m->op != FLOW_READ || !m->answer_gap || m->asked_again || m->status == FLOW_OK)
+	if (!m->answer_gap || m->asked_again || m->status == FLOW_OK)
 		return 0;
 	return rule_say(m->answer_gap, words, size,
 		   "PSN %u of the data that packet %" PRIu64
 		   " asked for is missing in front of this packet, and nobody asked for it again",
-		   m->answer_psn, m->first_packet);
+		   m->op == FLOW_READ ? m->answer_psn : m->first_psn, m->first_packet);
 }
 
 static uint64_t sequence(const struct rule_case *c, char *words, size_t size)
@@ -270,10 +270,10 @@ static uint64_t nak_invalid(const struct rule_case *c, char *words, size_t size)
 {
 	const struct flow_msg *m = c->msg;
 	/* READ and atomics take a resource, which the end that answers may not have */
-	bool depth = m->op != FLOW_WRITE && !c->conn->responder_resources[1];
+	bool depth = m->outstanding > c->conn->responder_resources[1];
 
 	if (m->status != FLOW_NAK || PKT_SYNDROME_VALUE(m->syndrome) != PKT_NAK_INVALID ||
-	    m->from ||
+	    m->from || m->wrong ||
 	    m->grant != FLOW_GRANT_INSIDE || depth || (is_atomic(m) && m->va & 7))
 		return 0;
 	return rule_say(m->end_packet, words, size,
@@ -301,9 +301,12 @@ static uint64_t cm(const struct rule_case *c, char *words, size_t size)
 	const struct flow_conn *conn = c->conn;
 	const char *missing = NULL;
 
-	if (!conn)
+	if (!conn && (c->p->attr == PKT_CM_REP || c->p->attr == PKT_CM_RTU ||
+		      c->p->attr == PKT_CM_DREP))
+		missing = "REQ";
+	else if (!conn)
 		return 0;
-	if (c->p->attr == PKT_CM_RTU && !conn->rep)
+	else if (c->p->attr == PKT_CM_RTU && !conn->rep)
 		missing = "REP";
 	else if (c->p->attr == PKT_CM_DREP && !conn->dreq)
 		missing = "DREQ";
@@ -320,6 +323,7 @@ static uint64_t cm(const struct rule_case *c, char *words, size_t size)
 static uint64_t no_rtu(const struct rule_case *c, char *words, size_t size)
 {
 	const struct flow_conn *conn = c->conn;
+	uint8_t from;
 
 	if (!conn->rep || conn->rtu || !conn->early_data || conn->repeated_steps ||
 	    !(conn->dreq || conn->ended))
@@ -327,7 +331,7 @@ static uint64_t no_rtu(const struct rule_case *c, char *words, size_t size)
 	return rule_say(conn->early_data, words, size,
 		   "the client sends on a connection for which it never sent the RTU (REP: packet %"
 		   PRIu64 ")",
-		   conn->step[conn->steps > 1 ? 1 : 0].packet);
+		   flow_step_packet(conn, FLOW_STEP_REP, &from));
 }
 
 static const struct rule rules[] = {
@@ -554,12 +558,18 @@ void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c)
 	char words[512];
 
 	for (const struct rule *r = rules; r->name; r++) {
+		const bool ignored = f->ignored >> (r - rules) & 1;
 		uint64_t packet;
 
-		if (r->at != at || f->ignored >> (r - rules) & 1)
+		if (r->at != at || (ignored && at != AT_REQUEST))
+			continue;
+		packet = r->judge(c, words, sizeof(words));
+		/* the other end may refuse it, also if nobody is told why */
+		if (packet && at == AT_REQUEST && c->msg && !r->profile)
+			((struct flow_msg *)c->msg)->wrong = true;
+		if (ignored)
 			continue;
 		f->applied[r - rules]++;
-		packet = r->judge(c, words, sizeof(words));
 		if (!packet)
 			continue;
 		if (is_deviation(r, c)) {

@@ -66,6 +66,22 @@ void document_error(const char *text)
 	snprintf(last, sizeof(last), "%s", text);
 }
 
+/* Bytes of the character of UTF-8 that begins here; 0: it is none */
+static size_t character(const unsigned char *c)
+{
+	const size_t n = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 :
+			 c[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	/* longer than it need be, half of a pair of UTF-16, or behind the last one */
+	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) ||
+	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90))
+		return 0;
+	return n;
+}
+
 /**
  * document_end() - print a document if the command has not
  * @status: its exit status
@@ -78,12 +94,16 @@ int document_end(int status)
 		return status;
 	fputs(BEFORE, stdout);
 	for (const char *c = last; *c; c++) {
+		const size_t n = character((const unsigned char *)c);
+
 		if (*c == '"' || *c == '\\')
 			printf("\\%c", *c);
+		else if (!n)
+			fputs("\\ufffd", stdout);
 		else if ((unsigned char)*c < ' ')
 			printf("\\u%04x", *c);
 		else
-			putchar(*c);
+			c += fwrite(c, 1, n, stdout) - 1;
 	}
 	fputs(BEHIND, stdout);
 	fflush(stdout);

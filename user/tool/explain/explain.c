@@ -37,7 +37,8 @@ static const struct usage_option options[] = {
 			"violation" },
 	{ OPT_IGNORE, "with --check: skip this rule; may be given many times" },
 	{ OPT_PROFILE, "with --check: also that the device does what rxe does (rxe), or that programs "
-		       "leave their memory alone until it is acknowledged (memory)" },
+		       "leave their memory alone until it is acknowledged (memory); may be "
+		       "given many times" },
 	{ OPT_CONN, "only the packets of this connection, by the number that --ladder, --json and "
 		    "rtgt why print" },
 	{ OPT_QP, "only those of connections that have this queue pair" },
@@ -168,7 +169,9 @@ static int set_option(void *arg, enum opt opt, char *text)
 		x->complete = true;
 		return EXIT_OK;
 	case OPT_PROFILE:
-		x->profile = text;
+		if (x->nr_profiles == EXPLAIN_PROFILES_MAX)
+			return misused("--profile: at most " STRING(EXPLAIN_PROFILES_MAX));
+		x->profile[x->nr_profiles++] = text;
 		return EXIT_OK;
 	case OPT_CONN:
 	case OPT_QP:
@@ -209,9 +212,9 @@ static int judge(const struct explain *x, const struct source *s)
 		return misused("explain: --check judges all packets: no --conn, --qp, --message or --failed");
 	if (x->select.failed && (s->interface || !is_regular(s->file)))
 		return misused("explain: --failed reads a FILE twice: give a file, no pipe and no interface");
-	if ((s->nr_ignored || x->complete || x->profile) && !x->check)
+	if ((s->nr_ignored || x->complete || x->nr_profiles) && !x->check)
 		return misused("explain: %s is for --check", x->complete ? "--complete" :
-			       x->profile ? "--profile" : "--ignore");
+			       x->nr_profiles ? "--profile" : "--ignore");
 	return EXIT_OK;
 }
 
@@ -222,8 +225,11 @@ static int parse(struct explain *x, struct source *s, struct tool *tool, int arg
 	int ret = options_parse(&usage, tool, &words, set_option, &to);
 
 	x->json = tool->json;
-	if (ret || s->list || s->rules)
+	if (ret)
 		return ret;
+	if (s->list || s->rules)
+		return s->list + s->rules + words.argc + !!s->interface + x->json == 1 ? EXIT_OK :
+		       misused("explain: -G and --list-rules print a list, as text: no FILE, no interface, no --json");
 	if (words.argc > 1)
 		return misused("explain: one FILE, not \"%s\" as well", words.argv[1]);
 	s->file = words.argv[0];
@@ -253,7 +259,7 @@ static void explain_one(struct explain *x, const struct pkt *p)
 		fflush(stdout);
 }
 
-/* With --check, 1 says that a rule is broken */
+/* What is not read or not written is not judged.  With --check, 1 says that a rule is broken */
 static int unread(const struct explain *x)
 {
 	return x->check ? EXIT_USAGE : EXIT_FAILED;
@@ -290,8 +296,10 @@ static int explain_all(struct explain *x, struct capture *c)
 		failed("explain: interrupted behind packet %" PRIu64, x->packets);
 		rc = EXIT_INTERRUPTED;
 	}
-	if (fflush(stdout) || ferror(stdout))
-		return failed("explain: standard output does not take it");
+	if (fflush(stdout) || ferror(stdout)) {
+		failed("explain: standard output does not take it");
+		return unread(x);
+	}
 	if (ret < 0) {
 		failed("%s; what was before it is explained", err.text);
 		return unread(x);
@@ -316,9 +324,12 @@ static int explain(struct explain *x, struct source *s)
 		failed("%s", err.text);
 		return unread(x);
 	}
-	if ((s->filter && capture_filter(c, s->filter, &err)) ||
-	    (x->select.failed &&
-	     explain_failed(&x->select, s->file, s->filter, x->limit, &err))) {
+	if (s->filter && capture_filter(c, s->filter, &err)) {
+		capture_close(c);
+		return misused("%s", err.text);
+	}
+	if (x->select.failed &&
+	    explain_failed(&x->select, s->file, s->filter, x->limit, &err)) {
 		capture_close(c);
 		failed("%s", err.text);
 		return unread(x);
@@ -390,18 +401,20 @@ int explain_file(const char *path, uint64_t limit, void (*out)(void *arg, struct
 	return rc;
 }
 
-/* A line for each */
+/* A line for each, unless --pretty takes more */
 static void print(void *arg, struct json_object *o)
 {
-	(void)arg;
+	const struct tool *tool = arg;
+
 	document_begin();
-	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE |
+					    (tool->pretty ? JSON_C_TO_STRING_PRETTY |
+					     JSON_C_TO_STRING_SPACED : JSON_C_TO_STRING_PLAIN)));
 }
 
 int cmd_explain(struct tool *tool, int argc, char **argv)
 {
-	struct explain *x = explain_new(print, NULL);
+	struct explain *x = explain_new(print, tool);
 	struct source s = {};
 	int rc;
 

@@ -14,6 +14,7 @@
 struct json_object;
 
 #define EXPLAIN_FIELDS_MAX	512
+#define EXPLAIN_PROFILES_MAX	8
 
 /**
  * struct column - a field asked for with -e
@@ -36,11 +37,13 @@ struct column {
  * @conn: of this one; 0: any
  * @message: of this one; 0: any
  * @lost: there was no memory for one of @conns
+ * @found: a packet is one of these
+ * @last_ns: of the latest packet, while @conns are looked for
  */
 struct explain_select {
-	bool any, failed, has_qp, lost;
+	bool any, failed, has_qp, lost, found;
 	uint32_t qp;
-	uint64_t conn, message;
+	uint64_t conn, message, last_ns;
 	uint64_t *conns;
 	size_t nr;
 };
@@ -53,7 +56,7 @@ struct explain_select {
  * @headers: with every field of every header
  * @check: judge by the rules; nothing else is printed
  * @complete: the capture lacks no packet
- * @profile: check what this device does as well; NULL: none
+ * @profile: check what these devices and programs do as well; @nr_profiles
  * @verbose: explain causes, in plain words
  * @ladder: draw connections
  * @headlines: connections up to this one have a headline
@@ -74,7 +77,8 @@ struct explain {
 	void (*out)(void *arg, struct json_object *o);
 	void *arg;
 	bool json, headers, live, check, complete, verbose, ladder;
-	const char *profile;
+	const char *profile[EXPLAIN_PROFILES_MAX];
+	unsigned int nr_profiles;
 	struct flow *flow;
 	uint64_t limit;
 	struct explain_select select;
@@ -120,6 +124,7 @@ void explain_json_inner(const struct explain *x, struct json_object *to, const s
 			const struct flow_seen *seen);
 struct json_object *explain_json_summary(const struct explain *x);
 struct json_object *explain_object(const char *type);
+void explain_json_time(struct json_object *to, const char *key, uint64_t ns, uint64_t first_ns);
 
 /* explain_flow.c: what needs more than one packet */
 int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_ignored);

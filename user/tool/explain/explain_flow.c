@@ -77,8 +77,10 @@ int explain_flow_open(struct explain *x, char *const *ignored, unsigned int nr_i
 		return failed("no memory");
 	if (x->complete)
 		flow_complete(x->flow);
-	if (x->profile && !flow_profile(x->flow, x->profile))
-		return misused("explain: no profile \"%s\": there are rxe and memory", x->profile);
+	for (unsigned int i = 0; i < x->nr_profiles; i++)
+		if (!flow_profile(x->flow, x->profile[i]))
+			return misused("explain: no profile \"%s\": there are rxe and memory",
+				       x->profile[i]);
 	for (unsigned int i = 0; i < nr_ignored; i++)
 		if (!flow_ignore(x->flow, ignored[i]))
 			return misused("explain: no rule \"%s\" (rtgt explain --list-rules)",
@@ -170,6 +172,7 @@ void explain_flow_one(struct explain *x, const struct unit *u)
 		if (!plain)
 			tell_inner(x, o, &u->inner[i], &seen);
 	}
+	x->select.found |= wanted;
 	if (o && wanted)
 		put(x, o);
 	else
@@ -246,6 +249,9 @@ int explain_flow_close(struct explain *x)
 	} else {
 		print_limits(x, t);
 	}
+	/* on none something failed: that is an answer */
+	if (x->select.any && !x->select.failed && !x->select.found)
+		failed("explain: no packet is of what --conn, --qp and --message select");
 	if (!x->check)
 		return EXIT_OK;
 	return t->broken ? EXIT_FAILED : t->judged ? EXIT_OK : EXIT_NOTHING;

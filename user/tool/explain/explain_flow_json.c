@@ -14,16 +14,6 @@ static void add_us(struct json_object *to, const char *key, uint64_t ns)
 	rtgt_json_us(to, key, ns);
 }
 
-static void add_time(struct json_object *to, const char *key, uint64_t ns, uint64_t first_ns)
-{
-	const uint64_t since = ns > first_ns ? ns - first_ns : 0;
-	char text[40];
-
-	snprintf(text, sizeof(text), "%llu.%09llu", (unsigned long long)(since / 1000000000),
-		 (unsigned long long)(since % 1000000000));
-	json_object_object_add(to, key, json_object_new_double_s((double)since / 1e9, text));
-}
-
 /**
  * explain_json_message() - a message
  * @x: knows when the capture began
@@ -66,7 +56,7 @@ struct json_object *explain_json_message(const struct explain *x, const struct f
 	rtgt_json_int(o, "retransmitted", m->retransmitted);
 	rtgt_json_int(o, "duplicates", m->duplicates);
 	rtgt_json_int(o, "rnr", m->rnr);
-	add_time(o, "time", m->first_ns, x->first_ns);
+	explain_json_time(o, "time", m->first_ns, x->first_ns);
 	if (m->status == FLOW_OK || m->status == FLOW_NAK || m->status == FLOW_TERMINATED)
 		add_us(o, "rtt_us", m->end_ns > m->sent_ns ? m->end_ns - m->sent_ns : 0);
 	return o;
@@ -96,7 +86,7 @@ static struct json_object *json_steps(const struct explain *x, const struct flow
 		rtgt_json_str(o, "name", flow_step_name(c->step[i].step));
 		rtgt_json_str(o, "from", c->step[i].from ? "server" : "client");
 		rtgt_json_int(o, "packet", (int64_t)c->step[i].packet);
-		add_time(o, "time", c->step[i].ns, x->first_ns);
+		explain_json_time(o, "time", c->step[i].ns, x->first_ns);
 		json_object_array_add(a, o);
 	}
 	return a;
@@ -134,7 +124,8 @@ struct json_object *explain_json_connection(const struct explain *x, const struc
 	rtgt_json_bool(o, "guessed", c->guessed);
 	rtgt_json_bool(o, "ended", c->ended);
 	rtgt_json_bool(o, "forgotten", c->forgotten);
-	rtgt_json_int(o, "service_id", (int64_t)c->service_id);
+	/* its top bit is one of it like all others */
+	json_object_object_add(o, "service_id", json_object_new_uint64(c->service_id));
 	rtgt_json_int(o, "mtu", c->mtu);
 	rtgt_json_bool(private, "rtgt", c->rtgt);
 	if (c->rtgt) {
@@ -150,7 +141,7 @@ struct json_object *explain_json_connection(const struct explain *x, const struc
 		rtgt_json_int(o, "terminated_packet", (int64_t)c->terminated);
 	rtgt_json_int(o, "packets", (int64_t)c->packets);
 	rtgt_json_int(o, "bytes", (int64_t)c->bytes);
-	add_time(o, "time", c->first_ns, x->first_ns);
+	explain_json_time(o, "time", c->first_ns, x->first_ns);
 	add_us(o, "duration_us", c->last_ns > c->first_ns ? c->last_ns - c->first_ns : 0);
 	add_sum(o, "retransmitted", c->half[0].retransmitted, c->half[1].retransmitted);
 	add_sum(o, "duplicates", c->half[0].duplicates, c->half[1].duplicates);

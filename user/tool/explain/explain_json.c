@@ -18,15 +18,19 @@ struct json_object *explain_object(const char *type)
 	return o;
 }
 
-static void add_seconds(struct json_object *to, const char *key, const struct pkt *p)
+/* Seconds since the capture's first packet, which need not be the one with the earliest time */
+void explain_json_time(struct json_object *to, const char *key, uint64_t ns, uint64_t first_ns)
 {
-	const bool before = p->ns < p->first_ns;
-	const uint64_t ns = before ? p->first_ns - p->ns : p->ns - p->first_ns;
+	const bool before = ns < first_ns;
+	const uint64_t since = before ? first_ns - ns : ns - first_ns;
+	const double seconds = (double)since / 1e9;
 	char text[40];
 
 	snprintf(text, sizeof(text), "%s%llu.%09llu", before ? "-" : "",
-		 (unsigned long long)(ns / 1000000000), (unsigned long long)(ns % 1000000000));
-	json_object_object_add(to, key, json_object_new_double_s((double)ns / 1e9, text));
+		 (unsigned long long)(since / 1000000000),
+		 (unsigned long long)(since % 1000000000));
+	json_object_object_add(to, key,
+			       json_object_new_double_s(before ? -seconds : seconds, text));
 }
 
 static struct json_object *json_field(const struct pkt *p, const struct pkt_layout *l,
@@ -156,7 +160,7 @@ struct json_object *explain_json(const struct explain *x, const struct unit *u,
 	char text[64];
 
 	rtgt_json_int(o, "number", (int64_t)p->number);
-	add_seconds(o, "time", p);
+	explain_json_time(o, "time", p->ns, p->first_ns);
 	if (p->ip_version || p->at[PKT_LRH].len) {
 		rtgt_json_str(o, "src", pkt_src(p, text, sizeof(text)));
 		rtgt_json_str(o, "dst", pkt_dst(p, text, sizeof(text)));

@@ -34,7 +34,7 @@ static void message(void *arg, const struct flow_conn *c, const struct flow_msg 
 	struct explain_select *s = arg;
 
 	if (m->status == FLOW_NAK || m->status == FLOW_TERMINATED ||
-	    (m->status == FLOW_UNANSWERED && !c->forgotten && (m->retransmitted || m->rnr)))
+	    (m->status == FLOW_UNANSWERED && !c->forgotten && flow_is_lost(c, m, s->last_ns)))
 		s->lost |= note(s, c->id) < 0;
 }
 
@@ -70,6 +70,8 @@ static int read_once(struct capture *c, struct explain_select *s, uint64_t limit
 
 		if (p.kind == PKT_TCP_SEGMENT)
 			inner = iwarp_feed(iwarp, &p, &nr);
+		if (p.ns > s->last_ns)
+			s->last_ns = p.ns;
 		flow_packet(flow, &p, &seen);
 		for (unsigned int i = 0; i < nr; i++)
 			flow_packet(flow, &inner[i], &seen);

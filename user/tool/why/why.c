@@ -124,8 +124,11 @@ static int read_all(struct why *w, struct capture *c)
 		failed("why: interrupted behind packet %" PRIu64, w->packets);
 		rc = EXIT_INTERRUPTED;
 	}
-	if (fflush(stdout) || ferror(stdout))
-		return failed("why: standard output does not take it");
+	/* 1 says that something failed in the capture */
+	if (fflush(stdout) || ferror(stdout)) {
+		failed("why: standard output does not take it");
+		return EXIT_USAGE;
+	}
 	if (ret < 0 && !interrupted) {
 		failed("%s; what was before it is explained", err.text);
 		return EXIT_USAGE;
@@ -183,6 +186,9 @@ int cmd_why(struct tool *tool, int argc, char **argv)
 	if (words.argc != 1)
 		return misused("why: give one CAPTURE, one DIR, or one STATUS in quotes (rtgt why --help)");
 	if (strcmp(words.argv[0], "-") && access(words.argv[0], F_OK)) {
+		if (filter)
+			return misused("why: -f is for a CAPTURE or a DIR, and there is no \"%s\"",
+				       words.argv[0]);
 		rc = why_word(tool, words.argv[0]);
 		if (rc == EXIT_NOTHING)
 			return misused("why: \"%s\" is neither a file nor a status: a number of enum ibv_wc_status, or a name as RETRY_EXC_ERR",

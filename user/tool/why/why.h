@@ -17,8 +17,6 @@
 struct json_object;
 
 #define WHY_KEPT	64		/* addresses asked for, refusals, resets */
-#define WHY_LONG_NS	1000000000ull	/* longer than this is long, and unanswered */
-#define WHY_DAY_NS	(86400 * 1000000000ull)
 
 /**
  * struct why_cause - what may be the cause, and what shows whether it is
@@ -120,24 +118,6 @@ static inline const char *why_address(const struct flow_conn *c, unsigned int en
 				      size_t size)
 {
 	return pkt_address(c->end[end].ip_version, c->end[end].addr, buf, size);
-}
-
-/* A capture's clock may jump: what it says of more than a day is not believed */
-static inline uint64_t why_since(uint64_t later, uint64_t earlier)
-{
-	return later > earlier && later - earlier < WHY_DAY_NS ? later - earlier : 0;
-}
-
-/* The packet of a step of the CM, and whose it is; 0: there is none */
-static inline uint64_t why_step(const struct flow_conn *c, enum flow_step step, uint8_t *from)
-{
-	for (unsigned int i = 0; i < c->steps; i++) {
-		if (c->step[i].step == step) {
-			*from = c->step[i].from;
-			return c->step[i].packet;
-		}
-	}
-	return 0;
 }
 
 /* why_seen.c: evidence */

@@ -38,7 +38,8 @@ static void rejected(struct why *w, const struct flow_conn *c)
 {
 	const struct why_status *s = why_reject(c->reject);
 	uint8_t who = 0;
-	const uint64_t packet = why_step(c, c->iwarp ? FLOW_STEP_MPA_REPLY : FLOW_STEP_REJ, &who);
+	const uint64_t packet = flow_step_packet(c, c->iwarp ? FLOW_STEP_MPA_REPLY :
+						 FLOW_STEP_REJ, &who);
 	struct json_object *o;
 	char text[256];
 
@@ -64,7 +65,7 @@ static void not_connected(struct why *w, const struct flow_conn *c)
 {
 	const unsigned int silent = c->rep ? 0 : 1;
 	uint8_t who = 0;
-	const uint64_t mra = why_step(c, FLOW_STEP_MRA, &who);
+	const uint64_t mra = flow_step_packet(c, FLOW_STEP_MRA, &who);
 	struct json_object *o;
 
 	if (mra && who == 1 && silent) {
@@ -165,7 +166,7 @@ void why_connection(void *arg, const struct flow_conn *c)
 	const struct why_conn *note = why_conn_of(w, c);
 	/* a client that gives up says so in a REJ (ib_cm) */
 	const bool gave_up = c->rej && !c->rej_from && !c->rep && c->reject == REJ_TIMEOUT;
-	const bool waited = c->repeated_steps || why_since(w->last_ns, c->last_ns) > WHY_LONG_NS;
+	const bool waited = c->repeated_steps || flow_since(w->last_ns, c->last_ns) > FLOW_LONG_NS;
 
 	if (note->behind || note->more) {
 		struct json_object *o = why_problem("more");

@@ -94,7 +94,7 @@ static void seen_last(struct json_object *o, const struct flow_conn *c, const st
 	else if (other->last_packet < m->first_packet)
 		why_seen(o, "the last packet of %s is %" PRIu64 ", %s before", why_end(!m->from),
 			 other->last_packet,
-			 duration(why_since(m->first_ns, other->last_ns), text, sizeof(text)));
+			 duration(flow_since(m->first_ns, other->last_ns), text, sizeof(text)));
 	else
 		why_seen(o, "%s still sends: its last packet is %" PRIu64, why_end(!m->from),
 			 other->last_packet);
@@ -130,7 +130,7 @@ static void never_answered(struct why *w, const struct flow_conn *c, const struc
 	const struct flow_half *h = &c->half[m->from];
 	struct json_object *o = message_problem(c, m);
 	uint8_t who = 0;
-	const uint64_t dreq = why_step(c, FLOW_STEP_DREQ, &who);
+	const uint64_t dreq = flow_step_packet(c, FLOW_STEP_DREQ, &who);
 	const struct why_refusal *reset = c->iwarp ? why_reset(w, c, m->first_packet) : NULL;
 	char by[64];
 
@@ -221,28 +221,17 @@ static bool request_invalid(struct json_object *o, const struct flow_conn *c,
 	return false;
 }
 
-/* READs and atomic operations that wait, @m included, against what was agreed on */
+/* READs and atomic operations that waited, @m included, against what was agreed on */
 static bool too_many(struct json_object *o, const struct flow_conn *c, const struct flow_msg *m)
 {
-	const struct flow_half *h = &c->half[m->from];
 	const unsigned int limit = c->responder_resources[!m->from];
-	unsigned int nr = 0;
 
 	if (m->op == FLOW_SEND || m->op == FLOW_WRITE || m->op == FLOW_FLUSH || !c->req ||
-	    !c->rep || c->lacking)
-		return false;
-	for (uint32_t i = 0; i < h->nr; i++) {
-		const struct flow_msg *open = &h->msg[(h->head + i) % h->room];
-
-		nr += open == m || (open->status == FLOW_OPEN && open->nth < m->nth &&
-				    (open->op == FLOW_READ || open->op == FLOW_CAS ||
-				     open->op == FLOW_FAA));
-	}
-	if (nr <= limit)
+	    !c->rep || c->lacking || m->outstanding <= limit)
 		return false;
 	why_because(o, true, "initiator_depth of the requester, responder_resources of the other end",
-		    "%u READs and atomic operations are outstanding, and %s agreed to %u", nr,
-		    why_end(!m->from), limit);
+		    "%u READs and atomic operations are outstanding, and %s agreed to %u",
+		    m->outstanding, why_end(!m->from), limit);
 	return true;
 }
 
@@ -310,14 +299,14 @@ static bool is_carried(const struct flow_half *h, const struct flow_msg *m)
 
 static uint64_t took(const struct flow_msg *m)
 {
-	return why_since(m->end_ns, m->first_ns);
+	return flow_since(m->end_ns, m->first_ns);
 }
 
 /* From its last packet on; what a READ's data take is not known */
 static bool is_long(const struct flow_msg *m)
 {
 	return !(m->op == FLOW_READ && m->bytes > READ_LONG) &&
-	       why_since(m->end_ns, m->sent_ns ? m->sent_ns : m->first_ns) > WHY_LONG_NS;
+	       flow_since(m->end_ns, m->sent_ns ? m->sent_ns : m->first_ns) > FLOW_LONG_NS;
 }
 
 /* It was answered, but late */
@@ -363,25 +352,6 @@ static void delayed(struct why *w, const struct flow_conn *c, const struct flow_
 	why_found(w, o);
 }
 
-/* Does a message lack its answer, or could it still have come, or be missing in the capture? */
-static bool is_lost(const struct why *w, const struct flow_conn *c, const struct flow_msg *m)
-{
-	const struct flow_half *h = &c->half[m->from], *other = &c->half[!m->from];
-	uint64_t since = h->last_ns > m->first_ns ? h->last_ns : m->first_ns;
-	uint8_t who;
-
-	if (m->retransmitted || m->rnr)
-		return true;
-	if (h->has_answered && flow_psn_diff(h->answered, m->last_psn) > 0)
-		return false;
-	if (why_step(c, FLOW_STEP_DREQ, &who) > m->first_packet)
-		return true;
-	/* the data of a READ come */
-	if (other->last_ns > since)
-		since = other->last_ns;
-	return other->last_packet && why_since(w->last_ns, since) > WHY_LONG_NS;
-}
-
 /* A message has ended */
 void why_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
 {
@@ -399,7 +369,7 @@ void why_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
 		note->terminated = true;
 		break;
 	case FLOW_UNANSWERED:
-		if (c->forgotten || !is_lost(w, c, m))
+		if (c->forgotten || !flow_is_lost(c, m, w->last_ns))
 			break;
 		if (c->terminate || note->failed[m->from] || (failed && m->nth > failed))
 			note->behind++;

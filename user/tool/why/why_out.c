@@ -96,8 +96,10 @@ void why_put(const struct tool *tool, struct json_object *o)
 
 	if (tool->json) {
 		document_begin();
-		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-						    JSON_C_TO_STRING_NOSLASHESCAPE));
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE |
+						    (tool->pretty ? JSON_C_TO_STRING_PRETTY |
+						     JSON_C_TO_STRING_SPACED :
+						     JSON_C_TO_STRING_PLAIN)));
 		json_object_put(o);
 		return;
 	}

@@ -345,5 +345,8 @@ int why_word(struct tool *tool, const char *word)
 	why_say(o, "what", "status %u, %s: %s", s->nr, s->name, s->says);
 	why_perhaps(o, s);
 	why_put(tool, o);
-	return EXIT_OK;
+	if (!fflush(stdout))
+		return EXIT_OK;
+	failed("why: standard output does not take it");
+	return EXIT_USAGE;
 }
