@@ -293,7 +293,7 @@ TEST_F(fault, stale)
 	EXPECT_EQ(64, self->stale.len);
 }
 
-/* Two faults at once: the count of capabilities is an earlier reply's, and there are as many as fit */
+/* Two faults at once: the count of capabilities is an earlier reply's; as many as fit count */
 TEST_F(fault, stale_caps)
 {
 	static const unsigned int caps[] = { RTGT_FAULT_CAP_RKEY, RTGT_FAULT_CAP_ADDR,

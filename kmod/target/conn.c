@@ -345,7 +345,7 @@ void rtgt_conn_built(struct rtgt_conn *conn)
 	if (conn->state == RTGT_CONN_CONNECTING && !conn->failing)
 		mod_timer(&conn->timer, jiffies + handshake);
 	spin_unlock_irq(&conn->lock);
-	/* unlocked: without a QP, nothing in the teardown waits for this caller.  Nobody else does it */
+	/* unlocked: without a QP, nothing in the teardown waits for this caller */
 	if (closing)
 		rtgt_job_queue(&conn->close);
 }

@@ -127,7 +127,7 @@ struct rtgt_conn {
 	unsigned long answered;		/* jiffies of the last completion of a probe */
 	const char *failing;	/* see rtgt_conn_failing(), or NULL; set once, under @lock */
 	bool building;		/* the set-up has not ended, see rtgt_conn_built(); under @lock */
-	bool acceptable;	/* all rkeys are registered: a peer may have got the REP from now on */
+	bool acceptable;	/* all rkeys are registered, and a peer may have the REP */
 	bool abandoned;	/* the peer ended it or gave up before the REP; set by CM handlers */
 	struct rtgt_job setup;		/* a job of its peer, like the next two */
 	struct rtgt_job close;		/* the teardown; queued under @lock */

@@ -110,7 +110,7 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 			rtgt_port_enter(port, RTGT_PORT_REMOVED);
 		mine = port->listen_id == id;
 		if (mine) {
-			/* who finds no id does not wait for this handler, and may delete the port */
+			/* who finds no id does not wait for this handler; the port may go */
 			kref_get(&port->ref);
 			port->listen_id = NULL;
 			queue_delayed_work(rtgt_conn_wq, &port->listen_again, HZ);

@@ -10,7 +10,8 @@
  *	lost	count=N datagrams to the endpoint that the target names to a client at the
  *		address "file", from a hundred addresses from "source" on, which need not
  *		exist
- *	guess	a SEND to the queue pair qpn=N, with the number psn=N.  Nobody acknowledges the reply
+ *	guess	a SEND to the queue pair qpn=N, with the number psn=N.  Nobody acknowledges the
+ *		reply
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

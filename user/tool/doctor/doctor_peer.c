@@ -3,11 +3,11 @@
  * rtgt doctor HOST: the way to another host, as far as a connection would go, and on from there:
  * name, route, RDMA device on the way, REQ, small and large messages.
  *
- * Only a target of ours answers the last two.  It is also compared with what this end sees: what an
- * echo brings back, and the bytes of a region that a READ brings with the target's checksum of them.
- * Anything that answers the REQ, if only with a REJ,
- * shows that the way is free.  If nothing does, a datagram to the port of RoCE and the neighbour's
- * entry tell more.
+ * Only a target of ours answers the last two.  Then both ends are compared: what an echo brings
+ * back, and the bytes of a region that a READ brings with the target's checksum of them.
+ *
+ * Anything that answers the REQ, if only with a REJ, shows that the way is free.  If nothing does, a
+ * datagram to the port of RoCE and the neighbour's entry tell more.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -265,7 +265,9 @@ static int both_sums(struct rtgt_client *c, uint32_t region, uint32_t len, uint3
 {
 	struct rtgt_mr mr;
 	struct rtgt_took took;
-	struct rtgt_rdma op = { .opcode = IBV_WR_RDMA_READ, .region = region, .mr = &mr, .len = len };
+	struct rtgt_rdma op = {
+		.opcode = IBV_WR_RDMA_READ, .region = region, .mr = &mr, .len = len,
+	};
 	int ret = rtgt_mr_create(&mr, c->qp.pd, "read", len, IBV_ACCESS_LOCAL_WRITE, NULL, err);
 
 	if (ret)
