@@ -570,20 +570,6 @@ TEST_F(flow, flushed)
 	}
 }
 
-/* In a complete capture every connection begins with a REQ, but one may have been let go */
-TEST_F(flow, no_req)
-{
-	cm(self, 1, PKT_CM_REP, 6, 5, 18, PSN_C);
-	cm(self, 0, PKT_CM_RTU, 5, 6, 0, 0);
-	cm(self, 1, PKT_CM_DREP, 6, 5, 0, 0);
-	EXPECT_STREQ("cm-sequence@1 cm-sequence@2 cm-sequence@3 ", self->rules);
-	up(self);
-	down(self);
-	self->ns += 10000000000ull;
-	down(self);
-	EXPECT_EQ(3, self->broken);
-}
-
 /* A capture may lack packets: then what is missing breaks no rule, and what is there still may */
 TEST_F(flow, doubtful)
 {

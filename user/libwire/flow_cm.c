@@ -154,9 +154,7 @@ void flow_cm(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		rule.conn = c;
 		if (c && lacks(c, p->attr))
 			c->lacking = true;
-		/* without a connection it was let go, or began before the capture */
-		if (c || (f->complete && f->conns == f->totals.connections))
-			rules_judge(f, AT_CM, &rule);
+		rules_judge(f, AT_CM, &rule);
 	}
 	if (!c)
 		return;

@@ -301,12 +301,10 @@ static uint64_t cm(const struct rule_case *c, char *words, size_t size)
 	const struct flow_conn *conn = c->conn;
 	const char *missing = NULL;
 
-	if (!conn && (c->p->attr == PKT_CM_REP || c->p->attr == PKT_CM_RTU ||
-		      c->p->attr == PKT_CM_DREP))
-		missing = "REQ";
-	else if (!conn)
+	/* it began before the capture, or was let go */
+	if (!conn)
 		return 0;
-	else if (c->p->attr == PKT_CM_RTU && !conn->rep)
+	if (c->p->attr == PKT_CM_RTU && !conn->rep)
 		missing = "REP";
 	else if (c->p->attr == PKT_CM_DREP && !conn->dreq)
 		missing = "DREQ";
