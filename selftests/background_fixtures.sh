@@ -11,7 +11,7 @@ background() { # NAME CMD...
 	shift
 	# not the function: the process is to be the command itself, for kill
 	[[ $1 != probe ]] || set -- "$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$RTGT_CLIENT_ADDR" "${@:2}"
-	rm -f "$WORK/$name.in"
+	[[ ! -p $WORK/$name.in ]] || unlink "$WORK/$name.in"
 	mkfifo "$WORK/$name.in"
 	"$@" <"$WORK/$name.in" >"$WORK/$name.out" 2>"$WORK/$name.err" &
 	BG_PID[$name]=$!
@@ -27,7 +27,14 @@ send_line() { # NAME TEXT
 # Wait for a line in a background command's output.  PATIENCE is half of the case's time limit:
 # a command that takes longer hangs, most likely, and the case fails with what it printed.
 wait_line() { # NAME TEXT
-	wait_until "$PATIENCE" grep -qF -- "$2" "$WORK/$1.out" || hung "$1" "did not say \"$2\" but" "${BG_PID[$1]-}"
+	# shellcheck disable=SC2034 # wait_until uses it
+	local POLL=0.02
+	wait_until "$PATIENCE" said "$@" || hung "$1" "did not say \"$2\" but" "${BG_PID[$1]-}"
+}
+
+said() { # NAME TEXT
+	local TEXT
+	contents "$WORK/$1.out" && [[ $TEXT == *"$2"* ]]
 }
 
 hung() { # NAME WHAT-IT-DID PID
@@ -60,7 +67,8 @@ logged() { # REGEX
 
 # Close its stdin, wait for its end and return its status.
 finish() { # NAME
-	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]}
+	# shellcheck disable=SC2034 # wait_until uses it
+	local fd=${BG_STDIN[$1]} pid=${BG_PID[$1]} POLL=0.02
 	exec {fd}>&-
 	unset "BG_PID[$1]"
 	wait_until "$PATIENCE" process_gone "$pid" || hung "$1" "does not end" "$pid"

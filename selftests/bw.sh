@@ -71,7 +71,7 @@ moderated() {
 	has_op write-imm || conns=7
 	target_port recv_size=8K recv_depth=16 region mem size=256K
 	tcp_server -s 256K
-	measure bw --over rdma,tcp -o write-imm,write,read -S 3000 -C 30 -W 10 -q 3 -Q 4 -t 8 "$@"
+	measure bw --over rdma,tcp -o write-imm,write,read -S 3000 -C 30 -W 10 -q 3 -Q 4 -t 8
 	rows 6 '.qps == 3 and .signal == 4 and .messages == 90 and .verified_bytes == 3 * 8 * 3000'
 	# one to ask, three for each operation
 	expect_imms 120 "conns_established=$conns" "conns_closed=$conns" qp_errors=0
@@ -474,7 +474,6 @@ nonsense() {
 tcase ops --more --tier fast,wire "all operations, user and kernel, RDMA and TCP, verified" ops
 
 tcase moderated --more "three connections, a completion for one in four" moderated
-tcase moderated-poll --more "three connections, a completion for one in four, with busy-polling" moderated --poll
 tcase verify-all --more "every message is compared" verified
 tcase bulk "rtgt bw --bulk: chunks of 4 MiB over RDMA and TCP, all verified" bulk
 tcase duration --more "rtgt bw runs for a given time and prints its progress" duration

@@ -24,21 +24,26 @@ show() { # FILE
 	echo "$line"
 }
 
-# An attribute of the port or the region, whichever has it.
+# Of an attribute of the port or the region, whichever has it: FILE, and what it holds now, OLD.
 attr() { # NAME
-	if [[ -e $DIR/$1 ]]; then
-		echo "$DIR/$1"
-	else
-		echo "$REGION/$1"
-	fi
+	FILE=$DIR/$1 OLD=
+	[[ -e $FILE ]] || FILE=$REGION/$1
+	{ read -r OLD <"$FILE"; } 2>/dev/null || :
+}
+
+# A store that is refused, and with which errno; without a process, as there are many.
+refused() { # TEXT FILE VALUE
+	! attr_set "$2" "$3" >"$WORK/said" 2>&1 || fail "${2##*/} takes \"$3\""
+	contents "$WORK/said"
+	[[ $TEXT == *"$1"* ]] || fail "${2##*/} refuses \"$3\", but with \"$TEXT\" instead of \"$1\""
 }
 
 # Values that are taken, as VALUE=SHOWN, then those that are refused: after
 # "invalid" with EINVAL, after "range" with ERANGE.
 attribute() { # NAME VALUE=SHOWN... invalid VALUE... [range VALUE...]
-	local file old errno='' word
+	local FILE OLD errno='' word
 	disabled_port
-	file=$(attr "$1")
+	attr "$1"
 	shift
 	for word; do
 		case $word in
@@ -50,16 +55,16 @@ attribute() { # NAME VALUE=SHOWN... invalid VALUE... [range VALUE...]
 }
 
 attribute_taken() {
-	attr_set "$file" "${word%%=*}"
-	read -r old <"$file"
-	same "${file##*/} after \"${word%%=*}\"" "$old" "${word#*=}"
+	attr_set "$FILE" "${word%%=*}"
+	read -r OLD <"$FILE"
+	same "${FILE##*/} after \"${word%%=*}\"" "$OLD" "${word#*=}"
 }
 
 attribute_not_taken() {
 	local now
-	fails_with "$errno" attr_set "$file" "$word"
-	read -r now <"$file"
-	same "${file##*/} after the refused \"$word\"" "$now" "$old"
+	refused "$errno" "$FILE" "$word"
+	read -r now <"$FILE"
+	same "${FILE##*/} after the refused \"$word\"" "$now" "$OLD"
 }
 
 defaults() {
@@ -99,7 +104,7 @@ defaults() {
 }
 
 busy_attributes() {
-	local pair
+	local pair before FILE OLD
 	target_port
 	DIR=$CONFIGFS/ports/$PORT
 	REGION=$DIR/regions/mem
@@ -107,9 +112,11 @@ busy_attributes() {
 	for pair in addr=192.0.2.99 port=1 service=sink transport=uc scope=private srq=1 max_conns=1 recv_size=64 \
 		recv_depth=1 idle_ms=1 keepalive_ms=1 mr_max=4096 backlog=1 peer_conns_max=1 conn_memory_max=1M handshake_ms=1 withhold_max=1 \
 		size=1 access=read fill=0x11; do
-		BEFORE=$(show "$(attr "${pair%=*}")")
-		fails_with "Device or resource busy" attr_set "$(attr "${pair%=*}")" "${pair#*=}"
-		same "${pair%=*} of an enabled port" "$(show "$(attr "${pair%=*}")")" "$BEFORE"
+		attr "${pair%=*}"
+		before=$OLD
+		refused "Device or resource busy" "$FILE" "${pair#*=}"
+		attr "${pair%=*}"
+		same "${pair%=*} of an enabled port" "$OLD" "$before"
 	done
 	untouched
 	attr_set "$DIR/enable" 0
@@ -168,21 +175,22 @@ untouched() {
 # What no attribute takes, alone or behind the value it has, as printf's formats: the
 # shell writes what ends with a line by itself, so two lines take a process.
 nonsense() {
-	local name file text before long
+	local name text before long FILE OLD
 	printf -v long '%04000d' 0
 	local -a alone=('\n' ' \n' '-' '+' ',' '0x\n' '1e3' '1.0' '\xff\xfe' '%%s%%n' "${long//0/9}" "${long//0/a}")
 	disabled_port
 	for name in addr port service transport scope srq max_conns recv_size recv_depth idle_ms keepalive_ms mr_max enable \
 		backlog peer_conns_max conn_memory_max handshake_ms withhold_max faults revoke size access fill; do
-		file=$(attr "$name")
+		attr "$name"
 		before=all
-		[[ $name == revoke ]] || before=$(show "$file")
+		[[ $name == revoke ]] || before=$OLD
 		for text in "${alone[@]}" "$before"{' x','\0','\0x',';','%%'}; do
 			# shellcheck disable=SC2059 # it is a format
-			! { printf "$text" >"$file"; } 2>/dev/null || fail "$name takes \"${text:0:99}\""
+			! { printf "$text" >"$FILE"; } 2>/dev/null || fail "$name takes \"${text:0:99}\""
 		done
-		! { cat <<<"$before"$'\n'"$before" >"$file"; } 2>/dev/null || fail "$name takes two lines"
-		[[ $name == revoke ]] || same "$name afterwards" "$(show "$file")" "$before"
+		! { cat <<<"$before"$'\n'"$before" >"$FILE"; } 2>/dev/null || fail "$name takes two lines"
+		attr "$name"
+		[[ $name == revoke ]] || same "$name afterwards" "$OLD" "$before"
 	done
 	# and all of it left a port that works
 	attr_set "$DIR/enable" 1
@@ -197,10 +205,10 @@ revocations() { # SCOPE
 	neighbour
 	fails_with "Permission denied" cat "$DIR/revoke"
 	for word in "" none "all 1" "1 all" 1x -1 0x; do
-		fails_with "Invalid argument" attr_set "$DIR/revoke" "$word"
+		refused "Invalid argument" "$DIR/revoke" "$word"
 	done
 	for word in 0 4294967296 4294967297; do
-		fails_with "out of range" attr_set "$DIR/revoke" "$word"
+		refused "out of range" "$DIR/revoke" "$word"
 	done
 	if [[ $1 == private ]]; then
 		fails_with "No such file or directory" attr_set "$DIR/revoke" 2

@@ -6,6 +6,8 @@
 # Each allocation of the module's fails in its turn, be it its own or one of what it
 # calls: whoever asked for something is told, nothing stays behind (which is seen when
 # the case ends), and then all is as ever.  Needs a kernel that injects faults.
+#
+# weight 12 where faults are injected
 
 . "${0%/*}/lib.sh"
 # shellcheck source=allocation_fixtures.sh

@@ -402,7 +402,7 @@ build_slowly() {
 # acknowledges no reply: in front of the registrations it would be there for ever, and with it all who
 # wait for these.  The case does not guess: it reads both, and tries again if the set-up was faster.
 build_guessed() {
-	local try qp
+	local try
 	target_port handshake_ms=2000 scope=private mr_max=4K region mem size=32M
 	for try in 1 2 3 4 5; do
 		has "$(probe half count=1)" sent=1

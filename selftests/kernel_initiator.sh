@@ -612,13 +612,9 @@ tcase write --tier fast,wire "kernel WRITE: all ways to complete, verified" oper
 tcase send --more --tier fast,wire "kernel SEND and its echo: all ways to complete, verified" operation send 3000 165000 165000
 
 tcase read "kernel READ: all ways to complete, verified" operation read 3000 3000 12000
-tcase write-imm --more --needs imm "kernel WRITE_WITH_IMM: all ways to complete, verified" operation write-imm 3000 3000 12000
-tcase cas --more --needs atomic "kernel COMPARE_AND_SWAP: all ways to complete, verified" operation cas 8 440 440
-tcase faa --more --needs atomic "kernel FETCH_AND_ADD: all ways to complete, verified" operation faa 8 440 440
 tcase walk "the kernel WRITEs a whole region, verified" walks
 tcase part "the kernel WRITEs a part of a region and nothing else" part
 tcase chains --more "the kernel WRITEs in chains with one completion each" chains write 1
-tcase chains-read --more "the kernel READs in chains with one completion each" chains read
 tcase chains-faa --more --needs atomic "the kernel executes FETCH_AND_ADD in chains, every old value as expected" chains faa
 tcase segment-write "the kernel WRITEs in segments, each after the previous one has completed" segments write zero
 tcase segment-read "the kernel READs in segments, each after the previous one has completed" segments read counter

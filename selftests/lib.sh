@@ -382,6 +382,7 @@ case_body() { # NAME INDEX
 	local -a cmd
 	CASE=$1
 	CASE_INDEX=$2
+	CASE_LEVEL=$BASH_SUBSHELL
 	PATIENCE=$((CASE_LIMIT[$1] / 2))
 	DEFERRED=()
 	set +m -euE -o pipefail

@@ -24,7 +24,7 @@ python() {
 	{
 		printf 'import os, select, threading, time, errno, rtgt\nHOST, PORT, SOURCE, FAULTS, IWARP, FLUSH = "%s", %s, "%s", "%s", %s, %s\n' \
 			"$RTGT_TARGET_ADDR" "$CM_PORT" "$RTGT_CLIENT_ADDR" "$CONFIGFS/ports/$PORT/faults" \
-			"$(is_iwarp && echo True || echo False)" "$(target_has flush && echo True || echo False)"
+			"$(is_iwarp && echo True || echo False)" "$(has_feature flush && echo True || echo False)"
 		cat <<-'EOT'
 		def domain(**params):
 		    return rtgt.Domain(HOST, PORT, SOURCE, **{"timeout_ms": 10000, **params})
@@ -54,7 +54,7 @@ python() {
 port_for() {
 	local access=read,write
 	is_iwarp || access+=,atomic
-	! target_has flush || access+=,flush
+	! has_feature flush || access+=,flush
 	target_port region mem size=64K "access=$access"
 }
 

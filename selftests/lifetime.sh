@@ -54,10 +54,10 @@ unload_idle() {
 	has "$(probe access op=write)" wc=success
 }
 
-unload_traffic() { # SCOPE
+unload_traffic() {
 	need_module_file
 	defer bring_back
-	target_port "scope=$1"
+	target_port scope=private
 	writer
 	background holder probe hold count=8
 	wait_line holder ready=8
@@ -66,7 +66,7 @@ unload_traffic() { # SCOPE
 	writer_ended
 	finish holder
 	target module_load
-	target_port "scope=$1"
+	target_port scope=private
 	has "$(probe access op=write)" wc=success
 }
 
@@ -75,9 +75,9 @@ listens() {
 }
 
 # The listener is bound to the device: it dies with it, says so, and is there again with it.
-device_deleted_bound() { # SCOPE
+device_deleted_bound() {
 	defer bring_back
-	target_port "scope=$1"
+	target_port
 	writer
 	on_target rdma link delete "$RTGT_TARGET_DEV"
 	gone "$RTGT_TARGET_DEV"
@@ -90,9 +90,9 @@ device_deleted_bound() { # SCOPE
 }
 
 # A listener bound to no device outlives it, and serves the next one.
-device_deleted_wildcard() { # SCOPE
+device_deleted_wildcard() {
 	defer bring_back
-	target_port addr=0.0.0.0 "scope=$1"
+	target_port addr=0.0.0.0 scope=private
 	writer
 	on_target rdma link delete "$RTGT_TARGET_DEV"
 	gone "$RTGT_TARGET_DEV"
@@ -149,16 +149,16 @@ no_device() {
 	has "$(probe connect)" result=established
 }
 
-netdev_deleted() { # ADDRESS STATE
+netdev_deleted() {
 	defer bring_back
-	target_port "addr=$1"
+	target_port
 	background holder probe hold count=3
 	wait_line holder ready=3
 	kill -KILL "${BG_PID[holder]}"
 	ip link del va
 	gone "$RTGT_TARGET_DEV"
 	gone "$RTGT_CLIENT_DEV"
-	same state "$(port_state)" "$2"
+	same state "$(port_state)" device-removed
 	has_no_connections
 	bring_back
 	wait_until 10 listens || fail "state: $(port_state)"
@@ -275,24 +275,20 @@ cycles() {
 	done
 }
 
-tcase unload-traffic-private --tier wire,fast --limit 60 "port removal and unload under full traffic, private" unload_traffic private
-tcase rdma-link-bound-shared --tier wire,fast --limit 60 "rdma link delete under a listener bound to it and full traffic, shared" device_deleted_bound shared
-tcase rdma-link-wildcard-private --tier wire,fast --limit 60 --more "rdma link delete under a listener on 0.0.0.0 and full traffic, private" device_deleted_wildcard private
+tcase unload-traffic-private --tier wire,fast --limit 60 "port removal and unload under full traffic, private" unload_traffic
+tcase rdma-link-bound-shared --tier wire,fast --limit 60 "rdma link delete under a listener bound to it and full traffic, shared" device_deleted_bound
+tcase rdma-link-wildcard-private --tier wire,fast --limit 60 --more "rdma link delete under a listener on 0.0.0.0 and full traffic, private" device_deleted_wildcard
 
 tcase no-device --tier fast,wire --limit 60 "a port cannot be enabled without the device, and can with it" no_device
 
 tcase unload-refused --limit 60 "the module cannot be unloaded while a port is configured" unload_refused
 tcase unload-idle --limit 60 --more "the module unloads, loads and serves again" unload_idle
-tcase unload-traffic-shared --limit 60 --more "port removal and unload under full traffic, shared" unload_traffic shared
-tcase rdma-link-bound-private --limit 60 --more "rdma link delete under a listener bound to it and full traffic, private" device_deleted_bound private
-tcase rdma-link-wildcard-shared --limit 60 --more "rdma link delete under a listener on 0.0.0.0 and full traffic, shared" device_deleted_wildcard shared
 tcase bond-failover --more --limit 60 "the port listens again after the failover of a bond" bond_failover
 tcase rdma-link-idle --more --limit 60 "rdma link delete under a listener nobody uses, then the port is removed" device_deleted_idle
 tcase cycles --limit 60 --more "five ports removed under full traffic, one after the other" cycles
 tcase rdma-link-enabling --more --limit 60 "rdma link delete while a port is being enabled" device_deleted_enabling
 tcase rdma-link-registering --limit 60 --more "rdma link delete while a first client's regions are registered" device_deleted_registering
 tcase rdma-link-disabling --limit 60 --more "rdma link delete while a port is disabled and the target is busy" device_deleted_disabling
-tcase ip-link-bound --limit 60 --more "ip link del under a listener bound to the device" netdev_deleted "${RTGT_TARGET_ADDR:-}" device-removed
-tcase ip-link-wildcard --limit 60 --more "ip link del under a listener on 0.0.0.0" netdev_deleted 0.0.0.0 listening
+tcase ip-link-bound --limit 60 --more "ip link del under a listener bound to the device" netdev_deleted
 
 tmain "$@"

@@ -12,9 +12,11 @@
 # one line on stderr, when it could not do it.  It starts as few processes as it
 # can: in an emulated guest each costs as much as a hundred RDMA operations.
 
-# From the package bash-builtins, where it is: no process for these two
+# From the package bash-builtins, where it is: no process for these
 enable -f mkdir mkdir 2>/dev/null || :
 enable -f rmdir rmdir 2>/dev/null || :
+enable -f mkfifo mkfifo 2>/dev/null || :
+enable -f unlink unlink 2>/dev/null || :
 
 CONFIGFS=/sys/kernel/config/rtgt
 DEBUGFS=/sys/kernel/debug/rtgt
@@ -46,7 +48,7 @@ command_not_found_handle() { # COMMAND [ARG...]
 	return 127
 }
 
-# Poll a condition, 20 times a second; "read -t" on a pipe nobody writes to
+# Poll a condition, 20 times a second, or each POLL seconds; "read -t" on a pipe nobody writes to
 # waits without a process.
 wait_until() { # SECONDS CMD...
 	local end=$((SECONDS + $1 * SLOW))
@@ -54,7 +56,7 @@ wait_until() { # SECONDS CMD...
 	until "$@"; do
 		((SECONDS <= end)) || return
 		[[ -n ${NEVER:-} ]] || exec {NEVER}<> <(:)
-		read -r -t 0.05 -u "$NEVER" || :
+		read -r -t "${POLL:-0.05}" -u "$NEVER" || :
 	done
 	return 0
 }

@@ -147,7 +147,7 @@ tracepoints() {
 # What happens at the ports as JSON, and at one of them as text; the instances of tracefs are
 # removed at the end.
 monitored() {
-	local line port
+	local port
 	background all rtgt -j monitor
 	wait_until 10 grep -qs "^rtgt: monitoring" "$WORK/all.err" || fail "$(cat "$WORK"/all.*)"
 	target_port region mem size=4096
@@ -165,10 +165,7 @@ monitored() {
 	kill -TERM "${BG_PID[all]}" "${BG_PID[one]}"
 	finish all
 	finish one
-	while read -r line; do
-		echo "$line" >"$WORK/json"
-		document "$WORK/json"
-	done <"$WORK/all.out"
+	document "$WORK/all.out"
 	same "events" "$(jq -r --arg port "$port" 'select(.port == $port) | "\(.type) \(.state // .reason)"' "$WORK/all.out" | paste -sd ,)" \
 		"port starting,port listening,connection live,connection closing,reject version,port stopping,port disabled"
 	same "events of the other port" "$(jq -r --arg port "$PORT" 'select(.port == $port).state' "$WORK/all.out" | paste -sd ,)" \

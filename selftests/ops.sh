@@ -28,7 +28,6 @@ path_mtu() {
 bytes() { # SIZE-CLASS
 	case $1 in
 	mtu*) echo $((${1/mtu/$MTU})) ;;
-	*K) echo $((${1%K} << 10)) ;;
 	*M) echo $((${1%M} << 20)) ;;
 	*) echo "$1" ;;
 	esac
@@ -136,7 +135,7 @@ op() { # FUNCTION PING-NAME SIZE-CLASS FILL
 }
 
 # Those of the cases below that are for "rtgt serve" as well
-declare -A SERVED=([write-imm-mtu+1]=1 [read-64K]=1)
+declare -A SERVED=([write-imm-mtu+1]=1 [read-mtu+1]=1)
 
 each() { # SIZE-CLASS [OPTION...]
 	local size=$1
@@ -149,9 +148,7 @@ each() { # SIZE-CLASS [OPTION...]
 
 each 1 --tier wire,fast
 each mtu+1 --tier wire,fast
-each 64K --tier wire,fast --more
 each 0 --tier fast,wire
-each mtu-1 --tier fast,wire --more
 each mtu --tier fast,wire --more
 each 1M --tier fast,wire --more
 tcase surplus --needs hw-counters --more "retransmissions do not hide additional packets from the check of the counters" surplus

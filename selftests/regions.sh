@@ -96,22 +96,6 @@ private() {
 	expect_counters registrations=4
 }
 
-# The key of a live private connection is no use to another one.
-private_key() {
-	local id
-	target_port scope=private region mem fill=0x11
-	background victim probe hold show=1
-	wait_line victim ready=1
-	id=$(target connections "$PORT" | sed 's/^id=\([0-9]*\) .*/\1/')
-	tolerate_log "non-flush error status"
-	has "$(probe access op=write len=8 "addr=$(value_of "$(<"$WORK/victim.out")" addr0)" \
-		"rkey=$(value_of "$(<"$WORK/victim.out")" rkey0)")" wc=rem-access
-	target look filled "$DEBUGFS/ports/$PORT/conns/$id/mem/data" 0 4096 0x11
-	send_line victim echo
-	wait_line victim alive=1
-	finish victim
-}
-
 # Disabled and enabled again, a port's memory is new.
 refilled() {
 	target_port region mem fill=0x33
@@ -472,7 +456,6 @@ whole() { # [ATTR=VALUE...]
 
 tcase private --tier wire,fast --serve-more "each client of a private port has its own copy, which is freed when it disconnects" private
 tcase extents --tier wire,fast "4 MiB in four extents are one region for a client of rtgt" extents
-tcase private-key --more --tier wire,fast "a private connection's key is refused to any other" private_key
 
 tcase fill-counter --more --tier fast,wire "a region is filled with little-endian words that count" filled counter 10002
 tcase above-page --tier fast,wire "a region of 4097 bytes ends there" odd_size 4097
@@ -481,7 +464,6 @@ tcase shared --more --tier fast,wire "clients of a shared port see one memory, r
 tcase fill-zero "a region without a fill attribute is zero" filled zero 4096
 tcase fill-byte --more "a region is filled with a byte" filled 0xa5 5000
 tcase one-byte "a region of one byte is one byte" odd_size 1
-tcase below-page --more "a region of 4095 bytes ends there" odd_size 4095
 tcase six --more "six regions are six memories with six keys" six
 tcase refilled --more "a port that is enabled again has new memory" refilled
 tcase large --more "64 MiB are reached to the last byte, and across a chunk's end" large 67108864
@@ -495,7 +477,6 @@ tcase extents-revoked --more "revoked, all extents of a region have new keys and
 tcase extents-asked --more "requests for extents are answered, or refused, as specified" extents_asked
 tcase mr-max-0 "without mr_max 64 MiB are one MR, or the fewest of the device" mr_max 0 1 32 2097152
 tcase mr-max-2M --more "with mr_max 2M 64 MiB are MRs of single pages" mr_max 2M 32 16384 4096
-tcase mr-max-odd --more "no MR is larger than an mr_max of five pages" mr_max 20K 3277 16384 4096
 tcase mr-max-48M "mr_max of 48M leaves 16 MiB to the second" mr_max 48M 2 32 2097152
 tcase too-many "a region with too many registrations is refused with E2BIG, and the log has the reason" too_many
 tcase no-memory "a region larger than the memory is refused with ENOMEM, and the log has the reason" no_memory

@@ -180,15 +180,6 @@ by_peer() {
 	expect_counters rotations=1 qp_errors=1 malformed=0
 }
 
-# What others use too is not a client's to take: its key stays as it is.
-by_peer_shared() {
-	target_port region mem size=4096
-	stream other depth=8
-	fails_with "was answered shared" probe access op=write revoke=1
-	expect_unharmed other
-	expect_counters rotations=0 malformed=1 qp_errors=0
-}
-
 # A key can be killed by whoever has it.  That cuts off all who use it, and those
 # who come later get another.
 by_invalidation() {
@@ -282,7 +273,6 @@ tcase unreachable --more --serve-more "a private connection's memory is out of e
 tcase private-bytes --more "after a revocation the client's memory no longer changes, its neighbour's does" private_bytes
 tcase private-all --more "all clients of a private port are cut off at once" private_all
 tcase shared-long --more "no byte of long WRITEs lands after a revocation" shared_stream 65536
-tcase by-peer-shared --more --serve-more "a client cannot revoke a shared region's rkey" by_peer_shared
 tcase by-invalidation "a shared rkey that a client invalidates is invalid for all clients, and is replaced" by_invalidation
 tcase again --more "after repeated revocations, of valid and invalidated rkeys, the old rkeys stay invalid" again
 tcase during-pull --more "revoking the rkeys does not interrupt a PULL in progress" during_pull

@@ -268,11 +268,10 @@ status_of() { # CMD...
 }
 
 tcase every-operation --limit 90 "the packets of every operation break no rule" every_operation
-tcase not-ready --tier wire --needs rnr --limit 90 --more "requests are sent again when the time of the RNR NAK is over" not_ready
+tcase not-ready --tier wire --needs rnr --limit 90 "requests are sent again when the time of the RNR NAK is over" not_ready
 tcase refusals --limit 90 "accesses that are refused break no rule" refusals ""
 tcase refusals-rtu --needs cm --limit 90 --more "connections that the target rejects because the RTU is lost are seen to end" refusals_without_rtu
 tcase faults --limit 90 "a forged key, a corrupt, a missing packet and a wrong count are named" faults
-tcase one-story --more --limit 90 "the counts of client, target, devices and wire agree" one_story ""
 tcase one-story-loss --limit 90 --more "the counts agree with packets lost and duplicated" one_story_disturbed 7 loss 3% duplicate 10%
 tcase one-story-rtu --more --needs cm --limit 90 "the counts agree with the RTU lost" no_rtu
 tcase lies --limit 90 "a wrong count of the client, the target or a device is detected" lies

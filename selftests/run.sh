@@ -139,9 +139,11 @@ set_of() { # SET
 }
 
 # "./PROGRAM.sh:# weight N", from the head of those of which a case costs as much as N
-# ordinary ones, by the processor's time.
+# ordinary ones, by the processor's time.  Another line counts where faults are injected.
 weights() {
-	(cd "$HERE" && grep -Hm 1 '^# weight [0-9.]*$' ./*.sh)
+	local line='^# weight [0-9.]*$'
+	[[ ! -d /sys/kernel/debug/failslab ]] || line='^# weight [0-9.]*\( where faults are injected\)*$'
+	(cd "$HERE" && grep -Hm 1 "$line" ./*.sh)
 }
 
 # Lines of it that are this part's: programs, from the heaviest on, each to the part with

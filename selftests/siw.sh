@@ -64,13 +64,14 @@ short_reads() {
 }
 
 # Documentation/findings/siw-post-after-error.rst
-posted_late() { # send|recv WHAT
+posted_late() {
 	local text
 	target_port region mem
 	text=$(probe late timeout=2)
 	expect_no_connections
-	[[ $text != *"$1=none"* ]] || xfail siw-post-after-error "siw does not flush a $2 that a program posts to a queue pair in error"
-	has "$text" "$1=flush"
+	[[ $text != *@(send|recv)=none* ]] ||
+		xfail siw-post-after-error "siw does not flush what a program posts to a queue pair in error: ${text//$'\n'/ }"
+	has "$text" send=flush recv=flush
 }
 
 # Documentation/findings/siw-mmap-offset.rst.  Each client has a completion queue, a send queue and a
@@ -174,8 +175,7 @@ tcase read-not-granted "a READ of a region that grants WRITEs only is refused" o
 tcase terminate "a Terminate has layer and type of the error where RFC 5040 has them" on_siw terminate
 tcase short-reads --more "a short READ across pages brings the bytes of both" on_siw short_reads
 tcase read-sges --more "a READ into two SGEs brings all bytes, or is refused" on_siw read_sges
-tcase late-send --more "a SEND that is posted to a queue pair in error is flushed" on_siw posted_late send SEND
-tcase late-recv --more "a receive that is posted to a queue pair in error is flushed" on_siw posted_late recv receive
+tcase late --more "a SEND and a receive that are posted to a queue pair in error are flushed" on_siw posted_late
 tcase queues --more "a program has 64 connections, with queues of more than 144 pages" on_siw many_queues
 tcase closed --more "a client whose peer closes TCP during a WRITE gets an error, and no signal ends it" on_siw closed
 tcase sigpipe --more "siw raises no SIGPIPE when the peer closes TCP during a WRITE" on_siw sigpipe

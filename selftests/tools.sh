@@ -45,12 +45,17 @@ every_key() {
 		mr_max) value=4096 ;;
 		faults) value="reply-drop every 2" ;;
 		srq) value=1 ;;
-		*) value=$(($(target cat "$CONFIGFS/ports/$PORT/$key") + 1)) ;;
+		*)
+			target_contents "$CONFIGFS/ports/$PORT/$key"
+			value=$((TEXT + 1))
+			;;
 		esac
-		[[ $(target cat "$CONFIGFS/ports/$PORT/$key") != "$value" ]] || fail "$key is $value already"
+		target_contents "$CONFIGFS/ports/$PORT/$key"
+		[[ ${TEXT%$'\n'} != "$value" ]] || fail "$key is $value already"
 		on_target rtgt port set "$PORT" "$key" "$value"
 		[[ $key != faults ]] || value+=" seen 0 done 0"
-		same "$key" "$(target cat "$CONFIGFS/ports/$PORT/$key")" "$value"
+		target_contents "$CONFIGFS/ports/$PORT/$key"
+		same "$key" "${TEXT%$'\n'}" "$value"
 		keys+=("$key")
 	done
 	has "${keys[*]}" addr backlog conn_memory_max withhold_max faults
@@ -94,16 +99,17 @@ refused_values() {
 # Each word that is wrong, and each state in which it cannot be done: status and text.  @ is the port,
 # which is enabled and has the region data.
 refused_config() {
-	local status text command said rc
+	local status text command rc
 	tool_port
 	on_target rtgt region add "$PORT/data" size 64K
 	on_target rtgt port enable "$PORT"
 	while IFS='|' read -r status text command; do
 		rc=0
 		# shellcheck disable=SC2086 # words
-		said=$(on_target rtgt ${command//@/$PORT} 2>&1) || rc=$?
-		[[ $rc == "$status" && $said == *"${text//@/$PORT}"* && $(wc -l <<<"$said") == 1 ]] ||
-			fail "rtgt ${command//@/$PORT} exits $rc: $said"
+		on_target rtgt ${command//@/$PORT} >"$WORK/said" 2>&1 || rc=$?
+		contents "$WORK/said"
+		[[ $rc == "$status" && $TEXT == *"${text//@/$PORT}"* && ${TEXT%$'\n'} != *$'\n'* ]] ||
+			fail "rtgt ${command//@/$PORT} exits $rc: $TEXT"
 	done <<-'END'
 		2|".a" is no name for a port|port add .a
 		2|"a/b" is no name for a port|port set a/b srq 1
@@ -270,13 +276,15 @@ ping_fails() {
 
 # With -j there is a document in every case, also of a command that knows of none.
 failures_as_json() {
-	local command rc
+	local command rc said
 	while read -r -a command; do
 		rc=0
 		rtgt -j "${command[@]}" >"$WORK/json" 2>"$WORK/said" </dev/null || rc=$?
-		[[ $rc == [12] ]] || fail "rtgt -j ${command[*]}: exit status $rc"
-		document "$WORK/json"
-		same "rtgt -j ${command[*]}" "$(jq -r '"rtgt: \(.errors[0].text)"' "$WORK/json")" "$(tail -n 1 "$WORK/said")"
+		[[ $rc == [12] && -s $WORK/json ]] || fail "rtgt -j ${command[*]}: exit status $rc"
+		contents "$WORK/json"
+		printf %s "$TEXT" >>"$WORK/documents"
+		mapfile -t said <"$WORK/said"
+		echo "${said[-1]}" >>"$WORK/all-said"
 	done <<-'EOT'
 	show no-such-port
 	port enable no-such-port
@@ -290,6 +298,8 @@ failures_as_json() {
 	explain /nowhere/wire.pcap
 	why no-status
 	EOT
+	document "$WORK/documents"
+	same "what they say" "$(jq -r '"rtgt: \(.errors[0].text)"' "$WORK/documents")" "$(<"$WORK/all-said")"
 	same "without -j" "$(rtgt port enable no-such-port 2>/dev/null)" ""
 }
 

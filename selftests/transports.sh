@@ -59,21 +59,6 @@ uc_write() {
 	expect_counters conns_established=1 conns_closed=1 imms=0 malformed=0 qp_errors=0
 }
 
-uc_write_imm() {
-	path_mtu
-	target_port transport=uc region mem size=70000
-	ping_sizes uc write-imm 3 0 1 $((MTU - 1)) "$MTU" $((MTU + 1)) 65536
-	expect_counters conns_established=1 conns_closed=1 imms=18 "imm_bytes=$BYTES" malformed=0 qp_errors=0
-}
-
-uc_send() {
-	path_mtu
-	target_port transport=uc recv_size=$((65536 + 16)) recv_depth=2
-	ping_sizes uc send 3 0 1 $((MTU - 17)) $((MTU - 16)) $((MTU - 15)) 65536
-	expect_counters conns_established=1 conns_closed=1 recv_msgs=18 "recv_bytes=$((18 * 16 + BYTES))" replies=18 \
-		malformed=0 qp_errors=0
-}
-
 uc_all() {
 	path_mtu
 	target_port transport=uc recv_size=$((65536 + 16)) recv_depth=2 region mem size=70000
@@ -328,7 +313,7 @@ srq_with() { # ATTR=VALUE OP,OP...
 # --- the device goes --------------------------------------------------------------------
 
 device_deleted() { # TRANSPORT ATTR=VALUE
-	defer "$HERE/topology.sh" up
+	defer bring_back
 	target_port addr=0.0.0.0 "transport=$1" "$2"
 	background holder probe hold "transport=$1" count=3 timeout=1
 	wait_line holder ready=3
@@ -393,14 +378,6 @@ link_local() { # NETDEV
 	ip -6 -o addr show dev "$1" scope link | sed -n 's,.* inet6 \([^/]*\)/.*,\1,p'
 }
 
-ipv6_rping() {
-	over_ipv6
-	need_command rping
-	target_port service=rping
-	rping -c -a "$RTGT_TARGET_ADDR" -I "$RTGT_CLIENT_ADDR" -p "$CM_PORT" -V -C 20 -S 3000 2>"$WORK/err" || fail "$(<"$WORK/err")"
-	expect_counters conns_established=1 recv_msgs=40 recv_bytes=640 replies=40 malformed=0
-}
-
 # --- what a device may lack -----------------------------------------------------------
 
 xrc() {
@@ -418,8 +395,6 @@ tcase srq-many --needs rnr --tier fast,wire --more --serve-more "24 connections 
 tcase ud-many --needs ud --tier fast,wire --more --serve-more "UD: 32 clients of one endpoint, all at once" ud_many
 
 tcase uc-write --needs uc "UC: WRITEs of all classes of size, verified at both ends" uc_write
-tcase uc-write-imm --more --needs uc "UC: WRITE_WITH_IMMs of all classes of size: bytes and immediates" uc_write_imm
-tcase uc-send --needs uc --more "UC: SENDs of all classes of size come back" uc_send
 tcase uc-lost-imm --more --needs uc --serve-more "a WRITE_WITH_IMM over UC that loses a packet brings no immediate" uc_lost_imm
 tcase uc-lost-ping --needs uc --more "rtgt ping over UC says that a message was lost, and ends" uc_lost_ping
 tcase uc-rkey --more --needs uc --serve-more "a UC WRITE with a wrong rkey changes no memory and causes no error at either end" uc_rkey
@@ -428,8 +403,6 @@ tcase uc-too-long --needs uc --more --serve-more "a SEND over UC longer than its
 tcase uc-no-such --more --needs uc --serve-more "rtgt ping refuses READ, atomics and PULL over UC" uc_no_such
 tcase uc-pull --needs uc --serve-more "a PULL over UC is a depth error: there are no READs" answered uc depth msg_op=4 body=40
 tcase mixed-uc-rc --needs uc --serve-more "a UC port rejects an RC client as if it did not exist" mixed uc rc
-tcase mixed-uc-ud --needs uc,ud --more --serve-more "a UC port rejects a UD client as if it did not exist" mixed uc ud
-tcase mixed-rc-uc --more --needs uc --serve-more "an RC port rejects a UC client as if it did not exist" mixed rc uc
 tcase mixed-ud-rc --needs ud --more --serve-more "a UD port rejects an RC client as if it did not exist" mixed ud rc
 tcase mixed-space --more --needs uc --serve-more "an RC client in a UC port's port space is rejected" mixed_space
 tcase ud-too-large --needs ud --serve-more "rtgt ping refuses a datagram of more than a packet" ud_too_large
@@ -447,11 +420,9 @@ tcase srq-uc --needs uc --more --serve-more "an SRQ of UC connections" srq_with 
 tcase srq-ud --needs ud --more --serve-more "an SRQ of a UD endpoint" srq_with transport=ud send
 tcase device-srq --more "rdma link delete under connections with an SRQ" device_deleted rc srq=1
 tcase device-ud --needs ud --more "rdma link delete under a UD endpoint" device_deleted ud srq=0
-tcase ipv6-uc --needs uc --more --serve-more "UC over IPv6" ipv6 uc write,write-imm,send 1 1024 4000
 tcase ipv6-ud --needs ud --more --serve-more "UD over IPv6" ipv6 ud send 1 1000
 tcase ipv6-wildcard --more "a port on :: serves the device's IPv6 address" ipv6_wildcard
 tcase ipv6-link-local --more "a port on a link-local IPv6 address" ipv6_link_local
-tcase ipv6-rping --more "rping over IPv6" ipv6_rping
 tcase xrc "a port with transport xrc" xrc
 
 tmain "$@"
