@@ -6,8 +6,8 @@
  * Only a target of ours answers the last two.  Then both ends are compared: what an echo brings
  * back, and the bytes of a region that a READ brings with the target's checksum of them.
  *
- * Anything that answers the REQ, if only with a REJ, shows that the way is free.  If nothing does, a
- * datagram to the port of RoCE and the neighbour's entry tell more.
+ * Anything that answers the REQ, if only with a REJ, shows that the way is free.  If nothing does,
+ * a datagram to the port of RoCE and the neighbour's entry tell more.
  */
 #include <arpa/inet.h>
 #include <errno.h>
