@@ -13,6 +13,8 @@ background() { # NAME CMD...
 	[[ $1 != probe ]] || set -- "$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$RTGT_CLIENT_ADDR" "${@:2}"
 	[[ ! -p $WORK/$name.in ]] || unlink "$WORK/$name.in"
 	mkfifo "$WORK/$name.in"
+	# here, too: the command may be slower to do it than wait_line is to read what one before it said
+	: >"$WORK/$name.out"
 	"$@" <"$WORK/$name.in" >"$WORK/$name.out" 2>"$WORK/$name.err" &
 	BG_PID[$name]=$!
 	exec {fd}>"$WORK/$name.in"

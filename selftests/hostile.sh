@@ -365,14 +365,11 @@ unresolved_sources() {
 unresolved_one() {
 	local try
 	target_port transport=ud
-	background client probe hold transport=ud
-	wait_line client ready=1
+	has "$(probe send transport=ud)" wc=success same=1
 	for try in 0 1 2 3 4; do
 		has "$("$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=${RTGT_CLIENT_ADDR%.*}.$((100 + try))" lost \
 			file="$RTGT_CLIENT_ADDR" count=1)" sent=1
-		: >"$WORK/client.out"
-		send_line client echo
-		wait_line client alive=1
+		has "$(probe send transport=ud)" wc=success same=1
 		! counters_are "send_errors=$try" || return 0
 		expect_counters "send_errors=$((try + 1))"
 	done
