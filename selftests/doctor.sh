@@ -190,8 +190,11 @@ path_mtu() {
 
 # A target whose replies, or whose memory, are not what they should be
 lied() {
+	local after=0
+	# over iWARP the first reply has the capabilities
+	! is_iwarp || after=1
 	target_port region mem size=4096
-	target attr_set "$CONFIGFS/ports/$PORT/faults" "reply-bit every 1"
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "reply-bit every 1 after $after"
 	finds "messages: an echo of 16 bytes: byte [0-9]* was sent as 0x.. and came back as 0x" -- doctor
 	target attr_set "$CONFIGFS/ports/$PORT/faults" off
 	target attr_set "$CONFIGFS/ports/$PORT/faults" "region-bit every 1"
