@@ -292,7 +292,7 @@ lat_load() {
 	fails_with "makes connections over RDMA" rtgt lat --load 1 --over tcp "$RTGT_TARGET_ADDR"
 }
 
-# Somebody is told how far it is also while nothing happens; and a connection that moves bytes beside
+# rtgt lat prints its progress while an operation stalls; and a connection that moves bytes beside
 # the operations fails in words of its own.
 stalled() {
 	local after=0

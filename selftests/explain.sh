@@ -184,7 +184,7 @@ selection() {
 	same "of the queue pair" "$(rtgt explain --qp $((qp)) --conn 2 "$WORK/pcap")" "$second"
 	same "of another queue pair" "$(rtgt explain --qp 16777214 "$WORK/pcap")" ""
 	same "of no connection" "$(rtgt explain --conn 3 "$WORK/pcap" 2>"$WORK/err")" ""
-	grep -q "no packet is of what --conn, --qp and --message select" "$WORK/err" || fail "$(<"$WORK/err")"
+	grep -q -e "--conn, --qp and --message select no packet" "$WORK/err" || fail "$(<"$WORK/err")"
 	same "of the first message" "$(rtgt explain --message 1 "$WORK/pcap" | grep -o "RC [A-Za-z ]* qp" | paste -sd ,)" \
 		"RC RDMA WRITE First qp,RC RDMA WRITE Middle qp,RC RDMA WRITE Last qp,RC Acknowledge qp"
 	same "as columns" "$(rtgt explain --conn 2 -T fields -e frame.number "$WORK/pcap" | wc -l)" "$(wc -l <<<"$second")"

@@ -529,7 +529,7 @@ static void ask(FIXTURE_DATA(flow) * self, bool read)
 	give(self);
 }
 
-/* read-continuity: no response to a READ or an atomic, but to what was behind it */
+/* read-continuity: a READ or an atomic has no response, and a later message has one */
 TEST_F(flow, never_asked_again)
 {
 	for (unsigned int i = 0; i < 4; i++) {

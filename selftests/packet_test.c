@@ -135,7 +135,7 @@ TEST_F(packet, infiniband)
 			ASSERT_EQ(PKT_CUT, self->p.fault) {
 				TH_LOG("frame %u, %zu of %zu bytes", n, len, good.len);
 			}
-			/* of what is behind the ICRC nothing is payload */
+			/* the bytes behind the ICRC are no payload */
 			if (self->p.kind != PKT_ROCE || !pkt_has_headers(&self->p))
 				continue;
 			ASSERT_EQ(payload, self->p.payload) {

@@ -187,7 +187,7 @@ struct pcap *capture_pcap(struct capture *c)
 
 /*
  * The filter for a link layer, compiled when the first packet of it comes: NULL if it cannot be.
- * Ethernet has all that a filter may name, so what is no filter there is none at all.
+ * Every valid filter compiles for Ethernet: one that does not is wrong.
  */
 static const struct filter *filter_of(struct capture *c, int link, struct rtgt_err *err)
 {

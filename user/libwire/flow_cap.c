@@ -32,7 +32,7 @@ static struct flow_cap *cap_of(const struct flow_half *h, uint64_t addr, uint32_
 	return NULL;
 }
 
-/* The slot for a key: its own, a free one, that of the first one */
+/* The slot for a key: the one that has it, a free one, or the oldest, which is lost */
 static struct flow_cap *slot_of(struct flow *f, struct flow_half *h, uint64_t addr, uint32_t rkey)
 {
 	const uint16_t room = h->caps_room ? 2 * h->caps_room : FLOW_CAPS_LEAST;

@@ -89,7 +89,7 @@ bool flow_is_lost(const struct flow_conn *c, const struct flow_msg *m, uint64_t 
 
 	if (m->retransmitted || m->rnr)
 		return true;
-	/* an answer to what is behind it answers these, too */
+	/* an ACK of a later message acknowledges SENDs and WRITEs, too */
 	if (!flow_own_answer(m) && h->has_answered && flow_psn_diff(h->answered, m->last_psn) > 0)
 		return false;
 	if (flow_step_packet(c, FLOW_STEP_DREQ, &who) > m->first_packet)
@@ -184,7 +184,7 @@ bool flow_is_copy(struct flow *f, struct flow_half *h, const struct pkt *p)
 	return same;
 }
 
-/* Lets go of what is done behind an open one as well */
+/* Remove the messages that are done, also those behind an open one */
 static void keep_open(struct flow_half *h)
 {
 	uint32_t kept = 0;

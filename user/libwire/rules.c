@@ -562,7 +562,7 @@ void rules_judge(struct flow *f, enum rule_at at, const struct rule_case *c)
 		if (r->at != at || (ignored && at != AT_REQUEST))
 			continue;
 		packet = r->judge(c, words, sizeof(words));
-		/* the other end may refuse it, also if nobody is told why */
+		/* the other end may refuse the message, also where --ignore hides this rule */
 		if (packet && at == AT_REQUEST && c->msg && !r->profile)
 			((struct flow_msg *)c->msg)->wrong = true;
 		if (ignored)

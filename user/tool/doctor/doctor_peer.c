@@ -259,7 +259,7 @@ static int echo(struct rtgt_client *c, uint32_t len, struct rtgt_err *err)
 	return ret;
 }
 
-/* READ the beginning of a region; the CRC-32 of what came, and the target's of the same bytes */
+/* READ the beginning of a region: its CRC-32 here; and the CRC-32 that the target has of it */
 static int both_sums(struct rtgt_client *c, uint32_t region, uint32_t len, uint32_t *here,
 		     uint32_t *there, struct rtgt_err *err)
 {

@@ -251,7 +251,7 @@ int explain_flow_close(struct explain *x)
 	}
 	/* on none something failed: that is an answer */
 	if (x->select.any && !x->select.failed && !x->select.found)
-		failed("explain: no packet is of what --conn, --qp and --message select");
+		failed("explain: --conn, --qp and --message select no packet of this capture");
 	if (!x->check)
 		return EXIT_OK;
 	return t->broken ? EXIT_FAILED : t->judged ? EXIT_OK : EXIT_NOTHING;
