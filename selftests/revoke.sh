@@ -231,7 +231,7 @@ during_connects() { # SCOPE
 	# until a client has found its rkey valid, and one of a shared port has found it revoked
 	for ((i = 0; i < 10; i++)); do
 		: >"$WORK/clients.out"
-		background clients probe race count=100 threads=4
+		background clients probe race count=100 threads=4 writes=20
 		while [[ ! -s $WORK/clients.out ]]; do
 			revoke all
 		done

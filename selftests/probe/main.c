@@ -34,7 +34,7 @@ static const struct command *const commands[] = {
 
 /* What is not said */
 static const struct option defaults = {
-	.op = "write", .len = 64, .seed = 1, .count = 1, .threads = 1, .timeout = 10,
+	.op = "write", .len = 64, .seed = 1, .count = 1, .threads = 1, .writes = 1, .timeout = 10,
 	.magic = -1, .version = -1, .size = -1, .key_of = -1, .reads = -1, .holds = -1,
 	.rnr_retry = -1, .msg_version = RTGT_VERSION, .msg_op = RTGT_MSG_ECHO, .msg_len = -1,
 	.tag = 7, .cut = -1, .depth = 8, .ms = RTGT_WITHHOLD_MAX_MS,

@@ -2,7 +2,8 @@
 /*
  * Many connections.
  *
- *	race	connect and WRITE at once, many times
+ *	race	connect and WRITE at once, many times; with writes=N up to N times for each
+ *		connection, until one fails: ok counts first WRITEs, failed connections
  *	hold	keep connections open until stdin ends; each line on it asks for an
  *		echo over every connection, one after the other, or, if it says
  *		"burst", all at once
@@ -37,20 +38,24 @@ static void *race_thread(void *arg)
 	struct rtgt_wr wr = { .id = SEND_ID, .opcode = IBV_WR_RDMA_WRITE,
 			      .len = (uint32_t)r->o->len };
 	struct rtgt_err err;
-	struct ibv_wc wc;
+	struct ibv_wc wc = {};
 	struct link l;
+	long long i;
 
 	while (atomic_fetch_sub(&r->left, 1) > 0) {
 		err.text[0] = '\0';
 		if (!open_link(&l, r->o, &err)) {
+			l.watched = true;
 			wr.mr = &l.buf;
 			wr.remote_addr = l.peer.region[0].addr;
 			wr.rkey = l.peer.region[0].rkey;
-			if (!rtgt_qp_post(&l.qp, &wr, &err) &&
-			    !wait_for(&l, SEND_ID, &wc, &err) &&
-			    wc.status == IBV_WC_SUCCESS)
+			for (i = 0; i < r->o->writes && !rtgt_qp_post(&l.qp, &wr, &err) &&
+			     !wait_for(&l, SEND_ID, &wc, &err) &&
+			     wc.status == IBV_WC_SUCCESS; i++)
+				;
+			if (i)
 				atomic_fetch_add(&r->ok, 1);
-			else if (!atomic_fetch_add(&r->failed, 1))
+			if (i < r->o->writes && !atomic_fetch_add(&r->failed, 1))
 				fprintf(stderr, "probe: first failure: WC %s %s\n",
 					wc_name(wc.status), err.text);
 		} else if (!atomic_fetch_add(&r->failed, 1)) {
@@ -236,6 +241,7 @@ static int cmd_end(const struct option *o)
 static const struct arg race_args[] = {
 	NUMBER(count, "connections in all"),
 	NUMBER(threads, "connections at a time"),
+	NUMBER(writes, "WRITEs of each, until one fails"),
 	{ }
 };
 

@@ -29,7 +29,7 @@ struct option {
 	long long offset, len, addr, rkey, rkey_xor, key_of, imm, seed, region;
 	long long magic, version, size, plain, extra;
 	long long msg_version, msg_op, tag, msg_len, body, cut, count;
-	long long threads, timeout, show;
+	long long threads, timeout, show, writes;
 	long long compare, swap, reads, holds, rnr_retry, withhold, revoke;
 	long long neighbour, other, wait, bytes, depth;
 	long long transport, blind, qkey_xor, sink, inv, ms, arg;
