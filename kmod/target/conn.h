@@ -98,10 +98,10 @@ struct rtgt_conn {
 	struct rtgt_sources *sources;	/* of a datagram endpoint, otherwise NULL */
 	wait_queue_head_t quiet;	/* woken by @last_wqe; UD: and when a reply has completed */
 	bool last_wqe;		/* @qp uses no receive of its SRQ any more; set by its event */
-	unsigned long active;		/* jiffies of the last receive */
+	unsigned long active;		/* jiffies of the last receive or transfer */
 	/*
 	 * Closes the connection: in CONNECTING after handshake_ms, in LIVE after idle_ms without a
-	 * receive, and RTGT_NAK_MS after @failing was set.  Posts a probe after keepalive_ms of
+	 * receive or transfer, and RTGT_NAK_MS after @failing was set.  Posts a probe after keepalive_ms of
 	 * silence, and RTGT_WAKE_MS after LIVE while @unheard.  Started under @lock
 	 */
 	struct timer_list timer;

@@ -53,6 +53,9 @@ static void rw_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	rdma_rw_ctx_destroy(&rw->ctx, conn->qp, conn->port_num, rw->sg, rw->nr, rw->dir);
 	recv->worker = false;
+	/* neither idle nor silent; of a WRITE over iWARP TCP has the bytes, and holds few */
+	if (moved)
+		WRITE_ONCE(conn->active, jiffies);
 	if (moved && READ_ONCE(conn->state) != RTGT_CONN_CLOSING)
 		conn->port->cfg.service->moved(recv);
 	else

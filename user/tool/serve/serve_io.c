@@ -45,6 +45,8 @@ static void sent(struct serve_conn *c, struct serve_recv *recv, unsigned int wha
 	else
 		serve_recv_move(recv, &recv->pool->free);
 	serve_recv_refill(c);
+	if (what == SERVE_WR_XFER)
+		serve_active(c);
 	if (what != SERVE_WR_REPLY)
 		recv->then(recv);
 }

@@ -52,7 +52,7 @@ void serve_established(struct serve_conn *c)
 		  ibv_get_device_name(c->dev->verbs->device), c->qp->qp_num);
 }
 
-/* Something was received from it: its time begins anew */
+/* Something was received from it, or a transfer has ended: its time begins anew */
 void serve_active(struct serve_conn *c)
 {
 	if (!c->timed)
