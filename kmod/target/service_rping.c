@@ -107,11 +107,6 @@ static void rping_work(struct rtgt_recv_ctx *recv)
 	rtgt_recv_drop(recv);
 }
 
-static void rping_imm(struct rtgt_recv_ctx *recv)
-{
-	rtgt_recv_release(recv);
-}
-
 static int rping_setup(struct rtgt_conn *conn)
 {
 	struct rping *rping = kzalloc(sizeof(*rping), GFP_KERNEL);
@@ -149,7 +144,7 @@ static size_t rping_reply(const struct rtgt_conn *conn, void *priv, size_t size)
 	.setup = rping_setup,				\
 	.teardown = rping_teardown,			\
 	.message = rping_message,			\
-	.imm = rping_imm,				\
+	.imm = rtgt_recv_release,			\
 	.work = rping_work,				\
 	.moved = rping_moved,				\
 }

@@ -9,17 +9,12 @@
 #include "target/recv.h"
 #include "target/service.h"
 
-static void sink_receive(struct rtgt_recv_ctx *recv)
-{
-	rtgt_recv_release(recv);
-}
-
 const struct rtgt_service rtgt_service_sink = {
 	.name = "sink",
 	.transports = BIT(RTGT_RC) | BIT(RTGT_UC) | BIT(RTGT_UD),
 	.rep_only = true,
 	.request = rtgt_service_accept_any,
 	.reply = rtgt_service_capability,
-	.message = sink_receive,
-	.imm = sink_receive,
+	.message = rtgt_recv_release,
+	.imm = rtgt_recv_release,
 };

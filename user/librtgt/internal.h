@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the files of the library share and no other program needs.  From the lowest to the
- * highest: log, names, pattern, wire; mr, cm, qp, post; extents, submit, complete, wait, request,
+ * What the files of the library share and no other program needs.  From the lowest to the highest:
+ * log, names, pattern, wire; mr, cm_fail, cm, qp, post; extents, submit, complete, wait, request,
  * client; and what rtgt.h has: domain, conn, work.
  */
 #ifndef RTGT_INTERNAL_H
@@ -56,6 +56,13 @@ enum {
 	RTGT_WAITS_CM,
 	RTGT_WAITS_CANCEL,
 };
+
+/* cm_fail.c */
+int rtgt_cm_fail(struct rtgt_cm *cm, enum rdma_cm_event_type want, int status,
+		 struct rtgt_err *err);
+int rtgt_cm_fail_event(struct rtgt_cm *cm, const struct rdma_cm_event *ev,
+		       enum rdma_cm_event_type want, struct rtgt_err *err);
+int rtgt_cm_fail_channel(int code, struct rtgt_err *err);
 
 /* submit.c */
 int rtgt_client_submit(struct rtgt_client *c, const struct rtgt_work *work,

@@ -39,6 +39,7 @@
 #include <rtgt/counters.h>
 #include <rtgt/faults.h>
 #include <rtgt/proto.h>
+#include <rtgt/qp.h>
 #include "tool/cli/cli.h"
 
 #define SERVE_NAME	32
@@ -114,7 +115,6 @@ struct serve_map {
 	struct ibv_mr **mr;
 	uint64_t *iova;
 	struct ibv_mw *mw;
-	uint32_t mw_rkey;
 	bool windowed, dead;
 };
 
@@ -227,7 +227,8 @@ enum serve_state {
  * by the time, @active_ns, when something was received from it.  @failing, the device reported
  * an error at @failing_ns and has not moved the queue pair to error yet, as far as is known: the
  * connection is in the server's list of these.  @draining, what its queue pair took of an SRQ is
- * still to come.  Of a fault: @swapped, the reply that waits for the next one; @stale, the last
+ * still to come.  librtgt posts to @send, which is @qp, and takes from @to where a datagram goes.
+ * Of a fault: @swapped, the reply that waits for the next one; @stale, the last
  * reply; @deaf, no receives are posted; @ignored, its RTU and its messages are.
  *
  * With datagrams, an endpoint: one for all clients of a device, without @cm_id and with
@@ -248,6 +249,8 @@ struct serve_conn {
 	struct rdma_conn_param param;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
+	struct rtgt_qp send;
+	struct rtgt_cm to;
 	unsigned int events;
 	struct serve_pool *pool, *own;
 	unsigned int unsignaled;
@@ -310,10 +313,10 @@ void serve_domain_destroy(struct serve_domain *dom, bool private);
 int serve_domain_rotate(struct serve_domain *dom, unsigned int region);
 uint64_t serve_extent_len(const struct serve_map *map, unsigned int i);
 uint32_t serve_map_access(const struct serve_map *map);
+unsigned int serve_remote_access(const struct serve_map *map);
 uint32_t serve_key(const struct serve_map *map, unsigned int extent);
 int serve_windows_create(struct serve_domain *dom);
 void serve_windows_destroy(struct serve_domain *dom);
-int serve_window_bind(struct serve_map *map, struct ibv_send_wr *wr);
 bool serve_domain_invalidated(struct serve_domain *dom, uint32_t rkey);
 
 /* serve_device.c */
@@ -366,8 +369,8 @@ void serve_recv_done(struct serve_recv *recv);
 void serve_recv_later(struct serve_recv *recv);
 struct serve_recv *serve_recv_keep(struct serve_recv *recv);
 void serve_reply_send(struct serve_recv *recv, uint32_t len);
-void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
-		uint64_t addr, void (*then)(struct serve_recv *recv));
+void serve_xfer(struct serve_recv *recv, struct rtgt_wr *wr,
+		void (*then)(struct serve_recv *recv));
 void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int nr,
 		void (*then)(struct serve_recv *recv));
 

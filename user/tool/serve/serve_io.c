@@ -210,6 +210,7 @@ static int make_qp(struct serve_conn *c)
 	c->qp = ibv_create_qp(c->domain->pd, &attr);
 	if (!c->qp)
 		return serve_no_object();
+	c->send = (struct rtgt_qp) { .qp = c->qp, .cm = &c->to };
 	return 0;
 }
 
@@ -268,18 +269,15 @@ int serve_io_create(struct serve_conn *c)
 bool serve_io_drain(struct serve_conn *c)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = SERVE_WR_ID(0, SERVE_WR_DRAIN),
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	const struct rtgt_wr wr = { .id = SERVE_WR_ID(0, SERVE_WR_DRAIN), .opcode = IBV_WR_SEND };
+	struct rtgt_err err;
 
 	if (!c->accepted || !c->pool->srq || c->s->cfg.private || c->s->stop)
 		return false;
 	if (ibv_modify_qp(c->qp, &attr, IBV_QP_STATE))
 		return false;
 	if (!c->dev->iwarp)
-		return !ibv_post_send(c->qp, &wr, &bad);
+		return !rtgt_qp_post(&c->send, &wr, &err);
 	/* flushed inside that call; what is posted now may never complete (siw) */
 	while (serve_io_poll(c))
 		;

@@ -18,8 +18,8 @@
  *
  * What comes nearer is a window of type 2 (--windows).  It is bound on one queue pair, so
  * it can be had where each connection has keys of its own, on a private port, from a
- * device with windows; of a region of one extent, and not for FLUSH, which no window
- * grants.  It is not the default, because rxe (6.12) dereferences NULL when a window is
+ * device with windows; of a region of one extent below 4 GiB, and not for FLUSH, which no
+ * window grants.  It is not the default, because rxe (6.12) dereferences NULL when a window is
  * invalidated that is not bound: a peer that kills a key twice takes the kernel down.
  */
 #include <errno.h>
@@ -191,7 +191,8 @@ uint32_t serve_map_access(const struct serve_map *map)
 	return map->access | (map->nr > 1 ? RTGT_ACCESS_MORE : 0);
 }
 
-static unsigned int remote_access(const struct serve_map *map)
+/* As IBV_ACCESS_* */
+unsigned int serve_remote_access(const struct serve_map *map)
 {
 	unsigned int access = 0;
 
@@ -220,7 +221,7 @@ static int random_iova(uint64_t *iova)
 
 static int register_extent(struct serve_domain *dom, struct serve_map *map, unsigned int i)
 {
-	unsigned int access = map->windowed ? IBV_ACCESS_MW_BIND : remote_access(map);
+	unsigned int access = map->windowed ? IBV_ACCESS_MW_BIND : serve_remote_access(map);
 	uint8_t *at = map->mem->base + i * map->extent_size;
 
 	map->mr[i] = ibv_reg_mr_iova(dom->pd, at, serve_extent_len(map, i), map->iova[i],
@@ -234,7 +235,9 @@ static bool window_fits(const struct serve_device *dev, const struct serve_map *
 {
 	const struct ibv_device_attr *attr = &dev->attr.orig_attr;
 
-	return map->nr == 1 && !(map->access & RTGT_ACCESS_FLUSH) && attr->max_mw > 0 &&
+	/* struct rtgt_wr binds what 32 bits can count */
+	return map->nr == 1 && map->mem->size <= UINT32_MAX &&
+	       !(map->access & RTGT_ACCESS_FLUSH) && attr->max_mw > 0 &&
 	       attr->device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A |
 					 IBV_DEVICE_MEM_WINDOW_TYPE_2B);
 }
@@ -254,7 +257,6 @@ int serve_windows_create(struct serve_domain *dom)
 		map->mw = ibv_alloc_mw(dom->pd, IBV_MW_TYPE_2);
 		if (!map->mw)
 			return -errno;
-		map->mw_rkey = map->mw->rkey;
 		map->dead = true;
 	}
 	return 0;
@@ -270,44 +272,11 @@ void serve_windows_destroy(struct serve_domain *dom)
 	}
 }
 
-/*
- * The work requests that give a window its next key: @wr has room for two.  How many they
- * are; the key is the window's from here on, for whoever comes behind them.
- */
-int serve_window_bind(struct serve_map *map, struct ibv_send_wr *wr)
-{
-	int n = 0;
-
-	if (!map->dead)
-		wr[n++] = (struct ibv_send_wr) {
-			.opcode = IBV_WR_LOCAL_INV,
-			.invalidate_rkey = map->mw_rkey,
-		};
-	/* the library of some devices notes the new key, that of others does not */
-	map->mw->rkey = map->mw_rkey;
-	map->mw_rkey = ibv_inc_rkey(map->mw_rkey);
-	map->dead = false;
-	wr[n++] = (struct ibv_send_wr) {
-		.opcode = IBV_WR_BIND_MW,
-		.bind_mw = {
-			.mw = map->mw,
-			.rkey = map->mw_rkey,
-			.bind_info = {
-				.mr = map->mr[0],
-				.addr = map->iova[0],
-				.length = map->mem->size,
-				.mw_access_flags = remote_access(map),
-			},
-		},
-	};
-	return n;
-}
-
 /* A peer's SEND has killed a key, if it is one of a window's */
 bool serve_domain_invalidated(struct serve_domain *dom, uint32_t rkey)
 {
 	for (unsigned int i = 0; i < dom->nr; i++) {
-		if (!dom->map[i].mw || dom->map[i].mw_rkey != rkey)
+		if (!dom->map[i].mw || dom->map[i].mw->rkey != rkey)
 			continue;
 		dom->map[i].dead = true;
 		return true;
@@ -319,7 +288,7 @@ bool serve_domain_invalidated(struct serve_domain *dom, uint32_t rkey)
 uint32_t serve_key(const struct serve_map *map, unsigned int extent)
 {
 	if (map->mw)
-		return map->mw_rkey;
+		return map->mw->rkey;
 	return map->mr[extent] ? map->mr[extent]->rkey : 0;
 }
 

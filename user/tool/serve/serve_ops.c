@@ -116,22 +116,24 @@ static void xfer_step(struct serve_recv *recv)
 {
 	struct rtgt_request *rq = &recv->rq;
 	struct serve_map *map = map_of(recv);
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)map->mem->base + rq->offset,
-		.length = rq->count < XFER_BYTES ? (uint32_t)rq->count : XFER_BYTES,
-		.lkey = map->own->lkey,
+	const struct rtgt_mr own = { .mr = map->own, .buf = map->mem->base };
+	struct rtgt_wr wr = {
+		.opcode = rq->op == RTGT_MSG_PULL ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+		.mr = &own,
+		.offset = rq->offset,
+		.len = rq->count < XFER_BYTES ? (uint32_t)rq->count : XFER_BYTES,
+		.remote_addr = rq->addr,
+		.rkey = rq->rkey,
 	};
-	uint64_t addr = rq->addr;
 
 	if (!rq->count) {
 		reply(recv, RTGT_OK, 0);
 		return;
 	}
-	rq->offset += sge.length;
-	rq->count -= sge.length;
-	rq->addr += sge.length;
-	serve_xfer(recv, rq->op == RTGT_MSG_PULL ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, &sge,
-		   addr, xfer_step);
+	rq->offset += wr.len;
+	rq->count -= wr.len;
+	rq->addr += wr.len;
+	serve_xfer(recv, &wr, xfer_step);
 }
 
 /* What a peer may not write itself, the target does not write for it */

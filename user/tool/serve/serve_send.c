@@ -42,14 +42,15 @@ static bool must_signal(struct serve_conn *c, const struct serve_recv *recv)
 	       c->unsignaled + 1 >= SERVE_SIGNAL_EVERY;
 }
 
-static void post_send(struct serve_recv *recv, struct ibv_send_wr *wr, bool signaled)
+static void post_send(struct serve_recv *recv, const struct rtgt_wr *wr)
 {
 	struct serve_conn *c = recv->conn;
-	struct ibv_send_wr *bad;
+	struct rtgt_err err;
 
-	c->unsignaled = signaled ? 0 : c->unsignaled + 1;
-	serve_recv_move(recv, &c->sending);
-	if (ibv_post_send(c->qp, wr, &bad))
+	c->unsignaled = wr->unsignaled ? c->unsignaled + 1 : 0;
+	if (recv->list != &c->sending)
+		serve_recv_move(recv, &c->sending);
+	if (rtgt_qp_post(&c->send, wr, &err))
 		serve_close(c, "a reply or a transfer could not be posted");
 }
 
@@ -57,36 +58,32 @@ static void post_send(struct serve_recv *recv, struct ibv_send_wr *wr, bool sign
 void serve_reply_send(struct serve_recv *recv, uint32_t len)
 {
 	struct serve_conn *c = recv->conn;
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)recv->buf,
-		.length = len,
-		.lkey = recv->pool->mr->lkey,
-	};
-	struct ibv_send_wr wr = {
-		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_REPLY),
-		.sg_list = &sge,
-		.num_sge = 1,
+	const struct rtgt_mr reply = { .mr = recv->pool->mr, .buf = recv->buf, .len = len };
+	struct rtgt_wr wr = {
+		.id = SERVE_WR_ID(recv->index, SERVE_WR_REPLY),
 		.opcode = IBV_WR_SEND,
-	}, *bad;
-	bool signaled;
-
-	if (recv->way) {
-		wr.wr.ud.ah = recv->way->ah;
-		wr.wr.ud.remote_qpn = recv->src_qp;
-		wr.wr.ud.remote_qkey = RDMA_UDP_QKEY;
-	}
+		.mr = &reply,
+		.len = len,
+		.unsignaled = true,
+	};
+	bool unsignaled;
 
 	if (c->state == SERVE_CLOSING)
 		return;
-	signaled = must_signal(c, recv);
-	/* the completion of the second one stands for both; if only one fits, so be it */
+	if (recv->way) {
+		c->send.ah = recv->way->ah;
+		c->to.ud.qp_num = recv->src_qp;
+		c->to.ud.qkey = RDMA_UDP_QKEY;
+	}
+	unsignaled = !must_signal(c, recv);
+	/* the completion of the second one stands for both */
 	if (recv->twice)
-		ibv_post_send(c->qp, &wr, &bad);
+		post_send(recv, &wr);
 	recv->twice = false;
-	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
+	wr.unsignaled = unsignaled;
 	c->replies++;
 	serve_count(c->s, RTGT_REPLIES, 1);
-	post_send(recv, &wr, signaled);
+	post_send(recv, &wr);
 	/* of the fault reply-swap: the one that waited for another reply follows */
 	recv = c->swapped;
 	c->swapped = NULL;
@@ -97,22 +94,14 @@ void serve_reply_send(struct serve_recv *recv, uint32_t len)
 }
 
 /* READ or WRITE the peer's memory, then go on with @then, if that succeeded */
-void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_sge *sge,
-		uint64_t addr, void (*then)(struct serve_recv *recv))
+void serve_xfer(struct serve_recv *recv, struct rtgt_wr *wr,
+		void (*then)(struct serve_recv *recv))
 {
-	struct ibv_send_wr wr = {
-		.wr_id = SERVE_WR_ID(recv->index, SERVE_WR_XFER),
-		.sg_list = sge,
-		.num_sge = 1,
-		.opcode = opcode,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = addr, .rkey = recv->rq.rkey },
-	};
-
 	if (recv->conn->state == SERVE_CLOSING)
 		return;
 	recv->then = then;
-	post_send(recv, &wr, true);
+	wr->id = SERVE_WR_ID(recv->index, SERVE_WR_XFER);
+	post_send(recv, wr);
 }
 
 /*
@@ -122,20 +111,33 @@ void serve_xfer(struct serve_recv *recv, enum ibv_wr_opcode opcode, struct ibv_s
 void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int nr,
 		void (*then)(struct serve_recv *recv))
 {
-	struct ibv_send_wr wr[SERVE_BINDS];
-	int n = 0;
+	const uint64_t id = SERVE_WR_ID(recv->index, SERVE_WR_BIND);
 
-	for (unsigned int i = 0; i < nr; i++)
-		n += serve_window_bind(map[i], &wr[n]);
-	for (int i = 0; i < n; i++) {
-		bool last = i + 1 == n;
-
-		wr[i].wr_id = SERVE_WR_ID(recv->index, SERVE_WR_BIND);
-		wr[i].next = last ? NULL : &wr[i + 1];
-		wr[i].send_flags = last ? IBV_SEND_SIGNALED : 0;
-	}
 	recv->then = then;
-	post_send(recv, wr, true);
+	for (unsigned int i = 0; i < nr; i++) {
+		const struct rtgt_mr all = { .mr = map[i]->mr[0], .buf = (void *)map[i]->iova[0] };
+		const struct rtgt_window window = { .mw = map[i]->mw };
+		const struct rtgt_wr kill = {
+			.id = id,
+			.opcode = IBV_WR_LOCAL_INV,
+			.rkey = map[i]->mw->rkey,
+			.unsignaled = true,
+		};
+		const struct rtgt_wr bind = {
+			.id = id,
+			.opcode = IBV_WR_BIND_MW,
+			.mr = &all,
+			.len = (uint32_t)map[i]->mem->size,
+			.window = &window,
+			.access = serve_remote_access(map[i]),
+			.unsignaled = i + 1 < nr,
+		};
+
+		if (!map[i]->dead)
+			post_send(recv, &kill);
+		map[i]->dead = false;
+		post_send(recv, &bind);
+	}
 }
 
 /* Its receive comes back only after a time: in the order of that */
