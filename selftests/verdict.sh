@@ -87,7 +87,7 @@ inner() { # NAME RESULT TEXT [--limit N] FUNCTION [ARG...]
 		set -- "${@:1:3}" "${@:6}"
 	fi
 	expected+=("$1 $2" "$3")
-	tcase "$1" "${options[@]}" "a case of the inner program" "${@:4}"
+	tcase "$1" --tier fast,wire "${options[@]}" "a case of the inner program" "${@:4}"
 }
 
 inner_cases() {
@@ -147,6 +147,10 @@ main_inner() { # CASE...
 		;;
 	set-up)
 		set_up_module() { logs "BUG: in set-up"; }
+		;;
+	# to which there is no route, of a target that is this machine
+	neighbour)
+		RTGT_TIER=wire RTGT_PEER=env RTGT_TARGET_ADDR=203.0.113.1 RTGT_TARGET_ADDR6=
 		;;
 	tear-down)
 		tear_down() { logs "BUG: in tear-down"; }
@@ -230,6 +234,11 @@ during() { # set-up|tear-down
 	[[ $OUTPUT == *"BUG: in $1 verdict-test"* && $OUTPUT == *$'\n'"ok 1 passes"* ]] || fail "$OUTPUT"
 }
 
+no_neighbour() {
+	run_inner 1 neighbour --alone passes
+	[[ $OUTPUT == *"203.0.113.1 does not answer a ping"* ]] || fail "$OUTPUT"
+}
+
 # A log that does not hold the whole case is no clean one.
 overwritten() {
 	fails_with "no longer holds" "$HERE/look" log "verdict-test never" "" "$HERE/kernel-log"
@@ -260,6 +269,7 @@ else
 	tcase after-last --more "what a program has judged does not fail the next one; what comes later does" after_last
 	tcase set-up --more "a bad line of the kernel log during set-up fails the program" during set-up
 	tcase tear-down --more "a bad line of the kernel log during tear-down fails the program" during tear-down
+	tcase neighbour "a neighbour that does not answer fails the program before its first case" no_neighbour
 	tcase overwritten "a kernel log that does not hold both markers of a case fails it" overwritten
 	tmain "$@"
 fi
