@@ -600,6 +600,7 @@ TEST(queue_pair)
 TEST(memory)
 {
 	struct ibv_pd pd = { .context = &verbs };
+	struct rtgt_diff diff;
 	struct rtgt_window w;
 	struct rtgt_err err;
 	struct rtgt_mr m;
@@ -617,6 +618,17 @@ TEST(memory)
 		rtgt_window_destroy(&w);
 		EXPECT_EQ(0, left_by(MANY));
 	}
+	/* a byte before it, and a byte behind what is used */
+	begin(0);
+	ASSERT_EQ(0, rtgt_mr_create(&m, &pd, "m", 4096, 0, NULL, &err));
+	rtgt_mr_arm(&m, 64);
+	EXPECT_EQ(0, rtgt_mr_check(&m, 64, &diff));
+	m.buf[64] ^= 1;
+	EXPECT_EQ(1, rtgt_mr_check(&m, 64, &diff));
+	m.buf[64] ^= 1;
+	m.buf[-1] ^= 1;
+	EXPECT_NE(0, rtgt_mr_check(&m, 64, &diff));
+	rtgt_mr_destroy(&m);
 	/* no memory at all */
 	begin(0);
 	EXPECT_GT(0, rtgt_mr_create(&m, &pd, "m", SIZE_MAX / 2, 0, NULL, &err));

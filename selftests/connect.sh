@@ -22,7 +22,7 @@ rtgt_client() {
 
 # The capability must not tell where the kernel keeps the memory.
 iova_tells_nothing() {
-	local rep addr i log
+	local rep addr i log keys=
 	target_port region a region b size=1M region c size=100
 	rep=$(probe connect)
 	for i in 0 1 2; do
@@ -30,6 +30,15 @@ iova_tells_nothing() {
 		((addr > 0 && addr < 1 << 47)) || fail "region $i is at $addr, which a kernel address may be"
 	done
 	[[ $(value_of "$rep" addr0) != "$(value_of "$rep" addr1)" ]] || fail "two regions at one address: $rep"
+	# serve has siw register at the address of its memory
+	if [[ $DEBUGFS != /run/* ]]; then
+		(($(value_of "$rep" addr0) >> 30 != $(value_of "$rep" addr1) >> 30)) || fail "two regions in one GiB: $rep"
+		target_port scope=private
+		for i in 1 2 3 4; do
+			keys+=$(($(value_of "$(probe connect)" rkey0) & 255))$'\n'
+		done
+		(($(sort -u <<<"$keys" | grep -c .) > 1)) || fail "the rkeys of four clients end alike: $keys"
+	fi
 	# a line of our own shows that the log was read, whichever target serves
 	target log_mark "$PORT was probed"
 	log=$(target look since "$MARK$CASE")
@@ -214,6 +223,7 @@ rtu_lost() {
 	background holder probe hold
 	wait_line holder ready=1
 	expect_counters conns_accepted=1 conns_established=0
+	[[ $(tc -s qdisc show dev "$(netdev "$RTGT_CLIENT_DEV")") == *netem*"(dropped "[1-9]* ]] || fail "no RTU was lost"
 	send_line holder echo
 	wait_line holder alive=1
 	expect_counters conns_established=1 recv_msgs=1 replies=1

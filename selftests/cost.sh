@@ -48,7 +48,7 @@ held() {
 # More than there may be: it says so, and leaves nothing.
 full() {
 	target_port max_conns=3
-	fails_with "are in use" cost --what held --held 1,4
+	fails_with "bound of 3 connections is reached" cost --what held --held 1,4
 	expect_counters conns_established=3 conns_closed=3 rejects_full=1
 	expect_no_connections
 }
@@ -63,7 +63,7 @@ setups() {
 	target_contents "$file"
 	text=$TEXT
 	has "$text" id=1 message_bytes=$((6 * 256))
-	for step in qp_ns accept_ns live_ns bytes; do
+	for step in domain_ns qp_ns accept_ns live_ns bytes; do
 		(($(value_of "$text" $step) > 0)) || fail "no $step: $text"
 	done
 	finish client

@@ -147,6 +147,7 @@ hw_grew() {
 	HW_WRONG=
 	for want; do
 		name=${want%=*}
+		[[ -v HW_NOW[$name] ]] || fail "no device has the counter $name"
 		grew=$((HW_NOW[$name] - HW_BEFORE[$name]))
 		want=${want#*=}
 		least=${want%..*}

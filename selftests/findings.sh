@@ -11,7 +11,7 @@
 
 # Runs a case of pair; PAIR is what it printed.
 pair() { # CASE
-	PAIR=$(timeout -k 1 $((20 * RTGT_SLOW)) "$HERE/pair" "$1" "$RTGT_CLIENT_DEV" "$RTGT_TARGET_DEV" 2>&1) || fail "pair $1: $PAIR"
+	PAIR=$(timeout -k 1 $((20 * SLOW)) "$HERE/pair" "$1" "$RTGT_CLIENT_DEV" "$RTGT_TARGET_DEV" 2>&1) || fail "pair $1: $PAIR"
 	tolerate_log "non-flush error status"
 }
 

@@ -209,6 +209,11 @@ srq_busy() {
 	wait_line neighbour alive=1
 	text=$(target connections "$PORT")
 	[[ $text == *"id=2 "*"replies=0 held=16"* ]] || fail "the neighbour had to wait: $text"
+	wait_until 25 srq_served || fail "connections: $(target connections "$PORT")"
+}
+
+srq_served() {
+	[[ $(target connections "$PORT") == *"id=2 "*"replies=16 held=0"* ]]
 }
 
 # Another peer has its own share.  Its address need not be one that answers.
@@ -469,7 +474,7 @@ checksum_access() {
 
 # Ordinary closings, which fill the log's limit, and one that has a reason.
 log_reason() {
-	local wrong=rkey_xor=0x5000
+	local wrong=rkey_xor=0x5000 i most
 	# siw raises no event for an rkey that is none
 	! is_iwarp || wrong=offset=4080
 	target_port
@@ -482,6 +487,14 @@ log_reason() {
 	expect_counters conns_closed=21
 	wait_until 5 logged "$PORT: connection 21 .*refused what the peer did" ||
 		fail "the log does not say why connection 21 was closed: $(target look since "$MARK$CASE" | grep "$PORT")"
+	# of those there may be ten in five seconds
+	for ((i = 0; i < 20; i++)); do
+		has "$(probe access op=write $wrong)" wc=rem-access
+	done
+	expect_counters conns_closed=41
+	most=$(target look since "$MARK$CASE" | sed -n "s/^\[ *\([0-9.]*\)\] rtgt: $PORT: .*refused what the peer did.*/\1/p" |
+		awk '{ at[NR] = $1; while ($1 - at[from + 1] > 4.9) from++; if (NR - from > most) most = NR - from } END { print most + 0 }')
+	((most >= 1 && most <= 10)) || fail "$most lines in five seconds say why a connection was closed"
 }
 
 # Each connection's receives take 16 MiB; the fourth would be beyond the ceiling.

@@ -363,8 +363,14 @@ closed() {
 	port_for
 	python <<-'EOT'
 	for flags in 0, rtgt.BUSY_POLL:
-	    with domain() as d, d.buffer(4096) as b, d.connect(flags=flags) as c:
-	        assert (c.fileno() == -1) == bool(flags)
+	    with domain() as d, d.buffer(4096) as b, d.connect(flags=flags, port=PORT) as c:
+	        if flags:
+	            fails(errno.EBADF, "it polls", c.fileno)
+	        try:
+	            c.submit("write", b, len=8, region=1 << 32)
+	            raise AssertionError("a region of more than 32 bits was taken")
+	        except ValueError as error:
+	            assert "region" in str(error)
 	        fault("disconnect every 1")
 	        c.submit("echo", b, id=7, len=8)
 	        c.submit("checksum", id=8, len=8)

@@ -207,7 +207,8 @@ device_deleted_registering() {
 # While a port makes the extents of its region: it is not enabled then, or stays without a device.
 device_deleted_enabling() {
 	defer bring_back
-	local try
+	# shellcheck disable=SC2034 # wait_until uses it: 8192 are made in a moment
+	local try POLL=0.002
 	tolerate_log "rtgt: .*cannot listen on .*error -19"
 	target_port mr_max=4K region mem size=32M
 	# on a busy machine the extents may all be there before they are counted
@@ -236,7 +237,8 @@ device_deleted_enabling() {
 # What the removal queues for the port must not come after the port has freed it, which
 # a debug kernel notices.
 device_deleted_disabling() {
-	local quiet
+	# shellcheck disable=SC2034 # wait_until uses it
+	local quiet POLL=0.002
 	defer bring_back
 	target_port mr_max=4K region mem size=32M
 	quiet=$PORT
@@ -250,6 +252,7 @@ device_deleted_disabling() {
 	mrs
 	background disable target attr_set "$CONFIGFS/ports/$quiet/enable" 0
 	wait_until 10 fewer_mrs_than "$MRS" || fail "nothing is undone"
+	! process_gone "${BG_PID[disable]}" || fail "the port was disabled before the device was deleted"
 	delete_device
 	wait_until 15 process_gone "${BG_PID[disable]}" || fail "enable=0 does not end"
 	finish disable

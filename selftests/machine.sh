@@ -213,8 +213,10 @@ connections() { # PORT
 	cat_contents "$DEBUGFS/ports/$1/connections"
 }
 
+# Nothing is also what a failed read returns: each one accepted must have been closed.
 no_connections() { # PORT
-	contents "$DEBUGFS/ports/$1/connections" && [[ -z $TEXT ]]
+	contents "$DEBUGFS/ports/$1/connections" && [[ -z $TEXT ]] && contents "$DEBUGFS/ports/$1/counters" &&
+		[[ $TEXT =~ conns_accepted\ ([0-9]+).*conns_closed\ ([0-9]+) ]] && ((BASH_REMATCH[1] == BASH_REMATCH[2]))
 }
 
 # Of a thousand parts of the memory, so many are there for who asks.
@@ -348,6 +350,8 @@ read_state() { # DEVICE...
 	if [[ -r $DEBUGFS/objects ]] && contents "$DEBUGFS/objects"; then
 		STATE+=$TEXT
 	fi
+	# a state like no other: what nobody can count may have been left behind
+	[[ ! -d /sys/module/rtgt || -r /sys/kernel/debug/rtgt/objects ]] || STATE+="objects unknown, $SRANDOM$nl"
 	look_at resources "$@" && STATE+=$LOOKED
 }
 

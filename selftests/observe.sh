@@ -50,13 +50,25 @@ connection_line() {
 	grep -Eqx "id=1 state=live peer=${RTGT_CLIENT_ADDR//./\\.}:[0-9]+ dev=$RTGT_TARGET_DEV qpn=[0-9]+ client=rtgt recv_msgs=$n imms=0 replies=$n held=0" "$WORK/line" ||
 		fail "$(<"$WORK/line")"
 	same "the queue pair it names is there" "$(on_target rdma resource show qp lqpn "$(value_of "$(<"$WORK/line")" qpn)" | grep -c '\[rtgt\]')" 1
+	target_contents "$DEBUGFS/ports/$PORT/peers"
+	PEER=$TEXT
+	has "$PEER" conns=1
+	has "$(probe connect)" result=established
+	wait_until 5 peer_is_as_before || fail "the peer was $PEER, and after another connection it is $TEXT"
 	finish holder
+}
+
+peer_is_as_before() {
+	target_contents "$DEBUGFS/ports/$PORT/peers" && [[ $TEXT == "$PEER" ]]
 }
 
 every_counter() {
 	local name
 	local -a zero=()
 	target_port
+	# what machine.sh compares before and after each case
+	same "kinds of objects" "$(target cat_contents "$DEBUGFS/objects" | cut -d ' ' -f 1 | paste -sd ,)" \
+		ports,conns,domains,mems,peers,initiators,promised
 	for name in conns_accepted conns_established conns_closed conns_abandoned rejects_version rejects_size rejects_full \
 		rejects_resources rejects_device rejects_stopping rejects_ask recv_msgs recv_bytes imms imm_bytes replies malformed over_depth \
 		qp_errors recv_flushed send_errors send_flushed registrations invalidations rotations asks keepalives; do

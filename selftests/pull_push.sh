@@ -273,11 +273,14 @@ leaves_push() {
 }
 
 landed() {
-	[[ $(target look words "$(data_of mem)" 0) != "$ALL_FILL" ]]
+	local word
+	word=$(target look words "$(data_of mem)" 0)
+	[[ $word == +([0-9]) && $word != "$ALL_FILL" ]]
 }
 
 killed_in_pull() {
-	local ALL_FILL=11936128518282651045
+	# shellcheck disable=SC2034 # wait_until uses it
+	local ALL_FILL=11936128518282651045 POLL=0.002
 	target_port region mem "size=$HUGE" "fill=$FILL"
 	background mover probe move op=pull "len=$HUGE"
 	wait_until 10 landed || fail "nothing arrives: $(cat "$WORK/mover.err")"

@@ -23,8 +23,8 @@ check() { # RULE-AND-PACKET|"" [FILE]
 	TEXT=$text
 }
 
-all_operations() {
-	rtgt -j ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -S "${1:-1,64,5000}" -C "${2:-2}" "$RTGT_TARGET_ADDR" >"$WORK/ping.json" ||
+all_operations() { # [SIZES [ITERATIONS [OPTION...]]]
+	rtgt -j ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -S "${1:-1,64,5000}" -C "${2:-2}" "${@:3}" "$RTGT_TARGET_ADDR" >"$WORK/ping.json" ||
 		fail "rtgt ping: $(<"$WORK/ping.json")"
 }
 
@@ -142,6 +142,19 @@ one_story() { # RULE-THAT-IS-BROKEN|""
 	note "$(tail -n 1 "$WORK/story")"
 }
 
+# SENDs of the three kinds, of which the device counts all as one.
+one_story_sends() {
+	target_port scope=private region mem size=8K
+	record
+	tell_all before
+	all_operations 64 5 -o send,send-imm,send-inv
+	expect_counters conns_closed=1
+	recorded 1
+	tell_all after
+	rtgt reconcile "$WORK" >"$WORK/story" 2>&1 || fail "$(<"$WORK/story")"
+	has "$(<"$WORK/story")" "client: send-inv, operations"
+}
+
 # Of the connection itself, which sends again what is lost.  The seed makes netem's choice of
 # packets the same each time, with Linux 6.6 and iproute2 6.6 or later.
 one_story_disturbed() { # SEED NETEM...
@@ -199,7 +212,41 @@ lies() {
 	rtgt -j reconcile "$WORK" >"$WORK/story" && fail "a client that counts wrong is believed"
 	same "numbers that do not agree" "$(jq '[.rows[] | select(.ok | not)] | length' "$WORK/story")" 3
 	document "$WORK/story"
+	same "exit status with a full disk" "$(rtgt -j reconcile "$WORK" 2>&1 >/dev/full; echo $?)" \
+		"rtgt: reconcile: standard output does not take it"$'\n'2
+	not_compared
 	shapes
+}
+
+# A pcap file without a packet
+no_packets() {
+	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0'
+}
+
+# What was not counted is not said to agree.
+not_compared() {
+	local text
+	lie target-after.json:recv_msgs -1000000
+	text=$(rtgt reconcile "$WORK" 2>&1) && fail "a counter that was reset is believed: $text"
+	has "$text" "was it reset in between?"
+	take_back target-after.json
+	mkdir "$WORK/truth.d"
+	cp "$WORK"/target-*.json "$WORK/truth.d"
+	for text in '{"ports":{}}' '{"ports":[{"name":"x"}]}'; do
+		tee "$WORK/target-before.json" "$WORK/target-after.json" <<<"$text" >"$WORK/shape"
+		has "$(rtgt reconcile "$WORK" 2>&1 || :)" "target has no counter recv_msgs: not compared"
+	done
+	cp "$WORK"/truth.d/target-*.json "$WORK"
+	for text in client server; do
+		tee "$WORK/$text-rdma-before.json" "$WORK/$text-rdma-after.json" <<<'[{"ifname":"x","port":1}]' >"$WORK/shape"
+	done
+	has "$(rtgt reconcile "$WORK" 2>&1 || :)" "client's device has no counter sent_pkts: not compared"
+	mkdir "$WORK/wire"
+	no_packets >"$WORK/wire/wire.pcap"
+	same "what is said of a capture of nothing, alone" "$(rtgt -j reconcile "$WORK/wire" 2>/dev/null | jq -r ".schema + .errors[0].text")" \
+		"rtgt-failure-1reconcile: there is nothing to compare the capture with"
+	ln -s ping.json "$WORK/wire/ping.json"
+	same "exit status with a file that cannot be opened" "$(status_of rtgt reconcile "$WORK/wire")" 2
 }
 
 # A document of another shape than ours is named, and nothing is compared with it.
@@ -252,8 +299,7 @@ page_of_little() {
 	fails_with "unknown option --x" rtgt report --x "$WORK"
 	fails_with "cannot" rtgt report -w "$WORK/nothing/x.html" "$WORK/empty"
 	mkdir "$WORK/steps"
-	# a pcap file without a packet
-	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >"$WORK/steps/steps.pcap"
+	no_packets >"$WORK/steps/steps.pcap"
 	rtgt report "$WORK/steps"
 	same "captures of the steps and of the wire section" \
 		"$(page_data "$WORK/steps/report.html" | jq -c '[.steps.file, .wire.file]')" '["steps.pcap","steps.pcap"]'
@@ -272,6 +318,7 @@ tcase not-ready --tier wire --needs rnr --limit 90 "requests are sent again when
 tcase refusals --limit 90 "accesses that are refused break no rule" refusals ""
 tcase refusals-rtu --needs cm --limit 90 --more "connections that the target rejects because the RTU is lost are seen to end" refusals_without_rtu
 tcase faults --limit 90 "a forged key, a corrupt, a missing packet and a wrong count are named" faults
+tcase one-story-sends --limit 90 --more "the counts agree with SENDs of all kinds" one_story_sends
 tcase one-story-loss --limit 90 --more "the counts agree with packets lost and duplicated" one_story_disturbed 7 loss 3% duplicate 10%
 tcase one-story-rtu --more --needs cm --limit 90 "the counts agree with the RTU lost" no_rtu
 tcase lies --limit 90 "a wrong count of the client, the target or a device is detected" lies

@@ -174,7 +174,14 @@ shown_as_text() {
 		fail "$(on_target rtgt port show "$PORT")"
 	same "regions" "$(on_target rtgt region show "$PORT" | tr -s ' ' | cut -d ' ' -f 1-3)" \
 		"REGION INDEX SIZE"$'\n'"$PORT/data 0 65536"$'\n'"$PORT/log 1 100"
+	background holder probe hold
+	wait_line holder ready=1
+	send_line holder echo
+	wait_line holder alive=1
 	on_target rtgt show >"$WORK/all"
+	finish holder
+	# over iWARP the client requests the rkey first
+	grep -q "client rtgt: $(is_iwarp && echo "2 messages, 0 immediates, 2" || echo "1 messages, 0 immediates, 1") replies$" "$WORK/all" || fail "$(<"$WORK/all")"
 	grep -q "^features op-write" "$WORK/all" || fail "$(<"$WORK/all")"
 	grep -q " $RTGT_TARGET_DEV:" "$WORK/all" || fail "$(<"$WORK/all")"
 	grep -q "^port $PORT listening $RTGT_TARGET_ADDR:$CM_PORT, service rtgt, transport rc, scope shared$" "$WORK/all" || fail "$(<"$WORK/all")"

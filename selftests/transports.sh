@@ -263,6 +263,7 @@ srq_many() {
 	send_line many burst
 	wait_until 10 counters_are recv_msgs=48 replies=48 || fail "$COUNTERS"
 	finish many
+	same "rounds in which all were answered" "$(grep -c "alive=24" "$WORK/many.out")" 2
 	expect_counters conns_established=24 conns_closed=24 malformed=0 qp_errors=0
 	srq_has 2
 }
@@ -271,9 +272,9 @@ srq_many() {
 # The second time who withheld them is gone before they are back.
 srq_rnr() {
 	target_port srq=1 recv_depth=3 withhold_max=3
-	has "$(probe access op=send withhold=3 ms=200)" wc=success nak=rnr status=ok
+	has "$(probe access op=send withhold=3 "ms=$((200 * SLOW))")" wc=success nak=rnr status=ok
 	expect_counters recv_msgs=4 replies=4 qp_errors=0
-	has "$(probe access op=write withhold=3 ms=200)" wc=success
+	has "$(probe access op=write withhold=3 "ms=$((200 * SLOW))")" wc=success
 	has "$(probe send)" alive=1
 	expect_counters conns_established=3 conns_closed=3 recv_msgs=9 replies=9 qp_errors=0
 	srq_has 3

@@ -114,5 +114,6 @@ bool rtgt_bytes_verify(const void *buf, size_t len, uint8_t byte, struct rtgt_di
  */
 uint32_t rtgt_crc32(uint32_t crc, const void *buf, size_t len)
 {
-	return (uint32_t)crc32_z(crc, buf, len);
+	/* zlib takes a buffer that is NULL as the question for the first value */
+	return len ? (uint32_t)crc32_z(crc, buf, len) : crc;
 }

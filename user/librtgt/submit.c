@@ -116,6 +116,12 @@ void rtgt_slot_detach(struct rtgt_client *c, struct rtgt_slot *s, struct rtgt_bu
 	}
 }
 
+/* What is sent behind a READ is done before its response is here */
+static bool over_iwarp(const struct rtgt_client *c)
+{
+	return c->cm.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
 /* @wr, of @s, is the next in the send queue.  @quiet: it need ask for no completion */
 static int post(struct rtgt_client *c, struct rtgt_slot *s, struct rtgt_wr *wr, bool quiet,
 		struct rtgt_err *err)
@@ -331,9 +337,10 @@ int rtgt_client_submit(struct rtgt_client *c, const struct rtgt_work *work,
 		.work = *work, .mr = mr, .order = order, .awaited = answered,
 		.done = { .id = work->id, .type = work->type },
 		.tag = (used << TAG_SLOT_BITS | (unsigned int)(s - c->slot)) & RTGT_IMM_ARG_MASK,
-		/* that of the last that fits tells of all */
+		/* that of the last that fits tells of all; over iWARP it does not of a READ */
 		.quiet = work->flags & RTGT_WORK_F_UNSIGNALED &&
-			 (answered || c->busy + 1 < c->depth),
+			 (answered || c->busy + 1 < c->depth) &&
+			 (work->type != RTGT_WORK_READ || !over_iwarp(c)),
 	};
 	if (k->message)
 		s->tx = c->free_tx[--c->nr_free_tx];

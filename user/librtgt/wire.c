@@ -180,7 +180,7 @@ int rtgt_refusal_str(const struct rtgt_refusal *refusal, char *buf, size_t size)
 				refusal->arg);
 	case RTGT_REJ_FULL:
 		return snprintf(buf, size,
-				"all of the port's %u connections are in use: wait, or raise its max_conns",
+				"its bound of %u connections is reached, of all, of one address or half-open: wait, or raise max_conns, peer_conns_max or backlog there",
 				refusal->arg);
 	case RTGT_REJ_RESOURCES:
 		return snprintf(buf, size,

@@ -11,6 +11,7 @@ The names are those of the header rtgt/rtgt.h without their prefixes, and say th
 What fails raises Error, an OSError with the library's sentence.  RTGT_LIBRARY names another library.
 """
 import ctypes
+import errno
 import os
 from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_int, c_int32, c_size_t, c_uint32,
                     c_uint64, c_void_p)
@@ -57,6 +58,15 @@ class Done(Structure):
 class Region(Structure):
     """A region of the target: .len, .access, .rkey."""
     _fields_ = [("len", c_uint64), ("access", c_uint32), ("rkey", c_uint32), ("reserved", c_uint64 * 2)]
+
+
+def _fits(fields, given):
+    """ctypes cuts a number that is too large."""
+    for name, kind in fields:
+        value = given.get(name)
+        if isinstance(value, int) and (kind(value).value or 0) != value:
+            raise ValueError(f"{name}: {value} is out of range")
+    return given
 
 
 class Error(OSError):
@@ -136,12 +146,15 @@ class _Handle:
 class Domain(_Handle):
     """A device and a protection domain; connect() and buffer() make what uses it."""
     def __init__(self, host, port=None, source=None, **params):
-        self._where = {"host": host, "port": port and str(port), "source": source, **params}
+        self._where = {"host": host, "port": port, "source": source, **params}
         super().__init__("domain_open", byref(self._params()))
 
     def _params(self, **more):
+        values = {**self._where, **more}
+        if values["port"] is not None:
+            values["port"] = str(values["port"])
         values = {key: value.encode() if isinstance(value, str) else value
-                  for key, value in {**self._where, **more}.items()}
+                  for key, value in values.items()}
         return _Params(size=ctypes.sizeof(_Params), **values)
 
     @property
@@ -193,13 +206,14 @@ class Connection(_Handle):
             fields.setdefault("len", len(buffer))
         _call("submit", self._handle, byref(_Work(
             size=ctypes.sizeof(_Work), type=WORK[work] if isinstance(work, str) else work, id=id,
-            buffer=buffer._handle if buffer is not None else None, **fields)))
+            buffer=buffer._handle if buffer is not None else None, **_fits(_Work._fields_, fields))))
 
     def complete(self, most=64):
         done = (Done * most)()
         return list(done[:_call("complete", self._handle, done, most)])
 
     def wait(self, timeout_ms=-1, most=64):
+        _fits([("timeout_ms", c_int)], {"timeout_ms": timeout_ms})
         done = (Done * most)()
         return list(done[:_call("wait", self._handle, done, most, timeout_ms)])
 
@@ -221,7 +235,10 @@ class Connection(_Handle):
         return facts
 
     def fileno(self):
-        return _lib.rtgt_fd(self._handle)
+        fd = _lib.rtgt_fd(self._handle)
+        if fd < 0:
+            raise Error(errno.EBADF, "no descriptor: it polls (BUSY_POLL), or too many files are open")
+        return fd
 
     number = property(lambda self: _lib.rtgt_conn_number(self._handle))
     payload = property(lambda self: _lib.rtgt_conn_payload(self._handle))

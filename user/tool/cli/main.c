@@ -138,6 +138,13 @@ static int complete(struct tool *tool, int argc, char **argv)
 	return dispatch(tool, commands, "", help, 2, line);
 }
 
+/* A command whose output was lost has failed, whatever it has done */
+static int written(int rc)
+{
+	return (fflush(stdout) || ferror(stdout)) && !rc ?
+	       failed("standard output does not take it") : rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct tool tool = { .argc = argc, .argv = argv };
@@ -166,5 +173,6 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc && !strcmp(argv[optind], "help"))
 		return document_end(help_with(&tool, argc - optind, argv + optind));
-	return document_end(dispatch(&tool, commands, "", help, argc - optind, argv + optind));
+	return document_end(written(dispatch(&tool, commands, "", help, argc - optind,
+					     argv + optind)));
 }

@@ -26,7 +26,8 @@ static int rdma_open(struct bw_stream *s, struct rtgt_err *err)
 	int ret = measure_connect(m, &s->conn, s->b->depth, is_send(s) ? m->at.size : 1, err);
 
 	/* not the reasons of a first connection: the server has accepted that one */
-	if (ret == -ETIMEDOUT || (ret == -ECONNREFUSED && !err->reject))
+	if (!m->client->peer.rtgt &&
+	    (ret == -ETIMEDOUT || (ret == -ECONNREFUSED && !err->reject)))
 		return rtgt_fail(err, -ret,
 				 "%s accepts no further connection while it has the first one: rtgt bw needs a server that accepts two or more",
 				 m->to.host);

@@ -54,6 +54,8 @@ int bw_share(const struct bw *b, uint64_t size, uint64_t *share, struct rtgt_err
 		*share &= ~63ull;
 	if (b->m.at.op->work == RTGT_WORK_ECHO || *share >= b->m.at.size)
 		return 0;
+	if (!size)
+		return rtgt_fail(err, EINVAL, "the server does not tell how much memory it has: -o send needs none");
 	return rtgt_fail(err, ERANGE, "the target's memory has %llu bytes%s for %u connection%s",
 			 (unsigned long long)size,
 			 b->m.at.over == OVER_TCP ? "" : measure_extent_str(&b->m), nr,

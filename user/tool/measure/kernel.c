@@ -241,8 +241,8 @@ int kernel_result(const struct kernel *k, unsigned int i, struct kernel_result *
 		return rtgt_fail(err, EIO, "%s cannot be read", path);
 	if (strncmp(value_of(text, "state"), "done", 4)) {
 		why = value_of(text, "error");
-		return rtgt_fail(err, EIO, "%.*s", (int)strcspn(why, "\n"),
-				 *why ? why : "it was stopped");
+		why = *why ? why : "it was stopped";
+		return rtgt_fail(err, EIO, "%.*s", (int)strcspn(why, "\n"), why);
 	}
 	result->ops = number_of(text, "ops");
 	result->begin_ns = number_of(text, "begin_ns");

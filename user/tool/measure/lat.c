@@ -95,7 +95,6 @@ static int own_option(struct measure *m, enum opt opt, const char *text)
 		return EXIT_OK;
 	case OPT_DURATION:
 		m->timed = true;
-		m->count = LAT_SAMPLES_MAX;
 		return opt_uint(opt, text, 1, 3600, &l->seconds);
 	case OPT_LOAD:
 		return opt_uint(opt, text, 1, LAT_LOAD_MAX, &l->load);
@@ -162,10 +161,15 @@ static int cell(struct measure *m, struct rtgt_err *err)
 	return 0;
 }
 
-static int check_options(const struct lat *l)
+static int check_options(struct lat *l)
 {
+	/* whatever -C says, in front of it or behind */
+	if (l->seconds)
+		l->m.count = LAT_SAMPLES_MAX;
 	if (l->seconds && l->m.from != 1u << FROM_USER)
 		return misused("-D is for the initiators of this process: --from kernel takes a count (-C)");
+	if (l->samples && l->m.from != 1u << FROM_USER)
+		return misused("--samples is for the initiators of this process: the kernel's sorts its times");
 	if (l->load && !(l->m.over & 1u << OVER_RDMA))
 		return misused("--load makes connections over RDMA: --over rdma");
 	return EXIT_OK;

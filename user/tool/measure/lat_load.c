@@ -90,6 +90,8 @@ int lat_load_begin(struct lat *l, struct rtgt_err *err)
 	if (!(mem->access & (RTGT_ACCESS_WRITE | RTGT_ACCESS_READ)))
 		return rtgt_fail(err, EACCES, "--load: region %u grants neither WRITE nor READ",
 				 l->m.region);
+	if (!mem->len)
+		return rtgt_fail(err, EINVAL, "--load: the server does not tell how much memory it has");
 	if (mem->len < at + 64ull * l->load)
 		return rtgt_fail(err, ERANGE,
 				 "--load %u: region %u has %llu bytes%s, and what is measured uses the first %u",

@@ -8,6 +8,7 @@
  * as skipped; one that fails ends the command.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,11 @@ static int open_all(struct measure *m, struct rtgt_err *err)
 
 	rtgt_facts_host(&m->facts);
 	m->cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	/* librtgt takes 0, which it may be where standard input is closed, for none */
+	if (!m->cancel) {
+		m->cancel = fcntl(0, F_DUPFD_CLOEXEC, 3);
+		close(0);
+	}
 	if (m->cancel < 0)
 		return rtgt_fail(err, errno, "no eventfd: %s", strerror(errno));
 	on_interrupt = &m->cancel;

@@ -63,7 +63,8 @@ static bool is_request(const struct flow_msg *m)
 static void on_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
 {
 	struct wire *w = arg;
-	struct wire_op *op = &w->op[m->from][m->op][m->has_imm];
+	const unsigned int kind = m->has_imm ? IMM : m->has_inv ? INV : PLAIN;
+	struct wire_op *op = &w->op[m->from][m->op][kind];
 
 	if (w->port && (c->service_id & 0xffff) != w->port)
 		return;
@@ -79,8 +80,8 @@ static void on_message(void *arg, const struct flow_conn *c, const struct flow_m
 	w->requests += !m->from && c->rtgt && c->hello && is_request(m);
 	/* what the client asks beside its pings, to verify, is no ping */
 	if (m->op == FLOW_SEND && !m->from && m->rtgt_op == RTGT_MSG_ECHO) {
-		w->echo[m->has_imm].count++;
-		w->echo[m->has_imm].bytes += m->bytes - sizeof(struct rtgt_msg);
+		w->echo[kind].count++;
+		w->echo[kind].bytes += m->bytes - sizeof(struct rtgt_msg);
 	}
 }
 
@@ -192,13 +193,17 @@ static struct json_object *read_json(const char *dir, const char *name, const ch
 	if (doc)
 		return doc;
 	f = fopen(path, "r");
-	if (f) {
-		fclose(f);
-		failed("reconcile: %s is no JSON", path);
-		*broken = true;
-	} else {
+	if (!f && errno == ENOENT) {
 		fprintf(stderr, "rtgt: reconcile: no %s: not compared\n", path);
+		return NULL;
 	}
+	*broken = true;
+	if (f)
+		failed("reconcile: %s is no JSON", path);
+	else
+		failed("reconcile: %s: %s", path, strerror(errno));
+	if (f)
+		fclose(f);
 	return NULL;
 }
 
@@ -249,6 +254,9 @@ static void print_json(const struct reconcile *r)
 
 static int report(const struct reconcile *r)
 {
+	if (!r->rows)
+		return failed("reconcile: there is nothing to compare the capture with"),
+			EXIT_USAGE;
 	if (r->tool->json) {
 		print_json(r);
 	} else {
@@ -260,10 +268,9 @@ static int report(const struct reconcile *r)
 		else
 			printf("%u numbers agree\n", r->rows);
 	}
-	if (!r->rows)
-		return failed("reconcile: there is nothing to compare the capture with"),
-			EXIT_USAGE;
-	return r->wrong || fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+	if (fflush(stdout) || ferror(stdout))
+		return failed("reconcile: standard output does not take it"), EXIT_USAGE;
+	return r->wrong ? EXIT_FAILED : EXIT_OK;
 }
 
 static int reconcile(struct reconcile *r, const char *dir)

@@ -22,11 +22,14 @@ struct wire_op {
 	uint64_t count, bytes;
 };
 
+/* What a SEND or a WRITE has besides its bytes */
+enum { PLAIN, IMM, INV, KINDS };
+
 /**
  * struct wire - what the capture came to; [0] is the client's, [1] the server's
  * @port: only messages to this port of the target; 0: all
- * @op: messages that were answered, by who sent them, operation, with an immediate
- * @echo: of the client's SENDs the pings, without and with an immediate
+ * @op: messages that were answered, by who sent them, operation, kind
+ * @echo: of the client's SENDs the pings
  * @replies: the server's SENDs that were all sent, answered or not
  * @requests: of the client, those that a target that speaks rtgt replies to; @answers: its replies
  * @packets: RoCE, the CM's (@mads) among them
@@ -38,7 +41,7 @@ struct wire {
 	uint16_t port;
 	bool has_client;
 	uint8_t client[16];
-	struct wire_op op[2][FLOW_OPS][2], echo[2];
+	struct wire_op op[2][FLOW_OPS][KINDS], echo[KINDS];
 	uint64_t packets[2], mads[2], mad_copies[2], copies[2], corrupt[2], rnr[2], again[2],
 		connections;
 	uint64_t replies, requests, answers;

@@ -30,14 +30,21 @@ static struct row *compare(struct reconcile *r, uint64_t told, uint64_t wire, co
 	return row;
 }
 
+/* A difference that has words for it */
+static void because(struct row *row, const char *why)
+{
+	if (row && !row->ok)
+		snprintf(row->why, sizeof(row->why), "%s", why);
+}
+
 /* A difference that is explained is none */
 static void allow(struct reconcile *r, struct row *row, const char *why)
 {
-	if (!row || row->ok)
-		return;
-	row->ok = true;
-	r->wrong--;
-	snprintf(row->why, sizeof(row->why), "%s", why);
+	because(row, why);
+	if (row && !row->ok)
+		r->wrong--;
+	if (row)
+		row->ok = true;
 }
 
 static uint64_t number(struct json_object *from, const char *key)
@@ -51,52 +58,45 @@ uint16_t reconcile_port(const struct reconcile *r)
 	return (uint16_t)strtoul(r->file[PING] ? model_str(r->file[PING], "port") : "0", NULL, 10);
 }
 
-/* A difference that has words for it */
-static void because(struct row *row, const char *why)
-{
-	if (row && !row->ok)
-		snprintf(row->why, sizeof(row->why), "%s", why);
-}
+/* What rtgt ping calls its operations, what it posts for them, and what they are on the wire */
+static const struct op {
+	const char *name;
+	enum ibv_wr_opcode wr;
+	enum flow_op op;
+	unsigned int kind;
+} ops[] = {
+	{ "write", IBV_WR_RDMA_WRITE, FLOW_WRITE, PLAIN },
+	{ "write-imm", IBV_WR_RDMA_WRITE_WITH_IMM, FLOW_WRITE, IMM },
+	{ "read", IBV_WR_RDMA_READ, FLOW_READ, PLAIN },
+	{ "send", IBV_WR_SEND, FLOW_SEND, PLAIN },
+	{ "send-imm", IBV_WR_SEND_WITH_IMM, FLOW_SEND, IMM },
+	{ "send-inv", IBV_WR_SEND_WITH_INV, FLOW_SEND, INV },
+	{ "cas", IBV_WR_ATOMIC_CMP_AND_SWP, FLOW_CAS, PLAIN },
+	{ "faa", IBV_WR_ATOMIC_FETCH_AND_ADD, FLOW_FAA, PLAIN },
+	{ "flush", RTGT_WR_FLUSH, FLOW_FLUSH, PLAIN },
+	{ "atomic-write", RTGT_WR_ATOMIC_WRITE, FLOW_ATOMIC_WRITE, PLAIN },
+};
 
-/* What rtgt ping calls its operations, and what they are on the wire */
-static struct wire_op on_wire(const struct wire *w, const char *op)
-{
-	static const struct { const char *name; enum flow_op op; bool imm; } ops[] = {
-		{ "write", FLOW_WRITE, false }, { "write-imm", FLOW_WRITE, true },
-		{ "read", FLOW_READ, false },
-		{ "cas", FLOW_CAS, false }, { "faa", FLOW_FAA, false },
-		{ "flush", FLOW_FLUSH, false },
-		{ "atomic-write", FLOW_ATOMIC_WRITE, false },
-	};
+#define OPS	(sizeof(ops) / sizeof(ops[0]))
 
-	if (!strcmp(op, "send"))
-		return w->echo[0];
-	if (!strcmp(op, "send-imm"))
-		return w->echo[1];
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-		if (!strcmp(ops[i].name, op))
-			return w->op[0][ops[i].op][ops[i].imm];
+/* Of the SENDs, the pings only */
+static struct wire_op on_wire(const struct wire *w, const char *name)
+{
+	for (size_t i = 0; i < OPS; i++)
+		if (!strcmp(ops[i].name, name))
+			return ops[i].op == FLOW_SEND ? w->echo[ops[i].kind] :
+							w->op[0][ops[i].op][ops[i].kind];
 	return (struct wire_op) {};
 }
 
 /* All that the client posted, the pings and what it does to prepare and to verify them */
 static void posted(struct reconcile *r)
 {
-	static const struct { enum ibv_wr_opcode wr; enum flow_op op; bool imm; } ops[] = {
-		{ IBV_WR_RDMA_WRITE, FLOW_WRITE, false },
-		{ IBV_WR_RDMA_WRITE_WITH_IMM, FLOW_WRITE, true },
-		{ IBV_WR_RDMA_READ, FLOW_READ, false }, { IBV_WR_SEND, FLOW_SEND, false },
-		{ IBV_WR_SEND_WITH_IMM, FLOW_SEND, true },
-		{ IBV_WR_ATOMIC_CMP_AND_SWP, FLOW_CAS, false },
-		{ IBV_WR_ATOMIC_FETCH_AND_ADD, FLOW_FAA, false },
-		{ RTGT_WR_FLUSH, FLOW_FLUSH, false },
-		{ RTGT_WR_ATOMIC_WRITE, FLOW_ATOMIC_WRITE, false },
-	};
 	struct json_object *client = r->file[PING] ? model_get(r->file[PING], "connection") : NULL;
 	struct json_object *all = client ? model_list(client, "posted") : NULL;
 
-	for (size_t i = 0; all && i < sizeof(ops) / sizeof(ops[0]); i++) {
-		const struct wire_op *wire = &r->wire.op[0][ops[i].op][ops[i].imm];
+	for (size_t i = 0; all && i < OPS; i++) {
+		const struct wire_op *wire = &r->wire.op[0][ops[i].op][ops[i].kind];
 		const char *name = rtgt_wr_opcode_str(ops[i].wr);
 		uint64_t count = 0, bytes = 0;
 
@@ -180,21 +180,57 @@ void reconcile_client(struct reconcile *r)
 	client_errors(r);
 }
 
-static struct json_object *counters(struct json_object *doc)
+/* The counters of a file: of the target's first port; of a device, as rdma -j statistic has them */
+static struct json_object *counters(const struct reconcile *r, unsigned int file)
 {
-	struct json_object *ports = doc ? model_get(doc, "ports") : NULL;
-	struct json_object *port = ports ? json_object_array_get_idx(ports, 0) : NULL;
+	struct json_object *doc = r->file[file];
+	struct json_object *list = json_object_is_type(doc, json_type_array) ? doc :
+		model_list(doc, "ports");
+	struct json_object *first = list ? json_object_array_get_idx(list, 0) : NULL;
 
-	return port ? model_get(port, "counters") : NULL;
+	return file == TARGET_BEFORE || file == TARGET_AFTER ? model_get(first, "counters") : first;
 }
 
-/* By how much a counter of the target grew; 0 where its files are missing */
-static uint64_t counted(const struct reconcile *r, const char *name)
+/* By how much a counter grew, between the file @before and the one behind it; or false */
+static bool grew(const struct reconcile *r, unsigned int before, const char *name, int64_t *by)
 {
-	struct json_object *before = counters(r->file[TARGET_BEFORE]), *after =
-		counters(r->file[TARGET_AFTER]);
+	struct json_object *was = model_get(counters(r, before), name);
+	struct json_object *is = model_get(counters(r, before + 1), name);
 
-	return before && after ? number(after, name) - number(before, name) : 0;
+	*by = is && was ? json_object_get_int64(is) - json_object_get_int64(was) : 0;
+	return is && was;
+}
+
+/* One that nobody needs for more than an explanation */
+static uint64_t rose(const struct reconcile *r, unsigned int before, const char *name)
+{
+	int64_t by;
+
+	grew(r, before, name, &by);
+	return by > 0 ? (uint64_t)by : 0;
+}
+
+/* Compare how a counter grew, where both files have it */
+static struct row *told(struct reconcile *r, unsigned int before, const char *whose,
+			const char *name, uint64_t wire)
+{
+	struct row *row;
+	int64_t by;
+
+	if (!r->file[before] || !r->file[before + 1])
+		return NULL;
+	if (!grew(r, before, name, &by)) {
+		fprintf(stderr, "rtgt: reconcile: %s has no counter %s: not compared\n", whose,
+			name);
+		return NULL;
+	}
+	row = compare(r, by > 0 ? (uint64_t)by : 0, wire, "%s: %s", whose, name);
+	if (!row || by >= 0)
+		return row;
+	r->wrong += row->ok;
+	row->ok = false;
+	because(row, "it became smaller: was it reset in between?");
+	return NULL;
 }
 
 /* The target's counters of its port */
@@ -204,34 +240,17 @@ void reconcile_target(struct reconcile *r)
 	const struct wire_op *send = w->op[0][FLOW_SEND], *write = w->op[0][FLOW_WRITE];
 	const struct { const char *name; uint64_t wire; } all[] = {
 		{ "conns_established", w->connections },
-		{ "recv_msgs", send[0].count + send[1].count },
-		{ "recv_bytes", send[0].bytes + send[1].bytes },
-		{ "imms", send[1].count + write[1].count },
-		{ "imm_bytes", write[1].bytes },
+		{ "recv_msgs", send[PLAIN].count + send[IMM].count + send[INV].count },
+		{ "recv_bytes", send[PLAIN].bytes + send[IMM].bytes + send[INV].bytes },
+		{ "imms", send[IMM].count + write[IMM].count },
+		{ "imm_bytes", write[IMM].bytes },
 		{ "replies", w->replies },
 	};
 
 	if (w->requests || w->answers)
 		compare(r, w->requests, w->answers, "wire: requests, and replies to them");
-	if (!counters(r->file[TARGET_BEFORE]) || !counters(r->file[TARGET_AFTER]))
-		return;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		compare(r, counted(r, all[i].name), all[i].wire, "target: %s", all[i].name);
-}
-
-/* rdma -j statistic: an array of one object */
-static uint64_t grew(const struct reconcile *r, unsigned int before, const char *name)
-{
-	uint64_t n[2];
-
-	for (unsigned int i = 0; i < 2; i++) {
-		struct json_object *doc = r->file[before + i];
-
-		if (json_object_is_type(doc, json_type_array))
-			doc = json_object_array_get_idx(doc, 0);
-		n[i] = doc ? number(doc, name) : 0;
-	}
-	return n[1] - n[0];
+		told(r, TARGET_BEFORE, "target", all[i].name, all[i].wire);
 }
 
 static void device(struct reconcile *r, unsigned int end)
@@ -239,38 +258,34 @@ static void device(struct reconcile *r, unsigned int end)
 	const struct wire *w = &r->wire;
 	const unsigned int file = end ? SERVER_BEFORE : CLIENT_BEFORE;
 	const char *name = end ? "target's device" : "client's device";
-	uint64_t retried = grew(r, CLIENT_BEFORE, "completer_retry_err") +
-		grew(r, CLIENT_BEFORE, "rcvd_seq_err") +
-		w->totals.gaps + w->again[0];
-	const uint64_t sent = grew(r, file, "sent_pkts"), sends = grew(r, file, "rdma_sends");
+	uint64_t retried = rose(r, CLIENT_BEFORE, "completer_retry_err") +
+		rose(r, CLIENT_BEFORE, "rcvd_seq_err") + w->totals.gaps + w->again[0];
+	const uint64_t sent = rose(r, file, "sent_pkts"), sends = rose(r, file, "rdma_sends");
 	const uint64_t seen = w->packets[end] - w->copies[end];
-	const uint64_t sends_seen = w->op[end][FLOW_SEND][0].count +
-		w->op[end][FLOW_SEND][1].count + w->mads[end] - w->mad_copies[end];
+	const struct wire_op *op = w->op[end][FLOW_SEND];
+	const uint64_t sends_seen = op[PLAIN].count + op[IMM].count + op[INV].count +
+		w->mads[end] - w->mad_copies[end];
 	struct row *row;
 
-	if (!r->file[file] || !r->file[file + 1])
-		return;
 	/*
 	 * Behind the client's device packets may be lost before they come to the capture.  What
 	 * is lost of a connection is sent again.  What is lost of the connection manager may not
 	 * be, but it is a SEND as well, counted when it was sent and not when it was acknowledged.
 	 */
-	row = compare(r, sent, seen, "%s: sent_pkts", name);
+	row = told(r, file, name, "sent_pkts", seen);
 	if (!end && row && sent > seen && (retried || sent - seen == sends - sends_seen))
 		allow(r, row, retried ? "lost on the way to the capture, and sent again" :
 		      "lost on the way to the capture");
-	compare(r, grew(r, file, "rcvd_pkts"), w->packets[!end] - w->corrupt[!end],
-		"%s: rcvd_pkts", name);
+	told(r, file, name, "rcvd_pkts", w->packets[!end] - w->corrupt[!end]);
 	/* SENDs are counted when they complete */
-	row = compare(r, sends, sends_seen, "%s: rdma_sends", name);
-	if (end && sends < sends_seen && sends_seen - sends <= counted(r, "send_flushed"))
+	row = told(r, file, name, "rdma_sends", sends_seen);
+	if (end && sends < sends_seen &&
+	    sends_seen - sends <= rose(r, TARGET_BEFORE, "send_flushed"))
 		allow(r, row, "replies were flushed when their connection closed");
-	if (!end && row && sends > sends_seen && sent > seen &&
-	    sends - sends_seen <= sent - seen)
+	if (!end && sends > sends_seen && sent > seen && sends - sends_seen <= sent - seen)
 		allow(r, row, "messages of the CM were lost on the way to the capture");
-	compare(r, grew(r, file, "duplicate_request"), w->again[!end], "%s: duplicate_request",
-		name);
-	compare(r, grew(r, file, "send_rnr_err"), w->rnr[!end], "%s: send_rnr_err", name);
+	told(r, file, name, "duplicate_request", w->again[!end]);
+	told(r, file, name, "send_rnr_err", w->rnr[!end]);
 }
 
 void reconcile_devices(struct reconcile *r)

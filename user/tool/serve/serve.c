@@ -197,7 +197,7 @@ static int how_long(struct server *s)
 	if (s->cfg.poll || s->stop || !TAILQ_EMPTY(&s->ready) || !TAILQ_EMPTY(&s->deferred))
 		return 0;
 	if (s->cfg.state && s->dirty)
-		return 10;
+		due = earlier(due, now + 10000000u);
 	if (due == UINT64_MAX)
 		return -1;
 	return due > now ? (int)((due - now + 999999u) / 1000000u) : 0;
@@ -217,7 +217,7 @@ static void look_around(struct server *s)
 
 static bool served_enough(const struct server *s)
 {
-	return s->cfg.count && s->next_id >= s->cfg.count && !s->nr_conns;
+	return s->cfg.count && s->next_id - s->lost >= s->cfg.count && !s->nr_conns;
 }
 
 static void loop(struct server *s)

@@ -155,8 +155,8 @@ TAILQ_HEAD(serve_ways, serve_way);
 
 /*
  * A receive context: a buffer with a receive, then its request, then the reply.  The device
- * has it as a receive (@list is NULL), or it is in one list: free, sending, deferred, or
- * withheld until @due_ns.  @conn is the connection whose message it holds; with an SRQ it
+ * has it, as a receive or with a transfer (@list is NULL), or it is in one list: free, sending (a
+ * reply), deferred, or withheld until @due_ns.  @conn is the connection whose message it holds; with an SRQ it
  * is NULL while the context holds no message, or that of a connection that is released.
  * @way and @src_qp belong to a datagram.  Of a fault: @twice, the reply is sent twice; @silent,
  * a transfer without a reply.
@@ -280,7 +280,8 @@ struct server {
 	struct serve_conns conns, dying, ready, timed, failing;
 	struct serve_recvs deferred, later, delayed;
 	unsigned int nr_conns;
-	uint32_t next_id;
+	/* those that came, and those of them that could not be accepted */
+	uint32_t next_id, lost;
 	bool stop;
 	int failed;
 	struct rtgt_err err;

@@ -73,6 +73,7 @@ static void destroy(struct serve_conn *c)
 		rdma_destroy_id(c->cm_id);
 	TAILQ_REMOVE(&s->conns, c, entry);
 	s->nr_conns--;
+	s->lost += c->cm_id && !c->accepted;
 	serve_count(s, RTGT_CONNS_CLOSED, 1);
 	serve_say(s, "connection %u from %s: closed: %s", c->id, c->peer, c->why);
 	free(c);
@@ -109,8 +110,14 @@ void serve_close_all(struct server *s)
 	struct serve_conn *c;
 
 	s->stop = true;
-	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry))
+	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry)) {
+		/* what it is told that has no REP yet */
+		if (c->state == SERVE_CONNECTING) {
+			c->refusal = RTGT_REJ_STOPPING;
+			c->refusal_arg = ESHUTDOWN;
+		}
 		serve_close(c, "the server ends");
+	}
 	serve_reap(s);
 	while ((c = TAILQ_FIRST(&s->conns)))
 		destroy(c);
@@ -259,7 +266,7 @@ struct serve_conn *serve_conn_create(struct server *s)
 /* Why there is no place for one more; 0 if there is */
 uint32_t serve_full(const struct server *s, uint32_t *arg)
 {
-	if (s->stop || (s->cfg.count && s->next_id >= s->cfg.count))
+	if (s->stop || (s->cfg.count && s->next_id - s->lost >= s->cfg.count))
 		return RTGT_REJ_STOPPING;
 	if (s->nr_conns < s->cfg.max_conns)
 		return 0;

@@ -264,7 +264,7 @@ uint32_t serve_fault_rep(struct serve_conn *c, void *priv, uint32_t len)
 /* A REP is about to be made: true if @then is to make it later */
 bool serve_fault_accept(struct serve_conn *c, void (*then)(struct serve_recv *recv))
 {
-	struct serve_recv *recv = TAILQ_FIRST(&c->pool->free);
+	struct serve_recv *recv = TAILQ_FIRST(c->own ? &c->own->free : &c->pool->free);
 
 	if (!recv || !due(c->s, RTGT_FAULT_REP_DELAY))
 		return false;

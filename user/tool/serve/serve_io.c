@@ -31,24 +31,32 @@ static struct serve_recv *wr_recv(const struct serve_conn *c, uint64_t id)
 	return i < c->pool->nr ? &c->pool->recvs[i] : &c->own->recvs[i - c->pool->nr];
 }
 
-/* This one's completion stands for those posted before it as well */
-static void sent(struct serve_conn *c, struct serve_recv *recv, unsigned int what)
+/*
+ * This reply's completion stands for those posted before it as well.  Of a READ before it it says
+ * nothing: over iWARP the reply is sent, and done, while the READ's response is still to come.
+ */
+static void replied(struct serve_conn *c, struct serve_recv *recv)
 {
 	struct serve_recv *first;
 
 	while ((first = TAILQ_FIRST(&c->sending)) && first != recv)
 		serve_recv_move(first, &first->pool->free);
-	if (what != SERVE_WR_REPLY)
-		serve_recv_move(recv, NULL);
-	else if (recv->later_ms)
+	if (recv->later_ms)
 		serve_recv_later(recv);
 	else
 		serve_recv_move(recv, &recv->pool->free);
 	serve_recv_refill(c);
+}
+
+static void sent(struct serve_conn *c, struct serve_recv *recv, unsigned int what)
+{
+	if (what == SERVE_WR_REPLY) {
+		replied(c, recv);
+		return;
+	}
 	if (what == SERVE_WR_XFER)
 		serve_active(c);
-	if (what != SERVE_WR_REPLY)
-		recv->then(recv);
+	recv->then(recv);
 }
 
 /* -------------------------------------------------------------------- completions */

@@ -68,8 +68,11 @@ static int make_dirs(struct serve_mem *mem, const struct serve_cfg *cfg, const c
 	if (at < 0 || (size_t)at + SERVE_NAME + 8 >= sizeof(mem->dir))
 		return -ENAMETOOLONG;
 	ret = make_dir(mem->dir);
-	if (ret)
+	/* what was not made is not to be removed, nor what it is in */
+	if (ret) {
+		*mem->dir = '\0';
 		return ret;
+	}
 	snprintf(mem->dir + at, sizeof(mem->dir) - (size_t)at, "/%s", name);
 	return make_dir(mem->dir);
 }

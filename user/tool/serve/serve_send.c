@@ -42,14 +42,11 @@ static bool must_signal(struct serve_conn *c, const struct serve_recv *recv)
 	       c->unsignaled + 1 >= SERVE_SIGNAL_EVERY;
 }
 
-static void post_send(struct serve_recv *recv, const struct rtgt_wr *wr)
+static void post(struct serve_recv *recv, const struct rtgt_wr *wr)
 {
 	struct serve_conn *c = recv->conn;
 	struct rtgt_err err;
 
-	c->unsignaled = wr->unsignaled ? c->unsignaled + 1 : 0;
-	if (recv->list != &c->sending)
-		serve_recv_move(recv, &c->sending);
 	if (rtgt_qp_post(&c->send, wr, &err))
 		serve_close(c, "a reply or a transfer could not be posted");
 }
@@ -78,12 +75,14 @@ void serve_reply_send(struct serve_recv *recv, uint32_t len)
 	unsignaled = !must_signal(c, recv);
 	/* the completion of the second one stands for both */
 	if (recv->twice)
-		post_send(recv, &wr);
+		post(recv, &wr);
 	recv->twice = false;
+	c->unsignaled = unsignaled ? c->unsignaled + 1 : 0;
+	serve_recv_move(recv, &c->sending);
 	wr.unsignaled = unsignaled;
 	c->replies++;
 	serve_count(c->s, RTGT_REPLIES, 1);
-	post_send(recv, &wr);
+	post(recv, &wr);
 	/* of the fault reply-swap: the one that waited for another reply follows */
 	recv = c->swapped;
 	c->swapped = NULL;
@@ -100,8 +99,9 @@ void serve_xfer(struct serve_recv *recv, struct rtgt_wr *wr,
 	if (recv->conn->state == SERVE_CLOSING)
 		return;
 	recv->then = then;
+	serve_recv_move(recv, NULL);
 	wr->id = SERVE_WR_ID(recv->index, SERVE_WR_XFER);
-	post_send(recv, wr);
+	post(recv, wr);
 }
 
 /*
@@ -114,6 +114,7 @@ void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int n
 	const uint64_t id = SERVE_WR_ID(recv->index, SERVE_WR_BIND);
 
 	recv->then = then;
+	serve_recv_move(recv, NULL);
 	for (unsigned int i = 0; i < nr; i++) {
 		const struct rtgt_mr all = { .mr = map[i]->mr[0], .buf = (void *)map[i]->iova[0] };
 		const struct rtgt_window window = { .mw = map[i]->mw };
@@ -134,9 +135,9 @@ void serve_bind(struct serve_recv *recv, struct serve_map *map[], unsigned int n
 		};
 
 		if (!map[i]->dead)
-			post_send(recv, &kill);
+			post(recv, &kill);
 		map[i]->dead = false;
-		post_send(recv, &bind);
+		post(recv, &bind);
 	}
 }
 
