@@ -336,7 +336,7 @@ extents() {
 	    # what completes behind a READ does not say that its bytes are here
 	    for n in range(20):
 	        b[100000:200000] = bytes(100000)
-	        c.submit("read", b, id=1, len=100000, local=100000, remote=103000)
+	        c.submit("read", b, id=1, len=100000, local=100000, remote=103000, flags=rtgt.F_UNSIGNALED if n % 2 else 0)
 	        for i in range(2, 6):
 	            c.submit("write", b, id=i, len=8, remote=210000)
 	        ids = set()
@@ -354,6 +354,32 @@ extents() {
 	        c.run("write_imm", b, len=9000, remote=4000, local=100)
 	        assert c.run("checksum", len=9000, remote=4000).crc == rtgt.crc32(b[100:9100])
 	    fails(errno.ERANGE, "the region has 262144", c.submit, "write", b, len=20000, remote=250000)
+	EOT
+	expect_no_connections
+}
+
+# What the target READs or WRITEs takes its time, and it answers others meanwhile.
+pull_and_echo() {
+	local size=8388608
+	target_port recv_depth=64 region mem "size=$size"
+	python <<-EOT
+	with domain() as d, d.buffer($size, rtgt.PULL) as b, d.buffer(8192) as small, d.connect(depth=50) as c:
+	    b[:] = os.urandom(4096) * ($size // 4096)
+	    c.submit("pull", b, id=1, len=$size)
+	    for n in range(2, 50):
+	        c.submit("echo", small, id=n, len=64, local=64 * n, back=4096 + 64 * n)
+	    between = 0
+	    pulled = False
+	    while not pulled:
+	        for done in c.wait(30000):
+	            assert not done.error, str(done)
+	            pulled |= done.id == 1
+	            if done.id != 1:
+	                between += 1
+	                c.submit("echo", small, id=done.id, len=64, local=64 * done.id, back=4096 + 64 * done.id)
+	    whole(c, c.outstanding)
+	    assert between > 20, between
+	    assert c.run("checksum", len=$size, timeout_ms=30000).crc == rtgt.crc32(b[:])
 	EOT
 	expect_no_connections
 }
@@ -419,6 +445,7 @@ tcase refused "librtgt refuses wrong values, and tells what the target refused" 
 tcase late --more "a reply that comes late belongs to the operation that waits for it" late
 tcase event-loop "three connections in one poll()" event_loop
 tcase extents --more "a range over several extents is one operation of librtgt" extents
+tcase pull-and-echo --more --serve-more "echoes are answered during a PULL, and the PULL behind them" pull_and_echo
 tcase closed "the target closes the connection: all operations end, whoever waits and however" closed
 tcase canceled --more "a descriptor of the caller's ends every wait" canceled
 
