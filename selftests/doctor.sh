@@ -58,6 +58,15 @@ healthy() {
 	expect_counters conns_established=3 conns_closed=3 qp_errors=0
 }
 
+# A server of another program answers, and has nothing that could be compared.
+other_server() {
+	example_server --loop
+	doctor -v >"$WORK/said" || fail "$(<"$WORK/said")"
+	grep -q "^ok: target: .* answers; it is no rtgt target" "$WORK/said" || fail "$(<"$WORK/said")"
+	[[ $(tail -n 1 "$WORK/said") == *" checks, 0 wrong" ]] || fail "$(<"$WORK/said")"
+	finish server || :
+}
+
 # A user who may do little
 nobody() { # CMD...
 	setpriv --reuid 65534 --clear-groups "$@"
@@ -205,7 +214,7 @@ lied() {
 
 misused() {
 	local rc
-	for words in "doctor a b" "doctor --frobnicate" "doctor -p 0 a"; do
+	for words in "doctor a b" "doctor --frobnicate" "doctor -p 0 a" "doctor -p 7000"; do
 		rc=0
 		# shellcheck disable=SC2086 # words
 		rtgt $words >/dev/null 2>"$WORK/err" || rc=$?
@@ -215,6 +224,7 @@ misused() {
 }
 
 tcase healthy "a host and a target that are as they should be" healthy
+tcase other-server "a server that is no rtgt target" other_server
 tcase permissions "files that may not be opened, memory that may not be locked" permissions
 tcase files --more "no device, no files" files
 tcase netdevs --more --needs cm "a netdev that is down, has no address, or too small an MTU" netdevs

@@ -114,7 +114,7 @@ TEST(trace)
 		"# entries-in-buffer/entries-written: 3/5   #P:1\n\n"
 		EVENT("12.000003: late: a=1")
 		" my [x]-70 [012] d..2. 12.000002: early:\n"
-		"CPU:1 [LOST 40 EVENTS]\n"
+		"CPU:1 [LOST 40 EVENTS]\nCPU:0 [LOST EVENTS]\n"
 		EVENT("12.000003: last: b=2")
 		EVENT("3.000009: tracing_mark_write: of somebody else")
 		MARK("offset_ns=500 error_ns=20") MARK("dropped=6") MARK("dropped=0")
@@ -131,7 +131,7 @@ TEST(trace)
 	EXPECT_STREQ("a=1", t.line[2].rest);
 	EXPECT_EQ(7, t.line[2].pid);
 	EXPECT_STREQ("last", t.line[3].event);
-	EXPECT_EQ(42, t.lost);
+	EXPECT_EQ(43, t.lost);
 	EXPECT_EQ(6, t.dropped);
 	EXPECT_EQ(500, t.offset_ns);
 	EXPECT_EQ(20, t.error_ns);
@@ -206,6 +206,14 @@ TEST_F(conns, one_address_in_another)
 	strcpy(self->conn[1].addr[0], "192.0.2.1");
 	EXPECT_EQ(1, REQ_OF("192.0.2.1:40000"));
 	EXPECT_EQ(-1, REQ_OF("192.0.2.111:40000"));
+}
+
+/* The trace has what this machine does: a queue pair of that number elsewhere is another one */
+TEST_F(conns, of_another_machine)
+{
+	self->conn[0].device[0] = "rxe0";
+	EXPECT_EQ(&self->conn[0], tl_conn_at(&self->t, 0, QPN, 500));
+	EXPECT_EQ(NULL, tl_conn_at(&self->t, 1, QPN + 1, 500));
 }
 
 TEST_F(conns, ipv6)

@@ -72,7 +72,10 @@ from_directory() {
 		fail "$(<"$WORK/said")"
 	expect_no_connections
 	rtgt -j show "$PORT" >"$WORK/run/target-after.json"
+	echo '[{"ifname":"x","port":1,"ack_deferred":1}]' >"$WORK/run/client-before.json"
+	echo '[{"ifname":"x","port":1,"ack_deferred":121}]' >"$WORK/run/client-after.json"
 	same "exit status" "$(why_status "$WORK/run")" 1
+	! grep -q "ack_deferred" "$WORK/text" || fail "$(<"$WORK/text")"
 	grep -q "refused: " "$WORK/text" || fail "$(<"$WORK/text")"
 	grep -Eq "^  seen: after [0-9.]+ s, the target: (connection: live -> closing \(.*\)|QP RTS->ERR)$" "$WORK/text" || fail "$(<"$WORK/text")"
 	grep -q "^target: counters of errors that rose meanwhile$" "$WORK/text" || fail "$(<"$WORK/text")"

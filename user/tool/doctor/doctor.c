@@ -46,6 +46,7 @@ static int set_option(void *arg, enum opt opt, char *text)
 		d->verbose = true;
 		return EXIT_OK;
 	}
+	d->to_host = true;
 	return where_option(&d->to, opt, text);
 }
 
@@ -79,6 +80,8 @@ int cmd_doctor(struct tool *tool, int argc, char **argv)
 	rc = options_parse(&usage, tool, &words, set_option, &d);
 	if (rc)
 		return rc == OPTIONS_HELP ? EXIT_OK : rc;
+	if (!words.argc && !d.to.host && d.to_host)
+		return misused("doctor: -I, -p and --timeout are for a HOST");
 	if (words.argc || d.to.host) {
 		rc = where_host(&d.to, "doctor", &words);
 		if (rc)

@@ -40,7 +40,7 @@ struct doctor_device {
 struct doctor {
 	const struct tool *tool;
 	struct where to;
-	bool verbose, spare;
+	bool verbose, spare, to_host;
 	struct json_object *found;
 	unsigned int nr, wrong;
 	struct doctor_device device[DOCTOR_DEVICES];

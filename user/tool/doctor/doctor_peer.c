@@ -362,7 +362,11 @@ static void check_target(struct doctor *d, struct way *w)
 	};
 	int ret = rtgt_client_open(&c, &param, &err);
 
-	if (!ret) {
+	if (!ret && !c.peer.rtgt) {
+		doctor_fine(d, "target",
+			    "%s port %s answers; it is no rtgt target, so no message and no byte is compared",
+			    w->to, d->to.service);
+	} else if (!ret) {
 		doctor_fine(d, "target", "%s port %s answers", w->to, d->to.service);
 		if (check_messages(d, w, &c))
 			check_bytes(d, &c);

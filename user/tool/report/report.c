@@ -150,7 +150,6 @@ static int write_page(FILE *to, struct json_object *data)
 static int write_file(const char *path, struct json_object *data)
 {
 	char new[PATH_MAX + 8];
-	struct stat st;
 	FILE *to;
 	int ret;
 
@@ -159,21 +158,26 @@ static int write_file(const char *path, struct json_object *data)
 	if (!to)
 		return failed("%s: cannot be written: %s", new, strerror(errno));
 	ret = write_page(to, data);
+	if (!ret && !fflush(to) && ftell(to) > REPORT_MAX) {
+		failed("%s: would have %ld bytes, more than %d: leave documents out of the directory, or shorten transcript.txt",
+		       path, ftell(to), REPORT_MAX);
+		fclose(to);
+		unlink(new);
+		return EXIT_FAILED;
+	}
 	if (fclose(to) || ret || rename(new, path)) {
 		ret = failed("%s: %s", path, strerror(ret ? -ret : errno));
 		unlink(new);
 		return ret;
 	}
-	if (!stat(path, &st) && st.st_size > REPORT_MAX)
-		return failed("%s: has %lld bytes, more than %d: leave documents out of the directory",
-			      path, (long long)st.st_size, REPORT_MAX);
 	return EXIT_OK;
 }
 
 static bool in_dir(char *path, const char *dir, const char *name)
 {
 	snprintf(path, PATH_MAX, "%s/%s", dir, name);
-	return !access(path, R_OK);
+	/* what is there and cannot be read is for who opens it to tell */
+	return !access(path, F_OK);
 }
 
 /* An array or object, if there is one */

@@ -4,11 +4,13 @@
  * transcript.  What cannot be read as JSON is told on stderr and left out.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "report.h"
 #include "tool/cli/cli.h"
@@ -41,7 +43,9 @@ struct json_object *report_docs(const char *dir)
 		const char *name = list[i]->d_name;
 
 		snprintf(path, sizeof(path), "%s/%s", dir, name);
-		if (!stat(path, &st) && st.st_size <= left) {
+		if (stat(path, &st) || access(path, R_OK)) {
+			failed("report: %s: %s, left out", path, strerror(errno));
+		} else if (st.st_size <= left) {
 			doc = json_object_from_file(path);
 			if (doc) {
 				json_object_object_add(docs, name, doc);

@@ -137,10 +137,12 @@ static void add_headers(struct steps *s, struct json_object *to, struct json_obj
 static void append(struct json_object *o, const char *as, const char *between, const char *more)
 {
 	const char *has = text(o, as);
-	char buf[2048];
+	char *all;
 
-	snprintf(buf, sizeof(buf), "%s%s%s", has, *has ? between : "", more);
-	rtgt_json_str(o, as, buf);
+	if (asprintf(&all, "%s%s%s", has, *has ? between : "", more) < 0)
+		return;
+	rtgt_json_str(o, as, all);
+	free(all);
 }
 
 /* Replace the line and the words of a TCP segment by those of the iWARP frames that it completed */
@@ -259,7 +261,7 @@ struct json_object *report_steps(const char *path)
 	struct json_object *o = to_json(&s, path);
 
 	/* of a damaged capture explain has said so, and what comes before the damage is shown */
-	if (!rc || json_object_array_length(s.list))
+	if (!rc || (rc != EXIT_INTERRUPTED && json_object_array_length(s.list)))
 		return o;
 	json_object_put(o);
 	return NULL;

@@ -195,7 +195,9 @@ static void add_conversation(struct wire *w, const struct pkt *p, uint64_t ns)
 		back = !strcmp(c->a, dst) && !strcmp(c->b, src);
 		if ((there || back) && !strcmp(c->what, what)) {
 			count(&c->sum[!there], p);
-			c->last = ns;
+			/* a clock may jump back */
+			if (ns > c->last)
+				c->last = ns;
 			return;
 		}
 	}

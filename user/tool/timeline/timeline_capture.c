@@ -175,7 +175,9 @@ int tl_capture_end(struct tl_capture *c, uint64_t *dropped, struct rtgt_err *err
 	if (!c->pid)
 		return 0;
 	kill(c->pid, SIGTERM);
-	n = read(c->said, dropped, sizeof(*dropped));
+	do {
+		n = read(c->said, dropped, sizeof(*dropped));
+	} while (n < 0 && errno == EINTR);
 	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (n != sizeof(*dropped) || status)

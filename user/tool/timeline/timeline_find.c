@@ -55,12 +55,13 @@ void tl_sort(struct tl_events *e)
  * @qpn: number of the queue pair there
  * @us: when
  *
- * Return: the latest connection that had begun by then; NULL if there is none.
+ * Return: the latest connection that had begun by then and has this end on a device of the machine
+ * that was traced; NULL if there is none.
  */
 struct tl_conn *tl_conn_at(const struct timeline *t, unsigned int end, int64_t qpn, int64_t us)
 {
 	for (unsigned int i = t->conns; i--; )
-		if (t->conn[i].has_qpn[end] && t->conn[i].qpn[end] == qpn &&
+		if (t->conn[i].has_qpn[end] && t->conn[i].qpn[end] == qpn && t->conn[i].device[end] &&
 		    t->conn[i].from_us <= us)
 			return &t->conn[i];
 	return NULL;

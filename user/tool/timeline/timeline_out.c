@@ -96,6 +96,10 @@ void tl_print(const struct timeline *t, uint64_t limit)
 		printf("%" PRIu64 " events and %" PRIu64
 		       " packets were lost: posts and completions cannot be told apart and are left out\n",
 		       t->trace.lost, t->trace.dropped);
+	if (!t->conns && !t->msgs) {
+		puts("no RDMA connection is in the capture: was it made on the interface of the client's device?");
+		return;
+	}
 	printf("times are microseconds since the first packet; the two clocks were joined to within %.1f us\n",
 	       (double)t->trace.error_ns / 1e3);
 	if (llabs(t->trace.moved_ns) > 1000)

@@ -151,10 +151,15 @@ int tl_record(const char *dir, const char *interface, char **cmd, bool *recorded
 	} else {
 		rc = run(&f, cmd);
 		*recorded = !finish(&f, &c, trace, &err);
-		if (!*recorded)
-			rc = failed("timeline: %s", err.text);
+		if (!*recorded) {
+			failed("timeline: %s", err.text);
+			/* that of the command, if that failed */
+			rc = rc ? rc : EXIT_FAILED;
+		}
 	}
-	if (tl_tracefs_close(&f, &err))
-		rc = failed("timeline: %s", err.text);
+	if (tl_tracefs_close(&f, &err)) {
+		failed("timeline: %s", err.text);
+		rc = rc ? rc : EXIT_FAILED;
+	}
 	return rc;
 }

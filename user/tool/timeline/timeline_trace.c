@@ -208,6 +208,11 @@ static int add(struct tl_trace *t, char *text, unsigned int nr, const char *path
 		t->lost += lost;
 		return 0;
 	}
+	/* as many as the kernel does not know */
+	if (sscanf(text, "CPU:%u", &cpu) == 1 && strstr(text, " [LOST EVENTS]")) {
+		t->lost++;
+		return 0;
+	}
 	if (!parse(&l, text))
 		return rtgt_fail(err, EPROTO, "%s: line %u is no event of a trace: \"%.40s\"", path,
 				 nr, text);

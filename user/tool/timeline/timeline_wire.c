@@ -31,8 +31,12 @@ int64_t tl_wire_us(const struct timeline *t, uint64_t ns)
 static void on_message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
 {
 	struct timeline *t = arg;
-	struct tl_msg *all = tl_grow(t->msg, t->msgs, &t->msg_room, sizeof(*all));
+	struct tl_msg *all;
 
+	/* of a connection that is not told of, see on_connection() */
+	if (c->transport == PKT_UD || !c->steps)
+		return;
+	all = tl_grow(t->msg, t->msgs, &t->msg_room, sizeof(*all));
 	if (!all) {
 		t->no_memory = true;
 		return;

@@ -140,6 +140,9 @@ static bool is_error(const char *name)
 		"malformed", "over_depth", "abandoned",
 	};
 
+	/* of rxe: an ACK that waited for its turn */
+	if (!strcmp(name, "ack_deferred"))
+		return false;
 	for (unsigned int i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(name, words[i]))
 			return true;
@@ -202,6 +205,8 @@ static void compare_pair(const struct why *w, const char *name, size_t len)
 	compare(o, before, after, &nr);
 	json_object_put(before);
 	json_object_put(after);
+	if (nr > RISEN)
+		why_seen(o, "and %u more", nr - RISEN);
 	if (nr) {
 		why_say(o, "what", "%.*s: counters of errors that rose meanwhile", (int)len, name);
 		why_put(w->tool, o);

@@ -132,7 +132,7 @@ function wire() {
 /* ---- Latency ---- */
 
 function measured() {
-	return Object.entries(docs).filter(([, d]) => d && d.schema === "rtgt-lat-1")
+	return Object.entries(docs).filter(([, d]) => d && d.schema === "rtgt-lat-1" && Array.isArray(d.results))
 		.flatMap(([file, d]) => d.results.filter(r => r.histogram).map(r => ({ ...r, file })));
 }
 
@@ -198,14 +198,23 @@ function latency() {
 
 /* ---- Counters ---- */
 
-/* All numbers below a document, by their name; of the target's document the counters alone */
+/* All numbers below a value, by their name */
 function numbers(value, name, into) {
 	if (typeof value === "number" && name !== "port")
 		into.set(name, value);
 	else if (value && typeof value === "object")
-		for (const [k, v] of Object.entries(value.ports ? value.ports.map(p => p.counters) : value))
+		for (const [k, v] of Object.entries(value))
 			numbers(v, k, into);
 	return into;
+}
+
+/* Those of a document; of several devices or ports behind whose they are.  Of a target's port the counters alone */
+function counted(doc) {
+	const parts = Array.isArray(doc) ? doc.map(d => [`${d.ifname}/${d.port} `, d]) :
+		Array.isArray(doc.ports) ? doc.ports.map(p => [`${p.name} `, p.counters]) : [["", doc]];
+
+	return new Map(parts.flatMap(([of, part]) => [...numbers(part, "", new Map())]
+		.map(([k, v]) => [parts.length > 1 ? of + k : k, v])));
 }
 
 /* Whose counters a document NAME-before.json has, by its name */
@@ -229,12 +238,12 @@ function counters() {
 
 		if (!after)
 			continue;
-		const then = numbers(before, "", new Map()), now = numbers(after, "", new Map());
+		const then = counted(before), now = counted(after);
 
 		drawn++;
 		$("counted").append(el("h3", {}, whose[stem] || stem.replace(/-/g, ", ")),
 			table(["counter", "what it counts", "before", "after", "difference"], [...now].map(([k, v]) => Object.assign(
-				[k, el("span", {}, linked(counterWords[k] || ""), shownIn(k)), then.get(k) || 0, v, v - (then.get(k) || 0)],
+				[k, el("span", {}, linked(counterWords[k.replace(/.* /, "")] || ""), shownIn(k.replace(/.* /, ""))), then.get(k) || 0, v, v - (then.get(k) || 0)],
 				{ counter: k, class: v || then.get(k) ? undefined : "zero" })), { class: "cards" }));
 	}
 	/* a link to a counter leads to where it counted, if it did anywhere */

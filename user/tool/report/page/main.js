@@ -6,8 +6,8 @@ function facts() {
 	const f = found ? found.facts : {};
 	const versions = f.versions || {};
 	const rows = [
-		["Kernel of the guests", f.kernel && `${f.kernel} (${f.machine})`],
-		["Processors each", f.cpus],
+		["Kernel", f.kernel && `${f.kernel} (${f.machine})`],
+		["Processors", f.cpus],
 		["Accelerator", f.accelerator && (f.accelerator === "tcg" ?
 			"tcg: emulated, far slower than a real machine" : f.accelerator)],
 		["Clock", f.time && (f.time === "virtual" ? "virtual: counts instructions" :

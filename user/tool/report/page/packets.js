@@ -269,7 +269,7 @@ const recordings = [];
 for (const doc of timelines) {
 	const pool = [...conns.values()];
 
-	for (const theirs of doc.connections) {
+	for (const theirs of Array.isArray(doc.connections) ? doc.connections : []) {
 		const at = pool.findIndex(c => c.client && c.server && c.steps && c.client.addr === theirs.client.addr &&
 			(c.transport === "iWARP" ? c.client.port === theirs.client.port && c.server.port === theirs.target.port :
 				c.client.qpn === theirs.client.qpn && c.server.qpn === theirs.target.qpn));

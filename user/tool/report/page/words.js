@@ -62,9 +62,9 @@ const terms = {
 		"Address, rkey and length of remote memory. The target puts it into the private data of its REP; without it a client can " +
 		"only SEND."],
 	device: [/devices?|rxe|SoftRoCE/, "RDMA device",
-		"The device that moves the data, usually a network adapter. Here it is rxe (SoftRoCE), a driver that does this work on the " +
+		"The device that moves the data, usually a network adapter. rxe (SoftRoCE) is a driver that does this work on the " +
 		"machine's own processor: for each packet it copies the data, computes a checksum and runs the kernel's network code. So " +
-		"\"no program runs at the target\" is true here, \"the processor is idle\" is not."],
+		"with it \"no program runs at the target\" is true, \"the processor is idle\" is not."],
 	cm: [/connection managers?|rdma_cm(?: id)?|iw_cm|resolves? the address|address resolved|route resolved|(?:dis)?connected|CM|REQ|REP|RTU|DREQ|DREP|REJ|ConnectRequest|ConnectReply|ReadyToUse/, "connection manager (CM)",
 		"It exchanges datagrams from QP 1 to QP 1. REQ, REP and RTU (ConnectRequest, ConnectReply, ReadyToUse in Wireshark) " +
 		"set up a connection, REJ rejects one, DREQ and DREP close it. rdma_cm is the kernel's interface to it with IP addresses. " +
@@ -96,9 +96,9 @@ const terms = {
 		"target replies with the same tag. (REQ and REP are something else: messages of the connection manager.)"],
 	connection: [/connecting -> \w+|live -> \w+/, "state of a connection in the target",
 		"connecting: the REP was sent. live: the RTU or the first message has arrived. closing: the target frees what belongs to it."],
-	client: [/clients?/, "client", "The end that requests the connection: a program on the guest \"client\"."],
+	client: [/clients?/, "client", "The end that requests the connection."],
 	target: [/targets?/, "target",
-		"The end that accepts the connection: here the kernel module rtgt on the guest \"server\". This page always calls it target; " +
+		"The end that accepts the connection. This page always calls it target; " +
 		"some captures and tools call the same end server."],
 	visible: [/visible/, "when data is visible, when a buffer is free",
 		"When a WRITE or SEND has completed, its buffer may be used again. The remote program may rely on the data of a WRITE when " +
