@@ -100,6 +100,13 @@ send() { # BYTES
 	expect_traffic 2 "$p" 2 "$p" 0
 }
 
+no_read() {
+	target_port region mem size=4096 access=write,atomic
+	rtgt ping -o cas,faa -C 3 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/ping" || fail "$(<"$WORK/ping")"
+	has "$(<"$WORK/ping")" "bytes beside them not compared: the region does not allow READ"
+	[[ $(<"$WORK/ping") != *"nothing else touched"* ]] || fail "$(<"$WORK/ping")"
+}
+
 # One packet that was sent again excuses no number of others: eight more connections show.
 surplus() {
 	local i copies=target.duplicate_request
@@ -151,6 +158,7 @@ each mtu+1 --tier wire,fast
 each 0 --tier fast,wire
 each mtu --tier fast,wire --more
 each 1M --tier fast,wire --more
+tcase atomics-no-read --needs atomic --more "rtgt ping claims nothing of bytes beside an atomic that it may not READ" no_read
 tcase surplus --needs hw-counters --more "retransmissions do not hide additional packets from the check of the counters" surplus
 
 tmain "$@"

@@ -197,6 +197,16 @@ status_of() { # CMD...
 	echo "$rc"
 }
 
+ping_poll_interrupted() {
+	target_port
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "reply-drop after 1"
+	background pinger rtgt ping --poll --timeout 100 -o send -S 8 -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR"
+	wait_until 10 counters_are replies=1 recv_msgs=2 || fail "$COUNTERS"
+	kill -TERM "${BG_PID[pinger]}"
+	wait_until 10 process_gone "${BG_PID[pinger]}" || fail "it goes on"
+	same "what it says" "$(<"$WORK/pinger.err")" "rtgt: interrupted"
+}
+
 # Those it names itself, and has in its help.
 helps() {
 	local cmd all
@@ -438,6 +448,7 @@ tcase refused "rtgt says what was wrong, and exits 1 or 2" refused_values
 tcase ping-fails "rtgt ping fails, and says why, where it cannot work" ping_fails
 tcase failures-as-json "with -j a command that fails prints a document with the error" failures_as_json
 tcase interrupted-as-json "with -j a command that is interrupted prints a document, and exits with 130" interrupted_as_json
+tcase ping-poll-interrupted --more "rtgt ping --poll ends with a signal while the target does not answer" ping_poll_interrupted
 tcase ping-why "rtgt ping says what a host lacks: permissions, locked memory, MTU, a port" ping_why
 tcase ping-debug "rtgt ping -d prints QP, MR, SGE, WR and WC" ping_debug
 tcase two-programs "rtgt finds rtgt-wire beside it or in PATH, passes all on, or says what is missing" two_programs

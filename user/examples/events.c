@@ -67,6 +67,9 @@ static int loop(struct rtgt_conn **conn, struct rtgt_buffer *buffer, int stop, s
 
 	for (unsigned int i = 0; i < CONNS && !ret; i++) {
 		fd[i] = (struct pollfd) { .fd = rtgt_fd(conn[i]), .events = POLLIN };
+		if (fd[i].fd < 0)
+			return snprintf(err->text, sizeof(err->text), "no descriptor: %s",
+					strerror(errno));
 		ret = submit_all(conn[i], i, buffer, err);
 		if (!ret)
 			ret = take_all(conn[i], i, buffer, err);

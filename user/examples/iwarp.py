@@ -10,6 +10,7 @@ With -c it requests the CRCs of MPA.
 import socket
 import struct
 import sys
+import time
 import zlib
 
 # RDMAP operations (RFC 5040, 4.1), and the queue that each untagged one goes to
@@ -33,7 +34,7 @@ class Connection:
     """MPA over a TCP connection (RFC 5044): frames with a length, padding and a CRC field."""
 
     def __init__(self, host, port, crc):
-        self.tcp = socket.create_connection((host, port))
+        self.tcp = socket.create_connection((host, port), timeout=10)
         self.tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.msn = {SEND: 0, READ: 0}
         self.crc = crc
@@ -41,10 +42,13 @@ class Connection:
     def take(self, length):
         """That many bytes of the stream."""
         data = b""
+        end = time.monotonic() + 10
         while len(data) < length:
             try:
                 more = self.tcp.recv(length - len(data))
             except TimeoutError:
+                if time.monotonic() > end:
+                    sys.exit("the target is silent")
                 # siw may not have read the first message: Documentation/findings/siw-first-fpdu.rst
                 self.write(0, 0, b"")
                 continue
@@ -102,7 +106,7 @@ class Connection:
                 sys.exit(f"RDMAP opcode {opcode & 0xf} instead of {wanted}")
             data += rest[12 if flags & 0x80 else 16:]
             if flags & 0x40:
-                self.tcp.settimeout(None)
+                self.tcp.settimeout(10)
                 return data
 
     def read(self, stag, offset, length):

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "tool/cli/interrupt.h"
@@ -20,6 +21,14 @@
 #define SMALL		(64u << 10)
 #define MANY		100
 #define FEW		10
+
+/* Ends a wait that polls, which no signal interrupts */
+static int cancel;
+
+static void interrupt(void)
+{
+	eventfd_write(cancel, 1);
+}
 
 uint32_t ping_largest(const struct ping *p)
 {
@@ -227,6 +236,7 @@ static int run(struct ping *p)
 			.host = p->to.host, .service = p->to.service, .source = p->to.source,
 			.transport = p->transport,
 			.timeout_ms = (int)p->to.timeout * 1000,
+			.cancel_fd = cancel,
 		},
 		.poll = p->poll,
 		.payload = ping_largest(p),
@@ -253,6 +263,8 @@ static int run(struct ping *p)
 	connected = !ret;
 	if (connected)
 		ret = run_connected(p, &facts, &err);
+	if (ret == -ECANCELED && interrupted)
+		ret = rtgt_fail(&err, EINTR, "interrupted");
 	if (p->json && ping_out_json(p, connected ? &facts : NULL, &err))
 		ret = rtgt_fail(&err, EIO, "cannot write to standard output");
 	if (ret)
@@ -274,7 +286,8 @@ int cmd_ping(struct tool *tool, int argc, char **argv)
 		return failed("no memory");
 	ret = ping_parse(p, tool, argc, argv);
 	if (!ret) {
-		interrupt_catch((int)SA_RESETHAND, NULL);
+		cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		interrupt_catch((int)SA_RESETHAND, interrupt);
 		ret = run(p);
 	} else if (ret == OPTIONS_HELP) {
 		ret = EXIT_OK;

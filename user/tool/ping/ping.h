@@ -108,6 +108,7 @@ extern const struct ping_op ping_ops[PING_OPS];
  * @results, @skipped: for the JSON document
  * @total_iterations, @total_bytes: of what was verified
  * @total_blind: bytes that were not compared
+ * @unwatched: nor were those beside an operation's, at some time
  */
 struct ping {
 	struct where to;
@@ -137,7 +138,7 @@ struct ping {
 	uint64_t at;
 	uint32_t before, behind;
 	uint64_t iteration;
-	bool first, blind;
+	bool first, blind, unwatched;
 
 	struct json_object *results, *skipped;
 	uint64_t total_iterations, total_bytes, total_blind;

@@ -143,6 +143,7 @@ int ping_check_target(struct ping *p, struct rtgt_err *err)
 	int ret;
 
 	p->blind = !(p->mem->access & RTGT_ACCESS_READ);
+	p->unwatched |= p->blind;
 	if (p->blind)
 		return 0;
 	if (!p->client.peer.rtgt)

@@ -158,10 +158,12 @@ void ping_out_end(const struct ping *p)
 		printf("%llu operations, %llu bytes verified at both ends%s\n",
 		       (unsigned long long)p->total_iterations,
 		       (unsigned long long)p->total_bytes,
-		       p->total_blind ? "" : ", nothing else touched");
+		       p->unwatched ? "" : ", nothing else touched");
 	if (p->verify && p->total_blind)
 		printf("%llu bytes not compared: the region does not allow READ\n",
 		       (unsigned long long)p->total_blind);
+	else if (p->verify && p->unwatched)
+		puts("bytes beside them not compared: the region does not allow READ");
 	if (p->verify)
 		return;
 	printf("%llu operations completed, data not verified\n",

@@ -274,6 +274,7 @@ static int check_left(struct ping *p, uint64_t value, struct rtgt_err *err)
 
 	if (p->mem->access & RTGT_ACCESS_READ)
 		return ping_check_target(p, err);
+	p->unwatched = true;
 	ret = atomic(p, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 0, &now, &took, err);
 	return ret ? ret : check_old(p, now, value, err);
 }
