@@ -101,8 +101,8 @@ struct rtgt_conn {
 	unsigned long active;		/* jiffies of the last receive or transfer */
 	/*
 	 * Closes the connection: in CONNECTING after handshake_ms, in LIVE after idle_ms without a
-	 * receive or transfer, and RTGT_NAK_MS after @failing was set.  Posts a probe after keepalive_ms of
-	 * silence, and RTGT_WAKE_MS after LIVE while @unheard.  Started under @lock
+	 * receive or transfer, and RTGT_NAK_MS after @failing was set.  Posts a probe after
+	 * keepalive_ms of silence, and RTGT_WAKE_MS after LIVE while @unheard.  Started under @lock
 	 */
 	struct timer_list timer;
 	u32 id;				/* on the wire, in debugfs and in the trace */

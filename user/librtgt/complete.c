@@ -225,8 +225,9 @@ static void end_sent(struct rtgt_client *c, struct rtgt_sent *sent, const struct
 
 /*
  * A completion tells of those before it that asked for none, too: they were done in their order.
- * One that was flushed does not.  A READ over iWARP asks for one, for it is done later.  Of those that asked for a completion it tells nothing: siw may
- * flush a request and not the READ before it, whose bytes never came.
+ * One that was flushed does not.  A READ over iWARP asks for one, because it is done later.  Of
+ * those that asked for a completion it tells nothing: siw may flush a request and not the READ
+ * before it, whose bytes never came.
  */
 static void take_sends(struct rtgt_client *c, const struct ibv_wc *wc)
 {

@@ -156,8 +156,9 @@ TAILQ_HEAD(serve_ways, serve_way);
 /*
  * A receive context: a buffer with a receive, then its request, then the reply.  The device
  * has it, as a receive or with a transfer (@list is NULL), or it is in one list: free, sending (a
- * reply), deferred, or withheld until @due_ns.  @conn is the connection whose message it holds; with an SRQ it
- * is NULL while the context holds no message, or that of a connection that is released.
+ * reply), deferred, or withheld until @due_ns.  @conn is the connection whose message it holds;
+ * with an SRQ it is NULL while the context holds no message, or that of a connection that is
+ * released.
  * @way and @src_qp belong to a datagram.  Of a fault: @twice, the reply is sent twice; @silent,
  * a transfer without a reply.
  */

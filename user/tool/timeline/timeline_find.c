@@ -61,8 +61,8 @@ void tl_sort(struct tl_events *e)
 struct tl_conn *tl_conn_at(const struct timeline *t, unsigned int end, int64_t qpn, int64_t us)
 {
 	for (unsigned int i = t->conns; i--; )
-		if (t->conn[i].has_qpn[end] && t->conn[i].qpn[end] == qpn && t->conn[i].device[end] &&
-		    t->conn[i].from_us <= us)
+		if (t->conn[i].has_qpn[end] && t->conn[i].qpn[end] == qpn &&
+		    t->conn[i].device[end] && t->conn[i].from_us <= us)
 			return &t->conn[i];
 	return NULL;
 }
