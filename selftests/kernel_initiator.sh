@@ -215,8 +215,24 @@ every_one() {
 	run iters=6
 	has "$RESULT" state=failed
 	[[ $RESULT == *"verify all:"*"depth 5"* ]] || fail "$RESULT"
-	run op=read depth=9 iters=9 signal=1
+	run iters=3 warmup=1
+	[[ $RESULT == *"verify all: warmup 1 is no multiple of signal 2"* ]] || fail "$RESULT"
+	run op=read depth=9 iters=9 signal=1 warmup=0
 	[[ $RESULT == *"verify all: room for 8 operations"* ]] || fail "$RESULT"
+}
+
+# The reply to the operation that is timed comes before those to the warm-up, at whose end the time
+# begins.
+reordered() {
+	local faults="reply-delay for 2 ms 200"
+	! is_iwarp || faults="reply-delay after 1 for 2 ms 200"
+	target_port
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "$faults"
+	initiator op=send size=64 depth=3 warmup=2 iters=1
+	run
+	has "$RESULT" state=done ops=1
+	(($(value_of "$RESULT" elapsed_ns) >= 0 && $(value_of "$RESULT" elapsed_ns) < 10000000000 * SLOW)) || fail "$RESULT"
+	has "$(target cat_contents "$CONFIGFS/ports/$PORT/faults")" "done 2"
 }
 
 # The eight WRITEs of a run do not hold the same bytes.
@@ -629,6 +645,7 @@ tcase send-queue-full --more --needs acks "SENDs whose replies come before their
 tcase duration-send --more "the kernel SENDs for a given time, one by one" duration send 1
 tcase duration-over --more "a run times one operation even if its warm-up takes longer than duration_ms" duration_over
 tcase verify-all --more "every operation is verified" every_one
+tcase reordered --more "a target that answers the warm-up last makes no time less than none" reordered
 tcase verify-own "every WRITE has different bytes" own_bytes
 tcase unused "requests that never ran leave no place to compare" adds_up op=write depth=128 signal=8 warmup=100 iters=28
 tcase near-depth --more "runs with about as many WRITEs as requests" near_depth

@@ -236,6 +236,9 @@ static void req_done(struct rtgt_ini_req *req, u64 now)
 	u32 nth = req->index - run->cfg.warmup;
 
 	WRITE_ONCE(run->progress, run->progress + 1);
+	WRITE_ONCE(run->heard, jiffies);
+	/* of any operation, or a target that changes their order could make this less than @begin */
+	run->end = now;
 	/* of several outstanding operations, the first timed one was posted long before */
 	if (run->progress == run->cfg.warmup)
 		run->begin = now;
@@ -243,7 +246,6 @@ static void req_done(struct rtgt_ini_req *req, u64 now)
 		return;
 	if (nth < run->cfg.iters)
 		run->result.sample[nth] = min_t(u64, now - req->start, U32_MAX);
-	run->end = now;
 }
 
 /**
@@ -304,7 +306,7 @@ static bool chain_continue(struct rtgt_ini_req *first, struct rtgt_ini_req *last
 
 	if (!cfg->segment || cfg->segment >= cfg->size - last->at)
 		return false;
-	WRITE_ONCE(run->parts, run->parts + 1);
+	WRITE_ONCE(run->heard, jiffies);
 	for (req = first; req <= last; req++)
 		req->at += cfg->segment;
 	if (READ_ONCE(run->failed) || READ_ONCE(run->ini->stop)) {

@@ -306,6 +306,9 @@ int rtgt_ini_reqs_create(struct rtgt_run *run)
 	for (i = 0; i < nr && !ret; i++) {
 		struct rtgt_ini_req *req = &run->reqs[i];
 
+		/* they may be 128 times 16 MiB */
+		if (READ_ONCE(run->ini->stop) || READ_ONCE(run->removed))
+			return -EINTR;
 		req->run = run;
 		ret = req_create_msgs(req);
 		if (!ret && i < run->cfg.depth)

@@ -42,11 +42,6 @@ static bool run_ends(struct rtgt_run *run, struct completion *done)
 	       READ_ONCE(run->ini->stop);
 }
 
-static u32 run_progress(const struct rtgt_run *run)
-{
-	return READ_ONCE(run->progress) + READ_ONCE(run->parts);
-}
-
 /* Wait for an event, @timeout jiffies at most; or poll once, if nothing else polls. */
 static void run_wait(struct rtgt_run *run, struct completion *done, unsigned long timeout)
 {
@@ -87,18 +82,16 @@ bool rtgt_run_wait_briefly(struct rtgt_run *run, struct completion *done, unsign
 int rtgt_run_wait(struct rtgt_run *run, struct completion *done)
 {
 	unsigned long patience = msecs_to_jiffies(run->cfg.timeout_ms);
-	unsigned long end = jiffies + patience;
-	u32 progress = run_progress(run), now;
+	long left;
 
+	WRITE_ONCE(run->heard, jiffies);
 	while (!run_ends(run, done)) {
-		run_wait(run, done, patience);
-		now = run_progress(run);
-		if (now != progress)
-			end = jiffies + patience;
-		else if (time_after(jiffies, end) && !run_ends(run, done))
+		left = READ_ONCE(run->heard) + patience - jiffies;
+		if (left > 0)
+			run_wait(run, done, left);
+		else if (!run_ends(run, done))
 			return rtgt_run_fail(run, "no completion within %u ms",
 					     run->cfg.timeout_ms);
-		progress = now;
 	}
 	/* pairs with rtgt_run_fail() */
 	if (smp_load_acquire(&run->failed))

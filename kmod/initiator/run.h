@@ -75,7 +75,7 @@ struct rtgt_run {
 	atomic_t under_way;	/* outstanding chains, and one more until all have been started */
 	struct completion all_done;	/* no chain is outstanding */
 	u32 progress;			/* operations that have completed */
-	u32 parts;		/* segments that have completed, of operations that have not */
+	unsigned long heard;	/* jiffies of the last completion, if only of a segment */
 	int failing;	/* a failure was found; only the first one writes the result's why */
 	bool failed;			/* the result's why is complete */
 	struct rtgt_ini_word *word;	/* by place; NULL unless operations are atomics */
