@@ -85,6 +85,8 @@ TEST_F(capture, sections)
 		{ false, DLT_EN10MB, 6, -1, 3000000, 2000000000 },
 		{ true, DLT_EN10MB, 0x80 | 63, 0, 1ull << 62, 500000000 },
 		{ true, DLT_EN10MB, 19, 0, 10000000000000000000ull, 1000000000 },
+		{ false, DLT_EN10MB, 0x80 | 35, 0, (11ull << 35) - 1, 10999999999 },
+		{ false, DLT_EN10MB, 0x80 | 40, 0, (11ull << 40) - 1, 10999999999 },
 	};
 	const unsigned int nr = sizeof(want) / sizeof(want[0]);
 	char text[64];

@@ -112,6 +112,7 @@ refused_config() {
 			fail "rtgt ${command//@/$PORT} exits $rc: $TEXT"
 	done <<-'END'
 		2|".a" is no name for a port|port add .a
+		2|"--all" is no name for a port|port add --all
 		2|"a/b" is no name for a port|port set a/b srq 1
 		2|a region is written PORT/NAME, not "data"|region add data
 		2|"" is no name for a port|region add /data

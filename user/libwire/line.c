@@ -125,7 +125,7 @@ static void add_cm(struct line *l, const struct pkt *p)
 	switch (p->attr) {
 	case PKT_CM_REQ:
 		add(l, " service=0x%016" PRIx64 " qp=%u psn=%u mtu=%u", p->service_id, p->cm_qpn,
-		    p->cm_psn, p->path_mtu <= 5 ? 128u << p->path_mtu : 0);
+		    p->cm_psn, p->path_mtu - 1u < 5 ? 128u << p->path_mtu : 0);
 		break;
 	case PKT_CM_REP:
 		add(l, " qp=%u psn=%u", p->cm_qpn, p->cm_psn);

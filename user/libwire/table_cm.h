@@ -76,7 +76,7 @@ static const struct pkt_field cm_req[] = {
 static const struct pkt_field cm_mra[] = {
 	F("rtgt.cm.mra.localcommid", "sender's number of the connection", 0, 32, HEX),
 	F("rtgt.cm.mra.remotecommid", "receiver's number of the connection", 32, 32, HEX),
-	F("rtgt.cm.mra.message", "what was received and takes time", 64, 2, HEX, words_rejected),
+	F("rtgt.cm.mra.message", "what was received and takes time", 64, 2, HEX, words_mraed),
 	F("rtgt.cm.mra.timeout", "how long it may take", 72, 5, HEX, words_timeout),
 };
 

@@ -280,7 +280,15 @@ const char *words_retry(uint64_t value)
 
 const char *words_rejected(uint64_t value)
 {
-	static const char *const names[] = { "REQ", "REP", "LAP", "no message" };
+	/* Linux says 2 in a REJ of a side that gave up */
+	static const char *const names[] = { "REQ", "REP", "no message" };
+
+	return PICK(names, value);
+}
+
+const char *words_mraed(uint64_t value)
+{
+	static const char *const names[] = { "REQ", "REP", "LAP" };
 
 	return PICK(names, value);
 }

@@ -21,6 +21,7 @@ const char *words_service(uint64_t value);
 const char *words_timeout(uint64_t value);
 const char *words_retry(uint64_t value);
 const char *words_rejected(uint64_t value);
+const char *words_mraed(uint64_t value);
 const char *words_reason(uint64_t value);
 const char *words_sidr(uint64_t value);
 const char *words_rtgt_reason(uint64_t value);

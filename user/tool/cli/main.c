@@ -167,7 +167,9 @@ int main(int argc, char **argv)
 		case 'h':
 			return print_help(help);
 		default:
-			return document_end(misused("unknown option %s (rtgt --help)",
+			/* of letters that stand together optind has not moved */
+			return document_end(optopt ? misused("unknown option -%c (rtgt --help)", optopt) :
+					    misused("unknown option %s (rtgt --help)",
 						    argv[optind - 1]));
 		}
 	}

@@ -53,7 +53,7 @@ const struct attr region_attrs[] = {
 
 static int bad_name(const char *what, const char *name)
 {
-	return misused("\"%s\" is no name for a %s: letters, digits, _ . - and at most 63 of them",
+	return misused("\"%s\" is no name for a %s: at most 63 letters, digits and _ . -, of which the last two do not begin it",
 		       name, what);
 }
 
@@ -247,6 +247,7 @@ static int fail_enable(const struct object *port, int code)
 {
 	char addr[64], number[16], path[TREE_PATH], **names;
 	int regions;
+	char service[32];
 
 	tree_path(path, port->path, "addr");
 	tree_read(path, addr, sizeof(addr));
@@ -267,7 +268,10 @@ static int fail_enable(const struct object *port, int code)
 		regions = tree_list(path, &names);
 		if (regions >= 0)
 			tree_list_free(names);
-		if (!regions)
+		tree_path(path, port->path, "service");
+		/* other services need none */
+		if (!regions && !tree_read(path, service, sizeof(service)) &&
+		    !strcmp(service, "rtgt"))
 			return failed("port %s has no region: rtgt region add %s/NAME", port->name,
 				      port->name);
 		return failed("port %s: its settings do not fit each other: see dmesg", port->name);

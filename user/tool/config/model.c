@@ -15,12 +15,12 @@
 #include "tool/cli/cli.h"
 #include "tree.h"
 
-/* A decimal number becomes one in JSON, everything else a string */
+/* A decimal number becomes one in JSON, everything else a string: 007 may be a name */
 static void add_value(struct json_object *to, const char *key, const char *text)
 {
 	uint64_t value;
 
-	if (!parse_number(text, INT64_MAX, &value))
+	if ((text[0] != '0' || !text[1]) && !parse_number(text, INT64_MAX, &value))
 		json_object_object_add(to, key, json_object_new_int64((int64_t)value));
 	else
 		json_object_object_add(to, key, json_object_new_string(text));
@@ -72,16 +72,21 @@ static int by_index(const void *a, const void *b)
 /* The whole of a debugfs file; NULL when it is not there or not for us */
 static char *read_live(const char *port, const char *file)
 {
-	size_t size = 1 << 20;
-	char path[TREE_PATH];
-	char *text = malloc(size);
+	char path[TREE_PATH], *text = NULL, *more;
 
-	if (text && (tree_path(path, tree_debug(), "ports/%s/%s", port, file) ||
-		     tree_read(path, text, size))) {
-		free(text);
-		text = NULL;
+	if (tree_path(path, tree_debug(), "ports/%s/%s", port, file))
+		return NULL;
+	/* what fills it may have been cut */
+	for (size_t size = 1 << 16; ; size *= 4) {
+		more = realloc(text, size);
+		if (!more || tree_read(path, more, size)) {
+			free(more ? more : text);
+			return NULL;
+		}
+		text = more;
+		if (strlen(text) + 2 < size)
+			return text;
 	}
-	return text;
 }
 
 /* Lines of "name value" */

@@ -64,6 +64,9 @@ static const struct event {
 	    TEXT("port", " port="), TEXT("peer", " peer=") } },
 };
 
+/* Beside the errnos of the trace */
+#define NO_OUTPUT	1
+
 /**
  * struct monitor - what a run knows
  * @tool: the options
@@ -190,7 +193,7 @@ static int take(struct monitor *m, int pipe)
 	/* a line that fills all of it is none of ours */
 	if (m->len == sizeof(m->buf) - 1)
 		m->len = 0;
-	return fflush(stdout) || ferror(stdout) ? -EPIPE : 0;
+	return fflush(stdout) || ferror(stdout) ? NO_OUTPUT : 0;
 }
 
 static int follow(struct monitor *m, const struct tracefs *t, int signals)
@@ -213,6 +216,8 @@ static int follow(struct monitor *m, const struct tracefs *t, int signals)
 			ret = take(m, fds[0].fd);
 	}
 	close(fds[0].fd);
+	if (ret == NO_OUTPUT)
+		return failed("monitor: standard output does not take it");
 	return ret ? failed("monitor: %s: %s", path, strerror(-ret)) : EXIT_OK;
 }
 

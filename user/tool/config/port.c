@@ -166,7 +166,10 @@ static int del_all(void)
 	if (ret)
 		return ret;
 	tree_path(dir, tree_config(), "ports");
-	tree_list(dir, &names);
+	ret = tree_list(dir, &names);
+	if (ret < 0)
+		return failed("%s: %s", dir, strerror(-ret));
+	ret = EXIT_OK;
 	for (char **n = names; n && *n; n++) {
 		one = del_port(*n);
 		if (one)

@@ -34,7 +34,7 @@ static int print_document(const struct tool *tool, struct json_object *doc)
 	int ret = rtgt_json_print(doc, tool->pretty, stdout);
 
 	json_object_put(doc);
-	return ret ? EXIT_FAILED : EXIT_OK;
+	return ret ? failed("standard output does not take it") : EXIT_OK;
 }
 
 /* A document with one list, which it takes over */

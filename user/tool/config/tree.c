@@ -136,12 +136,12 @@ void tree_list_free(char **names)
 	free(names);
 }
 
-/* What may become a directory's name: no way out of the tree, nothing hidden */
+/* What may become a directory's name: no way out of the tree, nothing hidden, no option */
 bool tree_name_ok(const char *name)
 {
 	size_t len = 0;
 
 	while (isalnum((unsigned char)name[len]) || (name[len] && strchr("_.-", name[len])))
 		len++;
-	return len && !name[len] && len < TREE_NAME && name[0] != '.';
+	return len && !name[len] && len < TREE_NAME && name[0] != '.' && name[0] != '-';
 }

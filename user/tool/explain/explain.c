@@ -56,10 +56,10 @@ static const struct usage usage = {
 "is pcap or pcapng; \"-\" is standard input.\n",
 	.options = options,
 	.notes =
-"Exit status: 0 done, 1 the capture is damaged or cannot be read, 2 the command line is\n"
-"wrong.  With --check: 0 no rule is broken, 1 one is, 2 the capture cannot be read, 3 it has\n"
-"nothing that could be judged.  130 interrupted: the part that was read is printed.\n"
-"See rtgt-explain(1).\n",
+"Exit status: 0 done, 1 the capture is damaged or cannot be read, or --conn, --qp and --message\n"
+"select nothing of it, 2 the command line is wrong.  With --check: 0 no rule is broken, 1 one is,\n"
+"2 the capture cannot be read, 3 it has nothing that could be judged.  130 interrupted: the part\n"
+"that was read is printed.  See rtgt-explain(1).\n",
 };
 
 #define IGNORED_MAX	32

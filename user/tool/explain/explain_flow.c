@@ -250,8 +250,10 @@ int explain_flow_close(struct explain *x)
 		print_limits(x, t);
 	}
 	/* on none something failed: that is an answer */
-	if (x->select.any && !x->select.failed && !x->select.found)
+	if (x->select.any && !x->select.failed && !x->select.found) {
 		failed("explain: --conn, --qp and --message select no packet of this capture");
+		return x->check ? EXIT_NOTHING : EXIT_FAILED;
+	}
 	if (!x->check)
 		return EXIT_OK;
 	return t->broken ? EXIT_FAILED : t->judged ? EXIT_OK : EXIT_NOTHING;

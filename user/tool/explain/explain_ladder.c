@@ -24,11 +24,13 @@ static void headline(const struct flow_conn *c)
 static void iwarp_label(const struct pkt *p, const struct flow_seen *seen, char *on, size_t size,
 			char *note, size_t room)
 {
+	const char *opcode = p->at[PKT_RDMAP].len ? pkt_rdmap_name(p->at[PKT_RDMAP].variant) :
+						    "FPDU";
 	char name[64] = "";
 
 	if (p->at[PKT_MPA].variant == PKT_MPA_FPDU)
-		snprintf(on, size, "%s  %u bytes", p->at[PKT_RDMAP].len ?
-			 pkt_rdmap_name(p->at[PKT_RDMAP].variant) : "FPDU", seen->payload);
+		snprintf(on, size, "%s  %u bytes", opcode ? opcode : "unknown opcode",
+			 seen->payload);
 	else
 		snprintf(on, size, "MPA %s", p->at[PKT_MPA].variant == PKT_MPA_REQUEST ?
 			 "request" : "reply");

@@ -143,6 +143,10 @@ static void refusal(struct text *t, const struct pkt *p, const struct flow_seen 
 		    "has no receive posted for", p->psn, pkt_rnr_us(p->syndrome));
 		return;
 	}
+	if (PKT_SYNDROME(p->syndrome) != PKT_AETH_NAK) {
+		add(t, " answers with 0x%02x, a syndrome that is reserved", p->syndrome);
+		return;
+	}
 	if (!PKT_SYNDROME_VALUE(p->syndrome)) {
 		add(t, " misses a packet: it wants PSN %u and all after it again", p->psn);
 		return;
@@ -170,7 +174,7 @@ static void answer(struct text *t, const struct pkt *p, const struct flow_seen *
 		add_part(t, p, seen);
 		add(t, " of the %" PRIu64 " that packet %" PRIu64 " asked for", m->bytes,
 		    m->first_packet);
-	} else if (m && (m->op == FLOW_CAS || m->op == FLOW_FAA)) {
+	} else if (m && p->at[PKT_ATOMICACKETH].len) {
 		add(t, " has done what packet %" PRIu64 " asked for; before, 0x%"
 		    PRIx64 " was there",
 		    m->first_packet, p->orig);
@@ -214,10 +218,16 @@ static void manage(struct text *t, const struct pkt *p, const struct flow_seen *
 		return;
 	switch (p->attr) {
 	case PKT_CM_REQ:
-		add(t, "the client asks for a connection to port %u. It has queue pair %u",
-		    (unsigned int)(c->service_id & 0xffff), p->cm_qpn);
-		add(t, ", and the server shall begin with PSN %u; packets carry up to %u bytes",
-		    p->cm_psn, c->mtu);
+		if (p->at[PKT_SERVICE].len)
+			add(t, "the client asks for a connection to port %u",
+			    (unsigned int)(c->service_id & 0xffff));
+		else
+			add(t, "the client asks for a connection to the service 0x%" PRIx64,
+			    c->service_id);
+		add(t, ". It has queue pair %u, and the server shall begin with PSN %u", p->cm_qpn,
+		    p->cm_psn);
+		if (c->mtu)
+			add(t, "; packets carry up to %u bytes", c->mtu);
 		if (c->hello)
 			add(t, ". Its private data is rtgt's");
 		break;

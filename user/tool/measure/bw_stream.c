@@ -50,7 +50,7 @@ int bw_share(const struct bw *b, uint64_t size, uint64_t *share, struct rtgt_err
 	unsigned int nr = bw_connections(b);
 
 	*share = size / nr;
-	if (*share > 64)
+	if ((*share & ~63ull) >= b->m.at.size)
 		*share &= ~63ull;
 	if (b->m.at.op->work == RTGT_WORK_ECHO || *share >= b->m.at.size)
 		return 0;

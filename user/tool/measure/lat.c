@@ -101,8 +101,8 @@ static int own_option(struct measure *m, enum opt opt, const char *text)
 	default:
 		break;
 	}
-	l->samples = fopen(text, "we");
-	return l->samples ? EXIT_OK : failed("%s: %s", text, strerror(errno));
+	l->samples_file = text;
+	return EXIT_OK;
 }
 
 static int compare(const void *a, const void *b)
@@ -168,10 +168,14 @@ static int check_options(struct lat *l)
 		l->m.count = LAT_SAMPLES_MAX;
 	if (l->seconds && l->m.from != 1u << FROM_USER)
 		return misused("-D is for the initiators of this process: --from kernel takes a count (-C)");
-	if (l->samples && l->m.from != 1u << FROM_USER)
+	if (l->samples_file && l->m.from != 1u << FROM_USER)
 		return misused("--samples is for the initiators of this process: the kernel's sorts its times");
 	if (l->load && !(l->m.over & 1u << OVER_RDMA))
 		return misused("--load makes connections over RDMA: --over rdma");
+	/* not before the command line is right: the file may have another run's */
+	l->samples = l->samples_file ? fopen(l->samples_file, "we") : NULL;
+	if (l->samples_file && !l->samples)
+		return failed("%s: %s", l->samples_file, strerror(errno));
 	return EXIT_OK;
 }
 

@@ -56,7 +56,7 @@ struct lat_load {
  * @beside: them
  * @load_bytes: what they moved in the cell
  * @begin_ns: when the time began
- * @samples: where each operation's time is written; NULL for nowhere
+ * @samples: where each operation's time is written, @samples_file; NULL for nowhere
  * @gives_way: the thread that measures let the kernel's workers go first
  * @ns: how long each operation took, in rising order when the cell is done
  * @nr: how many
@@ -71,6 +71,7 @@ struct lat {
 	struct lat_load beside[LAT_LOAD_MAX];
 	uint64_t load_bytes;
 	uint64_t begin_ns;
+	const char *samples_file;
 	FILE *samples;
 	bool gives_way;
 	uint64_t *ns;

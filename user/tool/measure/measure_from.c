@@ -59,8 +59,8 @@ static int from_gid(struct measure *m, const char *device)
 	snprintf(file, sizeof(file), "gids/%d", m->gid);
 	if (!read_port(device, file, text, sizeof(text)) || inet_pton(AF_INET6, text, &gid) != 1 ||
 	    IN6_IS_ADDR_UNSPECIFIED(&gid))
-		return misused("-x %d: the GID table of %s has no such entry: rtgt doctor lists them",
-			       m->gid, device);
+		return misused("-x %d: the GID table of %s has no such entry: /sys/class/infiniband/%s/ports/1/gids has them",
+			       m->gid, device, device);
 	if (IN6_IS_ADDR_LINKLOCAL(&gid))
 		return misused("-x %d: this entry of %s is a link-local address, which no route leads to: take another",
 			       m->gid, device);

@@ -139,7 +139,7 @@ int out_print(const struct tool *tool, struct json_object *doc)
 	int ret = rtgt_json_print(doc, tool->pretty, stdout);
 
 	json_object_put(doc);
-	return ret ? EXIT_FAILED : EXIT_OK;
+	return ret ? failed("standard output does not take it") : EXIT_OK;
 }
 
 static struct json_object *json_error(const struct measure *m)
