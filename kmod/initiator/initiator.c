@@ -56,7 +56,7 @@ static int run_operations(struct rtgt_run *run)
 	ret = ret ?: rtgt_ini_reqs_create(run) ?: rtgt_run_capability(run) ?:
 	      rtgt_run_check_region(run) ?: rtgt_ini_reqs_make(run) ?: rtgt_run_verify_begin(run);
 	if (ret)
-		return rtgt_run_fail(run, "the requests of depth %u and size %u cannot be made: error %d",
+		return rtgt_run_fail(run, "depth %u, size %u: requests cannot be made: error %d",
 				     run->cfg.depth, run->cfg.size, ret);
 	set_state(run->ini, RTGT_INI_RUNNING);
 	rtgt_ini_reqs_start(run);

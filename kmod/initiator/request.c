@@ -237,7 +237,7 @@ static void req_done(struct rtgt_ini_req *req, u64 now)
 
 	WRITE_ONCE(run->progress, run->progress + 1);
 	WRITE_ONCE(run->heard, jiffies);
-	/* of any operation, or a target that changes their order could make this less than @begin */
+	/* of any operation: a target that changes their order could end before @begin */
 	run->end = now;
 	/* of several outstanding operations, the first timed one was posted long before */
 	if (run->progress == run->cfg.warmup)

@@ -231,7 +231,7 @@ static uint64_t nanoseconds(const struct interface *i, uint64_t t)
 {
 	const uint64_t s = t / i->per_s + (uint64_t)i->offset_s, rest = t % i->per_s;
 
-	return s * NS_PER_S + (uint64_t)((unsigned __int128)rest * NS_PER_S / i->per_s);
+	return s * NS_PER_S + (uint64_t)((__uint128_t)rest * NS_PER_S / i->per_s);
 }
 
 /* A packet whose bytes begin at @at of the block */

@@ -168,9 +168,11 @@ int main(int argc, char **argv)
 			return print_help(help);
 		default:
 			/* of letters that stand together optind has not moved */
-			return document_end(optopt ? misused("unknown option -%c (rtgt --help)", optopt) :
-					    misused("unknown option %s (rtgt --help)",
-						    argv[optind - 1]));
+			if (optopt)
+				misused("unknown option -%c (rtgt --help)", optopt);
+			else
+				misused("unknown option %s (rtgt --help)", argv[optind - 1]);
+			return document_end(EXIT_USAGE);
 		}
 	}
 	if (optind < argc && !strcmp(argv[optind], "help"))
