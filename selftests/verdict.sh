@@ -152,6 +152,10 @@ main_inner() { # CASE...
 	neighbour)
 		RTGT_TIER=wire RTGT_PEER=env RTGT_TARGET_ADDR=203.0.113.1 RTGT_TARGET_ADDR6=
 		;;
+	unload)
+		set_up_module() { LOADED=1; }
+		module_unload() { false; }
+		;;
 	tear-down)
 		tear_down() { logs "BUG: in tear-down"; }
 		;;
@@ -234,6 +238,11 @@ during() { # set-up|tear-down
 	[[ $OUTPUT == *"BUG: in $1 verdict-test"* && $OUTPUT == *$'\n'"ok 1 passes"* ]] || fail "$OUTPUT"
 }
 
+stays_loaded() {
+	run_inner 1 unload --alone passes
+	[[ $OUTPUT == *$'\n'"ok 1 passes"* ]] || fail "$OUTPUT"
+}
+
 no_neighbour() {
 	run_inner 1 neighbour --alone passes
 	[[ $OUTPUT == *"203.0.113.1 does not answer a ping"* ]] || fail "$OUTPUT"
@@ -269,6 +278,7 @@ else
 	tcase after-last --more "what a program has judged does not fail the next one; what comes later does" after_last
 	tcase set-up --more "a bad line of the kernel log during set-up fails the program" during set-up
 	tcase tear-down --more "a bad line of the kernel log during tear-down fails the program" during tear-down
+	tcase unload --more "a module that cannot be unloaded fails the program" stays_loaded
 	tcase neighbour "a neighbour that does not answer fails the program before its first case" no_neighbour
 	tcase overwritten "a kernel log that does not hold both markers of a case fails it" overwritten
 	tmain "$@"
