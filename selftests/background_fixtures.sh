@@ -67,6 +67,13 @@ logged() { # REGEX
 	target look since "$MARK$CASE" | grep -E "$1" >/dev/null
 }
 
+# Of the lines about PORT that the case has logged and that match: the most within so many seconds.
+most_logged() { # REGEX SECONDS
+	target look since "$MARK$CASE" | sed -n "s/^\[ *\([0-9.]*\)\] rtgt: $PORT: $1/\1/p" |
+		awk -v within="$2" '{ at[NR] = $1; while ($1 - at[from + 1] > within) from++; if (NR - from > most) most = NR - from }
+			END { print most + 0 }'
+}
+
 # Close its stdin, wait for its end and return its status.
 finish() { # NAME
 	# shellcheck disable=SC2034 # wait_until uses it

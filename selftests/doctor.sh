@@ -62,7 +62,7 @@ healthy() {
 other_server() {
 	example_server --loop
 	doctor -v >"$WORK/said" || fail "$(<"$WORK/said")"
-	grep -q "^ok: target: .* answers; it is no rtgt target" "$WORK/said" || fail "$(<"$WORK/said")"
+	grep -q "^ok: target: .* answers; it is not an rtgt target" "$WORK/said" || fail "$(<"$WORK/said")"
 	[[ $(tail -n 1 "$WORK/said") == *" checks, 0 wrong" ]] || fail "$(<"$WORK/said")"
 	finish server || :
 }
@@ -224,7 +224,7 @@ misused() {
 }
 
 tcase healthy "a host and a target that are as they should be" healthy
-tcase other-server "a server that is no rtgt target" other_server
+tcase other-server "a server that is not an rtgt target" other_server
 tcase permissions "files that may not be opened, memory that may not be locked" permissions
 tcase files --more "no device, no files" files
 tcase netdevs --more --needs cm "a netdev that is down, has no address, or too small an MTU" netdevs

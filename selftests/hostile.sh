@@ -492,8 +492,7 @@ log_reason() {
 		has "$(probe access op=write $wrong)" wc=rem-access
 	done
 	expect_counters conns_closed=41
-	most=$(target look since "$MARK$CASE" | sed -n "s/^\[ *\([0-9.]*\)\] rtgt: $PORT: .*refused what the peer did.*/\1/p" |
-		awk '{ at[NR] = $1; while ($1 - at[from + 1] > 4.9) from++; if (NR - from > most) most = NR - from } END { print most + 0 }')
+	most=$(most_logged ".*refused what the peer did.*" 4.9)
 	((most >= 1 && most <= 10)) || fail "$most lines in five seconds say why a connection was closed"
 }
 

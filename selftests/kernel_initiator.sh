@@ -216,7 +216,7 @@ every_one() {
 	has "$RESULT" state=failed
 	[[ $RESULT == *"verify all:"*"depth 5"* ]] || fail "$RESULT"
 	run iters=3 warmup=1
-	[[ $RESULT == *"verify all: warmup 1 is no multiple of signal 2"* ]] || fail "$RESULT"
+	[[ $RESULT == *"verify all: warmup 1 is not a multiple of signal 2"* ]] || fail "$RESULT"
 	run op=read depth=9 iters=9 signal=1 warmup=0
 	[[ $RESULT == *"verify all: room for 8 operations"* ]] || fail "$RESULT"
 }

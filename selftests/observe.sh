@@ -211,8 +211,7 @@ log_lines() {
 	for line in "rtgt: $PORT: listening on $RTGT_TARGET_ADDR:$CM_PORT" "rtgt: $PORT: disabled"; do
 		grep -q "$line" "$WORK/kernel" || fail "no \"$line\" in: $(<"$WORK/kernel")"
 	done
-	most=$(sed -n "s/^\[ *\([0-9.]*\)\] rtgt: $PORT: connection .*/\1/p" "$WORK/kernel" |
-		awk '{ at[NR] = $1; while ($1 - at[from + 1] > 5) from++; if (NR - from > most) most = NR - from } END { print most + 0 }')
+	most=$(most_logged "connection .*" 5)
 	((most <= 40)) || fail "a peer can flood the log, $most lines in 5 s: $(<"$WORK/kernel")"
 }
 

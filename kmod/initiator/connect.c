@@ -230,9 +230,9 @@ static int check_cfg(struct rtgt_run *run)
 		return rtgt_run_fail(run,
 				     "verify all: no duration_ms, and iters and warmup within depth %u",
 				     cfg->depth);
-	/* a chain ends with the warm-up, and there is no other one for the rest of its requests */
+	/* a chain ends with the warm-up, and no other chain would use the rest of its requests */
 	if (cfg->verify_all && !rtgt_op_is_answered(cfg->op) && cfg->warmup % cfg->signal)
-		return rtgt_run_fail(run, "verify all: warmup %u is no multiple of signal %u",
+		return rtgt_run_fail(run, "verify all: warmup %u is not a multiple of signal %u",
 				     cfg->warmup, cfg->signal);
 	return 0;
 }

@@ -364,7 +364,7 @@ static void check_target(struct doctor *d, struct way *w)
 
 	if (!ret && !c.peer.rtgt) {
 		doctor_fine(d, "target",
-			    "%s port %s answers; it is no rtgt target, so no message and no byte is compared",
+			    "%s port %s answers; it is not an rtgt target, so messages and bytes are not compared",
 			    w->to, d->to.service);
 	} else if (!ret) {
 		doctor_fine(d, "target", "%s port %s answers", w->to, d->to.service);

@@ -28,7 +28,7 @@ enum { PLAIN, IMM, INV, KINDS };
 /**
  * struct wire - what the capture came to; [0] is the client's, [1] the server's
  * @port: only messages to this port of the target; 0: all
- * @op: messages that were answered, by who sent them, operation, kind
+ * @op: messages that were answered, indexed by sender, operation and kind
  * @echo: of the client's SENDs the pings
  * @replies: the server's SENDs that were all sent, answered or not
  * @requests: of the client, those that a target that speaks rtgt replies to; @answers: its replies

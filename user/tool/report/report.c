@@ -176,7 +176,7 @@ static int write_file(const char *path, struct json_object *data)
 static bool in_dir(char *path, const char *dir, const char *name)
 {
 	snprintf(path, PATH_MAX, "%s/%s", dir, name);
-	/* what is there and cannot be read is for who opens it to tell */
+	/* a file that exists and cannot be read: the function that opens it reports that */
 	return !access(path, F_OK);
 }
 

@@ -111,7 +111,7 @@ void serve_close_all(struct server *s)
 
 	s->stop = true;
 	for (c = TAILQ_FIRST(&s->conns); c; c = TAILQ_NEXT(c, entry)) {
-		/* what it is told that has no REP yet */
+		/* the reason in the REJ of a client that has no REP yet */
 		if (c->state == SERVE_CONNECTING) {
 			c->refusal = RTGT_REJ_STOPPING;
 			c->refusal_arg = ESHUTDOWN;
