@@ -258,14 +258,15 @@ idle_writes() {
 }
 
 # The target itself is busy for longer than that, with the client's data: a transfer of 1 MiB counts.
+# It takes 140 ms; a packet that is sent again may take a second.
 idle_transfer() {
 	local size=$((32 * 1048576)) begin=$EPOCHREALTIME
-	target_port idle_ms=$((1000 * SLOW)) region mem "size=$size"
-	disturb "u32 0 0" rate "$((100 / SLOW))mbit" limit 100000
-	has "$(probe move op=pull "len=$size" count=2 timeout=50)" status=ok ok=2
+	target_port idle_ms=$((3000 * SLOW)) region mem "size=$size"
+	disturb "u32 0 0" rate "$((60 / SLOW))mbit" limit 100000
+	has "$(probe move op=pull "len=$size" timeout=50)" status=ok ok=1
 	begin=$((${EPOCHREALTIME/./} - ${begin/./}))
-	((begin > 2000000 * SLOW)) || fail "the PULLs took $begin us only, no longer than twice idle_ms"
-	expect_counters conns_closed=1 replies=2 qp_errors=0 send_errors=0
+	((begin > 3000000 * SLOW)) || fail "the PULL took $begin us only, no longer than idle_ms"
+	expect_counters conns_closed=1 replies=1 qp_errors=0 send_errors=0
 }
 
 # Over iWARP, a port with keepalive_ms waits for the client's first message.
@@ -338,7 +339,7 @@ tcase plain-20 --needs plain "a client that reads 20 bytes of the REP WRITEs and
 tcase idle --more "idle_ms closes a connection without traffic, and no other" idle
 tcase idle-requests --more --serve-more "idle_ms closes a connection without requests, and none with requests" idle_requests
 tcase idle-writes --more --serve-more "idle_ms closes a connection that only WRITEs" idle_writes
-tcase idle-transfer --more --serve-more "idle_ms closes no connection whose PULLs take longer" idle_transfer
+tcase idle-transfer --more --serve-more "idle_ms closes no connection whose PULL takes longer" idle_transfer
 tcase keepalive --more "keepalive_ms keeps the connection of a silent peer that is there" keepalive
 tcase keepalive-gone --more "keepalive_ms closes the connection of a peer that has vanished" keepalive_gone
 tcase keepalive-uc --needs uc "keepalive_ms needs a reliable connection" keepalive_transport
