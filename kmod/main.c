@@ -11,8 +11,8 @@
  *
  *   rtgt_conn_wq  set-up and teardown of connections, one of each at a time for each peer
  *                 of a port; datagram clients, one at a time for each port; release of a
- *                 shared domain whose device is being removed.  A teardown waits for
- *                 rtgt_req_wq
+ *                 shared domain, and of a listener, whose device is being removed.  A teardown
+ *                 waits for rtgt_req_wq
  *   rtgt_req_wq   requests that sleep or take long, one at a time for each peer of a port
  *   rtgt_run_wq   runs of initiators, which wait for a peer (initiator.c)
  */

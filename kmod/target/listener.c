@@ -104,25 +104,22 @@ static int port_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		what = "changed its address";
 		fallthrough;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* only a listener that is bound to an address gets these events */
+		/*
+		 * Only a listener that is bound to an address gets these events.  Whoever has its
+		 * id, an enable, a disable or the work, destroys it, and so waits for this handler:
+		 * the port and the module stay until it has returned
+		 */
 		mutex_lock(&port->lock);
+		mine = port->state == RTGT_PORT_LISTENING && port->listen_id == id;
 		if (port->state == RTGT_PORT_LISTENING)
 			rtgt_port_enter(port, RTGT_PORT_REMOVED);
-		mine = port->listen_id == id;
-		if (mine) {
-			/* who finds no id does not wait for this handler; the port may go */
-			kref_get(&port->ref);
-			port->listen_id = NULL;
-			queue_delayed_work(rtgt_conn_wq, &port->listen_again, HZ);
-		}
+		if (mine)
+			queue_delayed_work(rtgt_conn_wq, &port->listen_again, 0);
 		mutex_unlock(&port->lock);
-		/* otherwise enable or disable has the id, and destroys it */
-		if (!mine)
-			return 0;
-		pr_warn("%s: %s %s, not listening until it is back\n", port->name,
-			dev_name(&id->device->dev), what);
-		rtgt_port_put(port);
-		return 1;	/* the core destroys the id */
+		if (mine)
+			pr_warn("%s: %s %s, not listening until it is back\n", port->name,
+				dev_name(&id->device->dev), what);
+		return 0;
 	default:
 		return 0;
 	}
@@ -207,13 +204,23 @@ destroy_id:
 	return ret;
 }
 
-/* A disable holds config and waits for this, so this does not wait for config. */
+/*
+ * Destroys the id of a listener that stopped, for which a removal of the device waits; later tries
+ * to listen again.  A disable holds config and waits for this, so this does not wait for config.
+ */
 static void port_listen_again(struct work_struct *work)
 {
 	struct rtgt_port *port = container_of(to_delayed_work(work), struct rtgt_port,
 					      listen_again);
+	struct rdma_cm_id *id = NULL;
 
-	if (mutex_trylock(&port->config)) {
+	mutex_lock(&port->lock);
+	if (port->state == RTGT_PORT_REMOVED)
+		swap(id, port->listen_id);
+	mutex_unlock(&port->lock);
+	if (id) {
+		rdma_destroy_id(id);
+	} else if (mutex_trylock(&port->config)) {
 		if (port->state == RTGT_PORT_REMOVED && port_listen(port))
 			rtgt_port_set_state(port, RTGT_PORT_REMOVED);
 		if (port->state == RTGT_PORT_LISTENING)
