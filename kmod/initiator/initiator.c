@@ -73,10 +73,24 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The initiator gets the results; a run that failed has none. */
+/* The end of a run: whoever sees the state may start the next one. */
+static void run_over(struct rtgt_initiator *ini, enum rtgt_ini_state state,
+		     struct rtgt_ini_result *result)
+{
+	put_net(ini->net);
+	mutex_lock(&ini->lock);
+	if (result)
+		swap(ini->result, *result);
+	ini->state = state;
+	/* pairs with rtgt_initiator_busy() */
+	smp_store_release(&ini->busy, false);
+	mutex_unlock(&ini->lock);
+	wake_up(&ini->wake);
+}
+
+/* The initiator gets the results, none of a run that failed; run_once() frees those of before. */
 static void run_publish(struct rtgt_run *run, int ret)
 {
-	struct rtgt_initiator *ini = run->ini;
 	struct rtgt_ini_result *r = &run->result;
 
 	r->cfg = run->cfg;
@@ -85,12 +99,8 @@ static void run_publish(struct rtgt_run *run, int ret)
 	r->begin_ns = run->begin;
 	r->elapsed_ns = run->end - run->begin;
 	sort(r->sample, r->nr_samples, sizeof(*r->sample), compare, NULL);
-	mutex_lock(&ini->lock);
-	/* run_once() frees the samples that the initiator had */
-	swap(ini->result, *r);
-	ini->state = !ret ? RTGT_INI_DONE : READ_ONCE(ini->stop) ? RTGT_INI_STOPPED :
-								   RTGT_INI_FAILED;
-	mutex_unlock(&ini->lock);
+	run_over(run->ini, !ret ? RTGT_INI_DONE : READ_ONCE(run->ini->stop) ? RTGT_INI_STOPPED :
+									      RTGT_INI_FAILED, r);
 }
 
 /* The only teardown.  It drains the QP: after that no completion runs. */
@@ -135,7 +145,7 @@ static bool run_once(struct rtgt_initiator *ini, bool last)
 	int ret;
 
 	if (!run) {
-		set_state(ini, RTGT_INI_FAILED);
+		run_over(ini, RTGT_INI_FAILED, NULL);
 		return false;
 	}
 	run->ini = ini;
@@ -161,16 +171,12 @@ static void run_work(struct work_struct *work)
 
 	while (run_once(ini, attempts == RTGT_PORT_ATTEMPTS))
 		attempts++;
-	put_net(ini->net);
-	/* pairs with rtgt_initiator_busy(): the run is over */
-	smp_store_release(&ini->busy, false);
-	wake_up(&ini->wake);
 }
 
 /* Is a run in progress?  Any context. */
 bool rtgt_initiator_busy(struct rtgt_initiator *ini)
 {
-	/* pairs with run_work() */
+	/* pairs with run_over() */
 	return smp_load_acquire(&ini->busy);
 }
 
