@@ -475,8 +475,8 @@ bool rtgt_fault_arrival(struct rtgt_recv_ctx *recv, bool imm)
  * rtgt_fault_work() - move the QP to ERR or SQD, as rtgt_fault_arrival() decided
  * @recv: owned by the caller, a worker; RTGT_FAULT_DO_ERR or RTGT_FAULT_DO_SQD
  *
- * In ERR the message is not served.  The flushed receives close the connection; with an SRQ,
- * which flushes none, the peer does.  In SQD the message is served, but the QP sends no reply.
+ * In ERR the message is not served.  What is flushed closes the connection: receives, but with an
+ * SRQ, or a reply; or the peer does.  In SQD the message is served, but the QP sends no reply.
  * Context: may sleep.
  */
 void rtgt_fault_work(struct rtgt_recv_ctx *recv)
@@ -523,21 +523,13 @@ u32 rtgt_fault_reject(struct rtgt_port *port, u32 *arg)
 static void fault_rep_work(struct work_struct *work)
 {
 	struct rtgt_fault_rep *rep = container_of(work, struct rtgt_fault_rep, work.work);
-	struct rtgt_conn *conn = rep->conn;
-	u32 why, arg;
 	int ret;
 
-	if (READ_ONCE(conn->state) != RTGT_CONN_CONNECTING)
+	if (READ_ONCE(rep->conn->state) != RTGT_CONN_CONNECTING)
 		return;
-	rdma_lock_handler(conn->cm_id);
-	ret = rdma_accept(conn->cm_id, &rep->param);
-	rdma_unlock_handler(conn->cm_id);
-	rtgt_conn_step_done(conn, RTGT_CONN_ACCEPT_DONE);
-	if (!ret)
-		return;
-	why = rtgt_conn_reject_reason(ret, &arg);
-	rtgt_conn_reject(conn->port, conn->cm_id, why, arg);
-	rtgt_conn_close(conn, "could not be accepted");
+	ret = rtgt_conn_send_rep(rep->conn, &rep->param);
+	if (ret)
+		rtgt_conn_not_accepted(rep->conn, ret);
 }
 
 static bool fault_delay_rep(struct rtgt_conn *conn, const struct rdma_conn_param *param, u32 ms)

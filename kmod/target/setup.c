@@ -175,6 +175,25 @@ static int conn_reply(struct rtgt_conn *conn, void *priv, size_t size)
 	return len;
 }
 
+/**
+ * rtgt_conn_send_rep() - send the REP
+ * @conn: connection that is being set up
+ * @param: of the REP
+ * Context: may sleep; not in a handler of the id.
+ * Return: 0, -ECONNABORTED when the peer has given up, or what rdma_accept() returned.
+ */
+int rtgt_conn_send_rep(struct rtgt_conn *conn, struct rdma_conn_param *param)
+{
+	int ret;
+
+	rdma_lock_handler(conn->cm_id);
+	ret = rdma_accept(conn->cm_id, param);
+	rdma_unlock_handler(conn->cm_id);
+	rtgt_conn_step_done(conn, RTGT_CONN_ACCEPT_DONE);
+	/* the id expects no REP any more: its event waits for the handler's lock, or comes yet */
+	return ret == -EINVAL ? -ECONNABORTED : ret;
+}
+
 static int conn_accept(struct rtgt_conn *conn)
 {
 	const struct ib_device_attr *attrs = &conn->cm_id->device->attrs;
@@ -213,12 +232,7 @@ static int conn_accept(struct rtgt_conn *conn)
 	param.private_data_len = ret;
 	if (rtgt_faulty(&conn->port->faults) && rtgt_fault_accept(conn, &param, priv))
 		return 0;
-	rdma_lock_handler(conn->cm_id);
-	ret = rdma_accept(conn->cm_id, &param);
-	rdma_unlock_handler(conn->cm_id);
-	rtgt_conn_step_done(conn, RTGT_CONN_ACCEPT_DONE);
-	/* the id expects no REP any more: its event waits for the handler's lock, or comes yet */
-	return ret == -EINVAL ? -ECONNABORTED : ret;
+	return rtgt_conn_send_rep(conn, &param);
 }
 
 /* Send a REJ with an enum rtgt_rej_reason and its argument; may sleep. */
@@ -268,10 +282,29 @@ u32 rtgt_conn_reject_reason(int err, u32 *arg)
 	}
 }
 
+/**
+ * rtgt_conn_not_accepted() - close a connection whose set-up failed, with a REJ if the peer waits
+ * @conn: connection
+ * @err: negative errno
+ * Context: may sleep.
+ */
+void rtgt_conn_not_accepted(struct rtgt_conn *conn, int err)
+{
+	u32 why, arg;
+
+	if (err == -ECONNABORTED || READ_ONCE(conn->abandoned)) {
+		rtgt_count(conn->port->stats, RTGT_CONNS_ABANDONED, 1);
+		rtgt_conn_close(conn, "the peer gave up before it was accepted");
+		return;
+	}
+	why = rtgt_conn_reject_reason(err, &arg);
+	rtgt_conn_reject(conn->port, conn->cm_id, why, arg);
+	rtgt_conn_close(conn, "could not be accepted");
+}
+
 static void conn_setup(struct rtgt_job *job)
 {
 	struct rtgt_conn *conn = container_of(job, struct rtgt_conn, setup);
-	u32 why, arg;
 	int ret = -ESHUTDOWN;
 
 	/* the state is looked at again between the steps: a disable waits for all set-ups */
@@ -279,14 +312,8 @@ static void conn_setup(struct rtgt_job *job)
 		ret = rtgt_conn_settle(conn, conn->cm_id->device);
 	if (!ret)
 		ret = conn_accept(conn);
-	if (ret == -ECONNABORTED || (ret && READ_ONCE(conn->abandoned))) {
-		rtgt_count(conn->port->stats, RTGT_CONNS_ABANDONED, 1);
-		rtgt_conn_close(conn, "the peer gave up before it was accepted");
-	} else if (ret) {
-		why = rtgt_conn_reject_reason(ret, &arg);
-		rtgt_conn_reject(conn->port, conn->cm_id, why, arg);
-		rtgt_conn_close(conn, "could not be accepted");
-	}
+	if (ret)
+		rtgt_conn_not_accepted(conn, ret);
 	rtgt_conn_built(conn);
 }
 
