@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A datagram endpoint: one UD QP for all clients of a device.  It is a struct rtgt_conn
+ * A datagram endpoint: one UD QP for all clients of a device's port.  It is a struct rtgt_conn
  * (conn.c) without a peer and without a cm_id.
  *
  * A client requests the QP number of the endpoint (SIDR) and gets a reply; the target does not
@@ -46,15 +46,15 @@ struct endpoint_request {
 	u32 arg;			/* argument of @why */
 };
 
-/* Return a reference to the endpoint of a device, for rtgt_conn_put(), or NULL. */
-static struct rtgt_conn *endpoint_get(struct rtgt_port *port, struct ib_device *ibdev)
+/* Return a reference to the endpoint of a device's port, for rtgt_conn_put(), or NULL. */
+static struct rtgt_conn *endpoint_get(struct rtgt_port *port, const struct rdma_cm_id *id)
 {
 	struct rtgt_conn *conn, *found = NULL;
 
 	mutex_lock(&port->lock);
 	list_for_each_entry(conn, &port->conns, port_entry) {
 		if (READ_ONCE(conn->state) == RTGT_CONN_LIVE && conn->domain &&
-		    conn->domain->ibdev == ibdev) {
+		    conn->domain->ibdev == id->device && conn->port_num == id->port_num) {
 			kref_get(&conn->ref);
 			found = conn;
 			break;
@@ -187,7 +187,7 @@ static void endpoint_make(struct rtgt_job *job)
 	struct endpoint_request *req = container_of(job, struct endpoint_request, make);
 	struct rtgt_port *port = req->port;
 
-	req->conn = endpoint_get(port, req->id->device) ?:
+	req->conn = endpoint_get(port, req->id) ?:
 		    endpoint_create(port, req->id, &req->why, &req->arg);
 	if (!req->conn || endpoint_resolve(req))
 		rtgt_job_queue(&req->finish);
@@ -249,7 +249,7 @@ int rtgt_endpoint_request(struct rtgt_port *port, struct rdma_cm_id *id,
 		rtgt_conn_reject(port, id, why, arg);
 		return -ECONNREFUSED;
 	}
-	conn = endpoint_get(port, id->device);
+	conn = endpoint_get(port, id);
 	known = conn && rtgt_sources_has(conn->sources,
 					 (struct sockaddr *)&id->route.addr.dst_addr);
 	if (known)
