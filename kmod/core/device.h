@@ -23,6 +23,8 @@ struct rtgt_dev {
 	struct ib_device *ibdev;
 	struct list_head users;		/* struct rtgt_dev_user */
 	wait_queue_head_t idle;		/* woken when @users has become empty */
+	bool last_wqe;			/* has raised IB_EVENT_QP_LAST_WQE_REACHED */
+	bool no_last_wqe;		/* has not, for a QP that waited */
 	/*
 	 * struct rtgt_mr by the upper 24 bits of their rkeys, which no two MRs of a device share.
 	 * Completions take its lock

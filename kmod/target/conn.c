@@ -123,7 +123,7 @@ void rtgt_conn_fail(struct rtgt_conn *conn, const char *why)
 }
 
 /**
- * rtgt_conn_failing() - note that the device refuses an access and will move the QP to error
+ * rtgt_conn_failing() - note that the device refuses an access and moves the QP to error, or has
  * @conn: connection
  * @why: reason for the log, a constant string; only the first one is kept
  *
@@ -236,6 +236,9 @@ bool rtgt_wc_sent(struct rtgt_conn *conn, const struct ib_wc *wc)
 	if (wc->status != IB_WC_WR_FLUSH_ERR) {
 		rtgt_count(conn->port->stats, RTGT_SEND_ERRORS, 1);
 		rtgt_conn_close(conn, ib_wc_status_msg(wc->status));
+	} else if (!conn->iwarp) {
+		/* if no receive is posted, none is flushed; on iWARP, see recv_failed() */
+		rtgt_conn_failing(conn, RTGT_WHY_REFUSED);
 	}
 	return false;
 }

@@ -53,6 +53,9 @@ enum rtgt_conn_step {
 /* Milliseconds in which a device sends a NAK and flushes receives after it reported an error */
 #define RTGT_NAK_MS		100
 
+/* The reason in the log if the device moved the QP to error */
+#define RTGT_WHY_REFUSED	"the device refused what the peer did"
+
 /*
  * Milliseconds after which siw's target wakes its own device, see rtgt_conn.unheard.  A client that
  * speaks rtgt does it by itself, after 100: the active side speaks first (RFC 5044).

@@ -14,7 +14,8 @@
  *
  * 1. move the QP to error and send a marker through the CQ (ib_drain_rq(); ib_drain_sq() with an
  *    SRQ, which keeps its receives): no completion that began before CLOSING still runs.  With an
- *    SRQ, wait for IB_EVENT_QP_LAST_WQE_REACHED: then the QP uses none of its receives any more
+ *    SRQ, wait for IB_EVENT_QP_LAST_WQE_REACHED, if the device raises it: then the QP uses none of
+ *    its receives any more
  * 2. drop the requests that faults hold, wait for the workers, and drop the deferred requests
  * 3. nothing posts a send any more: send a second marker through the send queue, which completes
  *    after the last send.  A datagram endpoint, whose replies are all signaled, waits for those
@@ -40,7 +41,10 @@
 /* Bytes of the largest packet, IB_MTU_4096 */
 #define RTGT_MTU_MAX	4096
 
-/* A device that never raises IB_EVENT_QP_LAST_WQE_REACHED (IBA 10.3.1) must not keep the QP */
+/*
+ * A device that never raises IB_EVENT_QP_LAST_WQE_REACHED (IBA 10.3.1) must not keep the QP.  One
+ * QP waits for so long; the others of a device that never raised one do not
+ */
 #define RTGT_LAST_WQE_MS	1000
 
 static void qp_event(struct ib_event *ev, void *context)
@@ -56,15 +60,16 @@ static void qp_event(struct ib_event *ev, void *context)
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
 		/* rxe in 7.3 raises it before it sends the NAK */
-		rtgt_conn_failing(conn, "the device refused what the peer did");
+		rtgt_conn_failing(conn, RTGT_WHY_REFUSED);
 		break;
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		WRITE_ONCE(conn->last_wqe, true);
+		WRITE_ONCE(conn->user.dev->last_wqe, true);
 		wake_up(&conn->quiet);
 		fallthrough;
 	case IB_EVENT_QP_FATAL:
 		/* the only notice with an SRQ: none of its receives is flushed */
-		rtgt_conn_fail(conn, "the device refused what the peer did");
+		rtgt_conn_fail(conn, RTGT_WHY_REFUSED);
 		break;
 	default:
 		break;
@@ -144,6 +149,8 @@ static int qp_create_pool(struct rtgt_conn *conn)
 #define RTGT_SEND_WQE_BYTES	512
 #define RTGT_RECV_WQE_BYTES	64
 #define RTGT_CQE_BYTES		64
+/* On iWARP the core has an MR for each READ or WRITE of a transfer; siw's has 256 entries of 24 */
+#define RTGT_RW_MR_BYTES	SZ_8K
 
 /* Bytes that queues and contexts will take, without the receives of an SRQ of a shared port. */
 u64 rtgt_qp_needs(const struct rtgt_conn *conn)
@@ -156,6 +163,8 @@ u64 rtgt_qp_needs(const struct rtgt_conn *conn)
 	u64 bytes = sizeof(*conn) + nr_rws * sizeof(struct rtgt_rw_ctx) +
 		    nr_sends * (sizeof(struct rtgt_send_ctx) + rtgt_buf_needs(size + head));
 
+	if (conn->iwarp)
+		bytes += nr_rws * rtgt_rw_wrs(conn->cm_id->device) * RTGT_RW_MR_BYTES;
 	bytes += RTGT_QP_BYTES + wrs * RTGT_SEND_WQE_BYTES + (depth + wrs) * RTGT_CQE_BYTES;
 
 	if (srq)
@@ -307,16 +316,26 @@ int rtgt_qp_create(struct rtgt_conn *conn, struct rdma_cm_id *id,
 	return conn->iwarp ? 0 : qp_modify(conn, id, IB_QPS_RTS, param);
 }
 
+/* With an SRQ: until the QP uses none of its receives any more, if the device says so. */
+static void qp_await_last_wqe(struct rtgt_conn *conn)
+{
+	struct rtgt_dev *dev = conn->user.dev;
+
+	/* siw never raises the event, nor does rxe in 6.1 */
+	if (conn->iwarp || (READ_ONCE(dev->no_last_wqe) && !READ_ONCE(dev->last_wqe)))
+		return;
+	if (!wait_event_timeout(conn->quiet, READ_ONCE(conn->last_wqe),
+				msecs_to_jiffies(RTGT_LAST_WQE_MS)))
+		WRITE_ONCE(dev->no_last_wqe, true);
+}
+
 static void qp_drain(struct rtgt_conn *conn)
 {
 	if (!conn->qp->srq) {
 		ib_drain_rq(conn->qp);
 	} else {
 		ib_drain_sq(conn->qp);
-		/* siw never raises it */
-		if (!conn->iwarp)
-			wait_event_timeout(conn->quiet, READ_ONCE(conn->last_wqe),
-					   msecs_to_jiffies(RTGT_LAST_WQE_MS));
+		qp_await_last_wqe(conn);
 	}
 	rtgt_fault_cancel(conn);
 	rtgt_recv_cancel(conn);

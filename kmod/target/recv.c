@@ -265,7 +265,7 @@ static void recv_failed(struct rtgt_conn *conn, struct rtgt_recv_ctx *recv, stru
 		rtgt_count(conn->port->stats, RTGT_RECV_FLUSHED, 1);
 		/* iWARP flushes when the TCP stream ends, for any reason: DISCONNECTED follows */
 		if (!conn->iwarp || READ_ONCE(conn->failing))
-			rtgt_conn_fail(conn, "the device refused what the peer did");
+			rtgt_conn_fail(conn, RTGT_WHY_REFUSED);
 	} else {
 		rtgt_conn_failing(conn, ib_wc_status_msg(wc->status));
 	}
