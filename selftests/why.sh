@@ -160,10 +160,23 @@ nobody_listens() {
 	target_port
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
 	record
+	if is_iwarp; then
+		probe connect >"$WORK/said" 2>&1 || true
+		wait_until 20 has_reset || fail "$(rtgt explain "$WORK/wire.pcap")"
+		end_record
+		because "TCP refuses the connection" "  perhaps: nobody listens on this port there"
+		return
+	fi
 	has "$(probe connect)" result=refused status=8
-	wait_until 20 is_in_capture "CM REJ" || fail "$(rtgt explain "$WORK/wire.pcap")"
+	probe connect transport=ud >"$WORK/said" 2>&1 || true
+	wait_until 20 is_in_capture "CM SIDR_REP" || fail "$(rtgt explain "$WORK/wire.pcap")"
 	end_record
-	because "the server refused: REJ, invalid service ID" "perhaps: the port is another, or is not enabled"
+	because "the server refused: REJ, invalid service ID" "perhaps: the port is another, or is not enabled" \
+		"the datagram service is refused: SIDR_REP" "  cause: nobody listens on this port there"
+}
+
+has_reset() {
+	rtgt explain -f 'tcp[13] & 4 != 0' "$WORK/wire.pcap" 2>/dev/null | grep -q .
 }
 
 full() {
@@ -260,7 +273,7 @@ tcase depth --needs cm "a READ for which no resources were agreed on" invalid "1
 tcase misaligned --needs cm,atomic --more "an atomic operation at an odd address" invalid "the address 0x" access op=faa offset=4
 tcase silent --more --needs acks "requests that nobody acknowledges" silent
 tcase unheard --more --needs cm "a REQ that nobody answers, and what ICMP says of it" unheard
-tcase nobody-listens --needs cm "a port where nobody listens" nobody_listens
+tcase nobody-listens "a port where nobody listens" nobody_listens
 tcase dir "with a directory, what was traced and counted beside the capture is evidence, too" from_directory
 tcase full "a target that is full" full
 tcase ready-later --needs rnr --more "a receiver that is ready after a while" ready_later

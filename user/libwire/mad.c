@@ -141,9 +141,14 @@ void pkt_private_kind(struct pkt *p, unsigned int attr)
 			overlay(p, PKT_RTGT_REQ, sizeof(struct rtgt_req));
 		break;
 	case PKT_CM_REP:
-	case PKT_CM_SIDR_REP:
 		rep_kind(p, b, len);
 		break;
+	case PKT_CM_SIDR_REP:
+		if (!p->reason) {
+			rep_kind(p, b, len);
+			break;
+		}
+		__attribute__((fallthrough));
 	case PKT_CM_REJ:
 		if (!rtgt_decode_rej(b, len, &reason, &arg))
 			overlay(p, PKT_RTGT_REJ, sizeof(struct rtgt_rej));

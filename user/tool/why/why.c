@@ -51,6 +51,7 @@ static void one(struct why *w, const struct pkt *p)
 	struct flow_seen seen;
 
 	why_note(w, p);
+	why_knock(w, p);
 	flow_packet(w->flow, p, &seen);
 	if (seen.class != FLOW_CORRUPT)
 		return;
@@ -80,6 +81,7 @@ static int sum_up(struct why *w)
 	struct json_object *o;
 
 	flow_end(w->flow);
+	why_knocks(w);
 	if (!t->connections)
 		why_neighbours(w);
 	if (w->corrupt) {

@@ -65,6 +65,18 @@ struct why_typed {
 	struct rtgt_refusal refusal;
 };
 
+/*
+ * A request of a datagram service or of TCP: @packet is the first of @times, the last was at @ns.
+ * @answer: the packet that answers it, or 0; with @refused, @status is that of a SIDR_REP.
+ */
+struct why_knock {
+	bool sidr, refused;
+	uint8_t version, status, from[16], to[16];
+	uint16_t ports[2];
+	uint32_t id;
+	uint64_t packet, times, ns, answer;
+};
+
 /* A Terminate */
 struct why_said {
 	uint64_t packet;
@@ -90,7 +102,7 @@ struct why_conn {
 /**
  * struct why - a capture
  * @dir, @timeline: the directory that it is in, and what was traced; NULL: only the capture
- * @asked, @refused, @reset, @typed, @said: the latest, rings
+ * @asked, @refused, @reset, @typed, @said, @knock: the latest, rings
  * @first_ns, @last_ns: of the first packet, of the latest
  * @conn: by the connection's number
  */
@@ -104,7 +116,8 @@ struct why {
 	struct why_refusal refused[WHY_KEPT], reset[WHY_KEPT];
 	struct why_typed typed[WHY_KEPT];
 	struct why_said said[WHY_KEPT];
-	unsigned int nr_asked, nr_refused, nr_reset, nr_typed, nr_said;
+	struct why_knock knock[WHY_KEPT];
+	unsigned int nr_asked, nr_refused, nr_reset, nr_typed, nr_said, nr_knocks;
 	uint64_t packets, problems, first_ns, last_ns, corrupt, first_corrupt;
 	struct why_conn conn[WHY_CONNS];
 };
@@ -128,7 +141,13 @@ const struct why_refusal *why_reset(const struct why *w, const struct flow_conn 
 				    uint64_t from_packet);
 bool why_typed(const struct why *w, uint64_t packet, char *buf, size_t size);
 const struct why_said *why_terminate(const struct why *w, uint64_t packet);
+const struct why_refusal *why_unreachable(const struct why *w, const struct why_knock *k);
+const char *why_refusal_name(const struct why_refusal *r);
 void why_neighbours(struct why *w);
+
+/* why_knock.c: what led to no connection */
+void why_knock(struct why *w, const struct pkt *p);
+void why_knocks(struct why *w);
 
 /* why_msg.c, why_conn.c: what failed or took long; for struct flow_ops */
 void why_message(void *arg, const struct flow_conn *c, const struct flow_msg *m);

@@ -151,7 +151,7 @@ void why_note(struct why *w, const struct pkt *p)
 }
 
 /* RFC 792 and RFC 4443, 3.1 */
-static const char *refusal_name(const struct why_refusal *r)
+const char *why_refusal_name(const struct why_refusal *r)
 {
 	static const char *const v4[] = {
 		"network unreachable", "host unreachable", "protocol unreachable",
@@ -206,11 +206,11 @@ bool why_on_the_way(struct why *w, struct json_object *o, const struct flow_conn
 		if (r->packet < from_packet || !is_of(r, c, to))
 			continue;
 		why_seen(o, "packet %" PRIu64 ": ICMP from %s: %s", r->packet,
-			 pkt_address(r->version, r->by, by, sizeof(by)), refusal_name(r));
+			 pkt_address(r->version, r->by, by, sizeof(by)), why_refusal_name(r));
 		why_because(o, true,
 			    "the host that sent it: its firewall, its routes, the MTU of its interfaces",
 			    "a host on the way, or the other end, refuses the packets: %s",
-			    refusal_name(r));
+			    why_refusal_name(r));
 		return true;
 	}
 	/* its own packets since then show that it is there */
@@ -228,6 +228,22 @@ bool why_on_the_way(struct why *w, struct json_object *o, const struct flow_conn
 		return true;
 	}
 	return false;
+}
+
+/* What ICMP said of a request for a connection; NULL: nothing */
+const struct why_refusal *why_unreachable(const struct why *w, const struct why_knock *k)
+{
+	for (unsigned int i = 0; i < WHY_KEPT; i++) {
+		const struct why_refusal *r = &w->refused[i];
+
+		if (r->packet > k->packet && same_addr(r->addr, k->to) &&
+		    same_addr(r->from, k->from) && (k->sidr ?
+		    r->proto == IPPROTO_UDP && r->ports[1] == ROCE_PORT :
+		    r->proto == IPPROTO_TCP && r->ports[0] == k->ports[0] &&
+		    r->ports[1] == k->ports[1]))
+			return r;
+	}
+	return NULL;
 }
 
 /* A TCP connection that was reset between two ends after a packet */
