@@ -541,6 +541,9 @@ static bool is_doubtful(const struct flow *f, const struct rule *r, const struct
 		return false;
 	if (r->judge == icrc && flow_no_icrc(c->p))
 		return true;
+	/* it may answer a request for the rest of the READ */
+	if (r->judge == answer_sequence && c->first_op && !c->first)
+		return true;
 	return r->needs == NEEDS_ALL ||
 	       (r->needs == NEEDS_BEFORE && (!c->conn || c->conn->lacking));
 }
