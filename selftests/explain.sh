@@ -25,6 +25,25 @@ heard() { # TEXT
 	finish live || fail "it ends with status $?: $(<"$WORK/live.err")"
 }
 
+# What comes faster than it is read is missing, and that is said.
+dropped() {
+	local rc=0
+	target_port region mem size=8M
+	listen
+	kill -STOP "${BG_PID[live]}"
+	defer resume "${BG_PID[live]}"
+	has "$(probe access op=write len=8388608)" wc=success
+	resume "${BG_PID[live]}"
+	kill -INT "${BG_PID[live]}"
+	finish live || rc=$?
+	same "exit status" "$rc" 1
+	grep -Eqx 'rtgt: explain: the kernel dropped [1-9][0-9]* packets before .*' "$WORK/live.err" || fail "$(<"$WORK/live.err")"
+}
+
+resume() { # PID
+	kill -CONT "$1" 2>/dev/null || :
+}
+
 # A connection, 3000 bytes written and read, as JSON: every packet with the right ICRC.
 live_json() {
 	local text filter
@@ -64,6 +83,15 @@ live_iwarp() {
 		counted: (.[-1].packets == ($p | length)) }'
 	same "packets" "$(jq -sc "$filter" "$WORK/live.out")" \
 		'{"wrong":[],"mpa":["Request","Reply"],"bytes":3000,"counted":true}'
+}
+
+# What the port has: an SRQ, so that the client's credits say nothing.
+rep() { # SRQ
+	target_port "srq=$1"
+	listen -T fields -e infiniband.cm.rep.srq
+	has "$(probe connect)" result=established
+	heard 0x
+	same "SRQ of the REP" "$(grep . "$WORK/live.out")" "0x0$1"
 }
 
 # With a DREP, or with a FIN from both ends of TCP
@@ -182,6 +210,8 @@ selection() {
 	same "packets of both connections" "$(($(rtgt explain --conn 1 "$WORK/pcap" | wc -l) + $(wc -l <<<"$second")))" "$all"
 	same "what failed" "$(rtgt explain --failed "$WORK/pcap")" "$second"
 	same "of the queue pair" "$(rtgt explain --qp $((qp)) --conn 2 "$WORK/pcap")" "$second"
+	qp=$(rtgt explain -T fields -e infiniband.cm.rep.localqpn "$WORK/pcap" | grep . | tail -n 1)
+	same "of the server's queue pair" "$(rtgt explain --qp $((qp)) --conn 2 "$WORK/pcap")" "$second"
 	same "of another queue pair" "$(rtgt explain --qp 16777214 "$WORK/pcap" 2>"$WORK/err" || :)" ""
 	same "of no connection" "$(rtgt explain --conn 3 "$WORK/pcap" 2>"$WORK/err"; echo $?)" 1
 	grep -q -e "--conn, --qp and --message select no packet" "$WORK/err" || fail "$(<"$WORK/err")"
@@ -250,6 +280,9 @@ refused() {
 }
 
 tcase live-json --tier wire,fast --more "on the wire, as JSON: CM, WRITE, right ICRCs, valid against the schema" live_json
+tcase rep-srq --more --needs cm "the REP says whether the port has an SRQ" rep 1
+tcase rep-no-srq --more --needs cm "and that it has none" rep 0
+tcase dropped --more --needs cm "says how many packets of an interface the kernel dropped, and fails" dropped
 tcase captured --more --tier fast,wire "from a file, through a pipe, filtered, cut, with a wrong ICRC" captured
 tcase words --more --needs cm "in plain words: a connection, a WRITE, a READ that is refused" words
 tcase ladder --needs cm "as a ladder: the same" ladder

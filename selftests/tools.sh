@@ -323,17 +323,19 @@ failures_as_json() {
 
 # Those that are interrupted before they have a document, and ping, which has one.
 interrupted_as_json() {
-	local command rc
+	local command rc established=0
 	mkdir "$WORK/dir"
 	mkfifo "$WORK/dir/wire.pcap"
 	target_port region mem size=64K
 	for command in "reconcile $WORK/dir" "why $WORK/dir/wire.pcap" \
-		"ping -C 1000000 -o write -S 64 -p $CM_PORT -I $RTGT_CLIENT_ADDR $RTGT_TARGET_ADDR"; do
+		"ping -C 1000000 -o write -S 64 -p $CM_PORT -I $RTGT_CLIENT_ADDR $RTGT_TARGET_ADDR" \
+		"cost -C 100000 -p $CM_PORT -I $RTGT_CLIENT_ADDR $RTGT_TARGET_ADDR"; do
 		rc=0
 		# shellcheck disable=SC2086 # several words
 		background ended rtgt -j $command
-		if [[ $command == ping* ]]; then
-			wait_until 20 counters_are conns_established=1 || fail "$COUNTERS"
+		if [[ $command == *"$RTGT_TARGET_ADDR" ]]; then
+			established=$((established + 1))
+			wait_until 20 counters_are "conns_established=$established" || fail "$COUNTERS"
 		else
 			wait_until 10 opens_fifo "${BG_PID[ended]}" || fail "$command: it does not open the capture"
 		fi

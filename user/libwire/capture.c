@@ -333,6 +333,19 @@ void capture_stop(struct capture *c)
 }
 
 /**
+ * capture_dropped() - how many packets of an interface are missing: the kernel had no room for them
+ * @c: open
+ *
+ * Return: their number until now; 0 for a file.
+ */
+uint64_t capture_dropped(struct capture *c)
+{
+	struct pcap_stat stat = { 0 };
+
+	return c->live && !pcap_stats(c->pcap, &stat) ? stat.ps_drop : 0;
+}
+
+/**
  * capture_close() - end reading
  * @c: what capture_open_file() or capture_open_live() made
  */

@@ -32,6 +32,7 @@ struct pcap *capture_pcap(struct capture *c);
 int capture_filter(struct capture *c, const char *filter, struct rtgt_err *err);
 int capture_next(struct capture *c, struct pkt *p, struct rtgt_err *err);
 void capture_stop(struct capture *c);
+uint64_t capture_dropped(struct capture *c);
 void capture_close(struct capture *c);
 
 #endif /* RTGT_PACKET_CAPTURE_H */

@@ -6,17 +6,21 @@
  * call that it waits in ends with EINTR.  A server reads them from a file descriptor, beside what
  * else it waits for.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "interrupt.h"
 
 atomic_bool interrupted;
 
 static void (*also_do)(void);
+static int event;
 
 static void on_signal(int sig)
 {
@@ -43,6 +47,31 @@ void interrupt_catch(int flags, void (*then)(void))
 {
 	also_do = then;
 	set(flags, on_signal);
+}
+
+static void tell(void)
+{
+	eventfd_write(event, 1);
+}
+
+/**
+ * interrupt_event() - set the flag, and end waits that no signal interrupts
+ * @flags: as for interrupt_catch()
+ *
+ * Return: a file descriptor above 0, for librtgt's cancel_fd: a signal makes it readable, for good.
+ * The caller closes it, after interrupt_catch() or interrupt_release().  -1 with errno.
+ */
+int interrupt_event(int flags)
+{
+	event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	/* librtgt takes 0, which it may be where standard input is closed, for none */
+	if (!event) {
+		event = fcntl(0, F_DUPFD_CLOEXEC, 3);
+		close(0);
+	}
+	if (event > 0)
+		interrupt_catch(flags, tell);
+	return event;
 }
 
 /**

@@ -11,6 +11,7 @@
 extern atomic_bool interrupted;
 
 void interrupt_catch(int flags, void (*then)(void));
+int interrupt_event(int flags);
 void interrupt_release(void);
 int interrupt_fd(int also, int flags);
 

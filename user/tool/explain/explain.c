@@ -41,7 +41,8 @@ static const struct usage_option options[] = {
 		       "given many times" },
 	{ OPT_CONN, "only the packets of this connection, by the number that --ladder, --json and "
 		    "rtgt why print" },
-	{ OPT_QP, "only those of connections that have this queue pair" },
+	{ OPT_QP, "only those of connections that have this queue pair; FILE is read twice, unless it "
+		  "is a pipe" },
 	{ OPT_MESSAGE, "only those of this message, by the number that --ladder and --json print" },
 	{ OPT_FAILED, "only those of connections on which something failed; FILE is read twice" },
 	{ OPT_LIST_RULES, "list the rules: name, requirement, reference" },
@@ -56,10 +57,10 @@ static const struct usage usage = {
 "is pcap or pcapng; \"-\" is standard input.\n",
 	.options = options,
 	.notes =
-"Exit status: 0 done, 1 the capture is damaged or cannot be read, or --conn, --qp and --message\n"
-"select nothing of it, 2 the command line is wrong.  With --check: 0 no rule is broken, 1 one is,\n"
-"2 the capture cannot be read, 3 it has nothing that could be judged.  130 interrupted: the part\n"
-"that was read is printed.  See rtgt-explain(1).\n",
+"Exit status: 0 done, 1 the capture is damaged, lacks packets or cannot be read, or --conn, --qp\n"
+"and --message select nothing of it, 2 the command line is wrong.  With --check: 0 no rule is\n"
+"broken, 1 one is, 2 the capture cannot be read or lacks packets that the kernel dropped, 3 it has\n"
+"nothing that could be judged.  130 interrupted: the part that was read is printed.  See rtgt-explain(1).\n",
 };
 
 #define IGNORED_MAX	32
@@ -279,6 +280,7 @@ static void progress(const struct explain *x, bool last)
 static int explain_all(struct explain *x, struct capture *c)
 {
 	struct rtgt_err err = {};
+	uint64_t dropped;
 	struct pkt p;
 	int ret, rc;
 
@@ -291,6 +293,14 @@ static int explain_all(struct explain *x, struct capture *c)
 	} while (ret == 1 && x->packets != x->limit && !ferror(stdout));
 	progress(x, true);
 	rc = x->flow ? explain_flow_close(x) : EXIT_OK;
+	/* none of those behind the last one that is asked for */
+	dropped = x->limit && x->packets == x->limit ? 0 : capture_dropped(c);
+	if (dropped) {
+		failed("explain: the kernel dropped %" PRIu64 " packets before they were read: let fewer through, with -f",
+		       dropped);
+		/* a violation stays one */
+		rc = x->check && rc == EXIT_FAILED ? rc : unread(x);
+	}
 	/* what was read is summed up; the status says that it is not all */
 	if (!x->live && atomic_load(&interrupted)) {
 		failed("explain: interrupted behind packet %" PRIu64, x->packets);
@@ -328,24 +338,21 @@ static int explain(struct explain *x, struct source *s)
 		capture_close(c);
 		return misused("%s", err.text);
 	}
-	if (x->select.failed &&
-	    explain_failed(&x->select, s->file, s->filter, x->limit, &err)) {
-		capture_close(c);
-		failed("%s", err.text);
-		return unread(x);
-	}
-	rc = explain_flow_open(x, s->ignored, s->nr_ignored);
-	if (rc) {
-		capture_close(c);
-		return rc;
-	}
 	current = c;
 	/* a second one ends it at once */
 	interrupt_catch(x->live ? SA_RESTART : (int)SA_RESETHAND, stop);
+	if ((x->select.failed || (x->select.has_qp && s->file && is_regular(s->file))) &&
+	    explain_find(&x->select, s->file, s->filter, x->limit, &err)) {
+		failed("%s", err.text);
+		rc = unread(x);
+	} else {
+		rc = explain_flow_open(x, s->ignored, s->nr_ignored);
+	}
 	/* Nothing is missed from here on */
-	if (x->live)
+	if (!rc && x->live)
 		fprintf(stderr, "rtgt: listening on %s\n", s->interface);
-	rc = explain_all(x, c);
+	if (!rc)
+		rc = explain_all(x, c);
 	interrupt_release();
 	capture_close(c);
 	return rc;

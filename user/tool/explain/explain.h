@@ -32,8 +32,9 @@ struct column {
 /**
  * struct explain_select - which packets
  * @any: not all
- * @failed: of connections on which something failed: @nr @conns, by their numbers
+ * @failed: of connections on which something failed
  * @has_qp: of connections that have the queue pair @qp
+ * @twice: the file was read before: these are @nr @conns, by their numbers
  * @conn: of this one; 0: any
  * @message: of this one; 0: any
  * @lost: there was no memory for one of @conns
@@ -41,7 +42,7 @@ struct column {
  * @last_ns: of the latest packet, while @conns are looked for
  */
 struct explain_select {
-	bool any, failed, has_qp, lost, found;
+	bool any, failed, has_qp, twice, lost, found;
 	uint32_t qp;
 	uint64_t conn, message, last_ns;
 	uint64_t *conns;
@@ -112,8 +113,8 @@ int explain_file(const char *path, uint64_t limit, void (*out)(void *arg, struct
 void explain_line(const struct unit *u);
 
 /* explain_select.c: which packets */
-int explain_failed(struct explain_select *s, const char *path, const char *filter, uint64_t limit,
-		   struct rtgt_err *err);
+int explain_find(struct explain_select *s, const char *path, const char *filter, uint64_t limit,
+		 struct rtgt_err *err);
 bool explain_selects(const struct explain_select *s, const struct flow_conn *c,
 		     const struct flow_msg *m);
 

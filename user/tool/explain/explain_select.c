@@ -3,30 +3,38 @@
  * rtgt explain: which packets are printed: those of one connection, queue pair or message, or of
  * the connections on which something failed.
  *
- * What failed is known when a message or a connection ends, so --failed reads the file twice: the
- * numbers that the flow gives to connections are the same each time.
+ * What failed is known when a message or a connection ends, and the server's queue pair behind the
+ * REQ.  So --failed reads the file twice, and --qp if it is one: the numbers that the flow gives to
+ * connections are the same each time.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "libwire/capture.h"
+#include "tool/cli/interrupt.h"
 #include "explain.h"
 
-/* Connections that are noted as failed; more are in the next power of two */
-static int note(struct explain_select *s, uint64_t conn)
+static bool has_qp(const struct explain_select *s, const struct flow_conn *c)
+{
+	return !s->has_qp || c->end[0].qpn == s->qp || c->end[1].qpn == s->qp;
+}
+
+/* Connections that are asked for; more are in the next power of two */
+static void note(struct explain_select *s, const struct flow_conn *c)
 {
 	uint64_t *more;
 
-	if (s->nr && s->conns[s->nr - 1] == conn)
-		return 0;
+	if (!has_qp(s, c) || (s->nr && s->conns[s->nr - 1] == c->id))
+		return;
 	if (!(s->nr & (s->nr - 1))) {
 		more = reallocarray(s->conns, s->nr ? 2 * s->nr : 1, sizeof(*more));
-		if (!more)
-			return -1;
+		if (!more) {
+			s->lost = true;
+			return;
+		}
 		s->conns = more;
 	}
-	s->conns[s->nr++] = conn;
-	return 0;
+	s->conns[s->nr++] = c->id;
 }
 
 static void message(void *arg, const struct flow_conn *c, const struct flow_msg *m)
@@ -35,15 +43,16 @@ static void message(void *arg, const struct flow_conn *c, const struct flow_msg 
 
 	if (m->status == FLOW_NAK || m->status == FLOW_TERMINATED ||
 	    (m->status == FLOW_UNANSWERED && !c->forgotten && flow_is_lost(c, m, s->last_ns)))
-		s->lost |= note(s, c->id) < 0;
+		note(s, c);
 }
 
 static void connection(void *arg, const struct flow_conn *c)
 {
 	struct explain_select *s = arg;
 
-	if (c->rej || c->terminate || (c->req && !c->rtu && !c->data && c->repeated_steps))
-		s->lost |= note(s, c->id) < 0;
+	if (!s->failed || c->rej || c->terminate ||
+	    (c->req && !c->rtu && !c->data && c->repeated_steps))
+		note(s, c);
 }
 
 static int by_number(const void *a, const void *b)
@@ -64,7 +73,8 @@ static int read_once(struct capture *c, struct explain_select *s, uint64_t limit
 	struct pkt p;
 	int ret = flow && iwarp ? 0 : rtgt_fail(err, ENOMEM, "no memory");
 
-	while (!ret && packets++ != (limit ? limit : UINT64_MAX) && capture_next(c, &p, err) == 1) {
+	while (!ret && packets++ != (limit ? limit : UINT64_MAX) && !interrupted &&
+	       capture_next(c, &p, err) == 1) {
 		const struct pkt *inner = NULL;
 		unsigned int nr = 0;
 
@@ -84,7 +94,7 @@ static int read_once(struct capture *c, struct explain_select *s, uint64_t limit
 }
 
 /**
- * explain_failed() - find the connections on which something failed
+ * explain_find() - find the connections of a queue pair, or on which something failed
  * @s: gets them
  * @path: of the capture
  * @filter: as for the second time
@@ -93,12 +103,13 @@ static int read_once(struct capture *c, struct explain_select *s, uint64_t limit
  *
  * Return: 0, or a negative errno.  Of a damaged capture what comes before the damage counts.
  */
-int explain_failed(struct explain_select *s, const char *path, const char *filter, uint64_t limit,
-		   struct rtgt_err *err)
+int explain_find(struct explain_select *s, const char *path, const char *filter, uint64_t limit,
+		 struct rtgt_err *err)
 {
 	struct capture *c;
 	int ret = capture_open_file(&c, path, err);
 
+	s->twice = true;
 	if (ret)
 		return ret;
 	if (filter)
@@ -116,9 +127,9 @@ static bool has_conn(const struct explain_select *s, const struct flow_conn *c)
 {
 	if (s->conn && c->id != s->conn)
 		return false;
-	if (s->has_qp && c->end[0].qpn != s->qp && c->end[1].qpn != s->qp)
-		return false;
-	return !s->failed || (s->nr && bsearch(&c->id, s->conns, s->nr, sizeof(c->id), by_number));
+	if (!s->twice)
+		return has_qp(s, c);
+	return s->nr && bsearch(&c->id, s->conns, s->nr, sizeof(c->id), by_number);
 }
 
 /**

@@ -4,8 +4,10 @@
  * the steps of a connection, and connections that are held.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 
+#include "tool/cli/interrupt.h"
 #include "tool/out/json.h"
 #include "cost.h"
 #include "measure.h"
@@ -114,9 +116,15 @@ int cmd_cost(struct tool *tool, int argc, char **argv)
 	if (ret)
 		return ret == OPTIONS_HELP ? EXIT_OK : ret;
 	c.results = json_object_new_array();
+	c.cancel = interrupt_event((int)SA_RESETHAND);
+	if (c.cancel < 0)
+		ret = rtgt_fail(&err, errno, "no eventfd: %s", strerror(errno));
 	for (unsigned int i = 0; !ret && i < NR_TABLE; i++)
 		if (c.what & 1u << i)
 			ret = table[i].run(&c, &err);
+	/* however it was noticed */
+	if (ret && interrupted)
+		rtgt_fail(&err, EINTR, "interrupted");
 	if (ret)
 		failed("%s", err.text);
 	if (!c.facts.version)
@@ -125,7 +133,7 @@ int cmd_cost(struct tool *tool, int argc, char **argv)
 						       ret ? rtgt_json_error(&err) : NULL)))
 		ret = -EIO;
 	if (ret)
-		ret = EXIT_FAILED;
+		ret = interrupted ? EXIT_INTERRUPTED : EXIT_FAILED;
 	json_object_put(c.results);
 	return ret;
 }

@@ -25,6 +25,7 @@
  * @size: bytes of registrations
  * @held: numbers of connections, growing
  * @count: how often each thing is done
+ * @cancel: readable when all shall end
  * @rows: printed so far
  * @facts: of this machine and the way to the target
  * @results: for JSON
@@ -36,6 +37,7 @@ struct cost {
 	struct sizes size;
 	struct sizes held;
 	uint64_t count;
+	int cancel;
 	unsigned int rows;
 	struct rtgt_facts facts;
 	struct json_object *results;

@@ -11,6 +11,7 @@
 
 #include <rtgt/rtgt.h>
 
+#include "tool/cli/interrupt.h"
 #include "cost.h"
 
 /* bytes of a SEND over the connection that is not idle */
@@ -27,7 +28,7 @@ static struct rtgt_params params_of(const struct cost *c)
 	return (struct rtgt_params) {
 		.size = sizeof(struct rtgt_params), .host = c->to.host, .port = c->to.service,
 		.source = c->to.source, .timeout_ms = (int)c->to.timeout * 1000, .depth = 1,
-		.payload = ECHO_BYTES,
+		.payload = ECHO_BYTES, .cancel_fd = c->cancel,
 	};
 }
 
@@ -68,7 +69,8 @@ static int time_registrations(struct cost *c, struct rtgt_domain *domain, uint64
 		uint64_t start = rtgt_now_ns();
 		struct rtgt_buffer *b;
 
-		ret = rtgt_buffer_register(&b, domain, at, size,
+		ret = interrupted ? rtgt_fail(err, EINTR, "interrupted") :
+		      rtgt_buffer_register(&b, domain, at, size,
 					   RTGT_BUFFER_PULL | RTGT_BUFFER_PUSH, err);
 		if (ret)
 			break;

@@ -8,11 +8,9 @@
  * as skipped; one that fails ends the command.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "tool/cli/interrupt.h"
@@ -112,30 +110,15 @@ static int open_rdma(struct measure *m, struct rtgt_err *err)
 	return 0;
 }
 
-static int *on_interrupt;
-
-/* A wait that begins behind the signal ends, too */
-static void interrupt(void)
-{
-	eventfd_write(*on_interrupt, 1);
-}
-
 /* Connect to what the command line names, and take the facts */
 static int open_all(struct measure *m, struct rtgt_err *err)
 {
 	int ret = 0;
 
 	rtgt_facts_host(&m->facts);
-	m->cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	/* librtgt takes 0, which it may be where standard input is closed, for none */
-	if (!m->cancel) {
-		m->cancel = fcntl(0, F_DUPFD_CLOEXEC, 3);
-		close(0);
-	}
+	m->cancel = interrupt_event(0);
 	if (m->cancel < 0)
 		return rtgt_fail(err, errno, "no eventfd: %s", strerror(errno));
-	on_interrupt = &m->cancel;
-	interrupt_catch(0, interrupt);
 	if (m->over & 1u << OVER_RDMA)
 		ret = open_rdma(m, err);
 	if (!ret && m->over & 1u << OVER_TCP) {

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "tool/cli/interrupt.h"
 #include "ping.h"
@@ -21,14 +19,6 @@
 #define SMALL		(64u << 10)
 #define MANY		100
 #define FEW		10
-
-/* Ends a wait that polls, which no signal interrupts */
-static int cancel;
-
-static void interrupt(void)
-{
-	eventfd_write(cancel, 1);
-}
 
 uint32_t ping_largest(const struct ping *p)
 {
@@ -228,7 +218,7 @@ static int run_connected(struct ping *p, struct rtgt_facts *facts, struct rtgt_e
 	return ret;
 }
 
-static int run(struct ping *p)
+static int run(struct ping *p, int cancel)
 {
 	struct rtgt_log log = { .to = p->debug ? stderr : NULL, .start = rtgt_now_ns() };
 	struct rtgt_client_param param = {
@@ -286,9 +276,8 @@ int cmd_ping(struct tool *tool, int argc, char **argv)
 		return failed("no memory");
 	ret = ping_parse(p, tool, argc, argv);
 	if (!ret) {
-		cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		interrupt_catch((int)SA_RESETHAND, interrupt);
-		ret = run(p);
+		ret = interrupt_event((int)SA_RESETHAND);
+		ret = ret < 0 ? failed("no eventfd: %s", strerror(errno)) : run(p, ret);
 	} else if (ret == OPTIONS_HELP) {
 		ret = EXIT_OK;
 	}

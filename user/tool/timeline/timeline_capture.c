@@ -75,7 +75,6 @@ static int collect(struct capture *capture, struct sink sink, int said)
 	struct sigaction sa = { .sa_handler = stop };
 	pcap_t *p = capture_pcap(capture);
 	char text[PCAP_ERRBUF_SIZE];
-	struct pcap_stat stat = {};
 	uint64_t dropped;
 	int n;
 
@@ -94,8 +93,7 @@ static int collect(struct capture *capture, struct sink sink, int said)
 	pcap_setnonblock(p, 1, text);
 	while (pcap_dispatch(p, -1, keep, (u_char *)&sink) > 0)
 		;
-	pcap_stats(p, &stat);
-	dropped = stat.ps_drop;
+	dropped = capture_dropped(capture);
 	n = pcap_dump_flush(sink.dump);
 	if (write(said, &dropped, sizeof(dropped)) != sizeof(dropped))
 		return 1;
