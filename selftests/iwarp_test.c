@@ -47,6 +47,7 @@ static void feed(struct _test_data_iwarp *self, bool back, uint8_t flags, size_t
 	p.len = self->f.len;
 	p.number = ++self->number;
 	pkt_parse(&p, DLT_EN10MB);
+	self->bad += p.fault != PKT_WHOLE;
 	u = iwarp_feed(self->w, &p, &nr);
 	for (unsigned int i = 0; i < nr; i++) {
 		/* all that is said to be there can be read */

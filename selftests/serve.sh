@@ -240,7 +240,7 @@ refused_words() {
 		max_conns|needs a value
 		frobnicate 1|is no key of the port
 		region|region which?
-		region a/b|is no name for a region
+		region a/b|is no name for a region: letters, digits, _ . - and at most 31 of them
 		region a region a|two regions a
 		region a size 0|1 to 16G
 		region a size 17G|1 to 16G

@@ -280,6 +280,19 @@ srq_rnr() {
 	srq_has 3
 }
 
+# Each receive comes back when its own time is over, whichever was withheld last.
+srq_withheld() {
+	target_port srq=1 recv_depth=8 withhold_max=2
+	withheld 3000 || fail "no receive is withheld: $(<"$WORK/said")"
+	withheld 1000 || fail "no second receive is withheld: $(<"$WORK/said")"
+	wait_until 6 withheld 10000 || fail "the receive withheld for one second is not back: $(<"$WORK/said")"
+	wait_until 6 withheld 10000 || fail "the receive withheld for three seconds is not back: $(<"$WORK/said")"
+}
+
+withheld() { # MS
+	probe send msg_op=7 body=4 "ms=$1" >"$WORK/said" && [[ $(<"$WORK/said") == *status=ok* ]]
+}
+
 # Clients that break in the middle of a receive of all.
 srq_broken() {
 	local i op ops="imm write" asked=burst
@@ -415,6 +428,7 @@ tcase ud-full --more --needs ud --serve-more "UD: max_conns is the number of end
 tcase ud-disabled --needs ud --more "UD: a disabled port is not there, and its endpoint silent" ud_disabled
 tcase ud-version --more --needs ud --serve-more "UD: a request of version 2 is refused" ud_version
 tcase srq-rnr --more --needs rnr --serve-more "a SENDer that finds no receive in the SRQ repeats until there is one" srq_rnr
+tcase srq-withheld --more --serve-more "each withheld receive of an SRQ is back when its time is over" srq_withheld
 tcase srq-broken --more --serve-more "connections that fail lose no receive of the SRQ" srq_broken
 tcase srq-private --more --serve-more "an SRQ for each connection of a private port" srq_with scope=private write-imm,send
 tcase srq-uc --needs uc --more --serve-more "an SRQ of UC connections" srq_with transport=uc write-imm,send
