@@ -55,6 +55,19 @@ TEST_F(flow, lost_before)
 	EXPECT_STREQ("", self->rules);
 }
 
+/* The beginning of a message is lost: one gap, whatever is left of it */
+TEST_F(flow, lost_first)
+{
+	up(self);
+	for (unsigned int i = 1; i < 4; i++) {
+		write_packet(self, PSN_C + i, 4 * MTU, i);
+		EXPECT_EQ(FLOW_BEYOND, self->seen.class);
+	}
+	write_packet(self, PSN_C + 4, 8, 0);
+	EXPECT_EQ(FLOW_NEW, self->seen.class);
+	EXPECT_EQ(1, flow_totals(self->f)->gaps);
+}
+
 /* A packet lost behind the capture: no gap here, but a NAK, and sent again */
 TEST_F(flow, lost_behind)
 {

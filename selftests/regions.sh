@@ -136,6 +136,13 @@ beyond_last() { # BEFORE LENGTH
 
 # --- regions of several extents -------------------------------------------------------
 
+# As few as there can be.
+two_extents() {
+	target_port mr_max=4096 region mem size=8192
+	rtgt ping -C 1 -S 64 -o write -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/said"
+	grep -q "region 0 of 1: 8192 bytes in 2 extents, access " "$WORK/said" || fail "$(<"$WORK/said")"
+}
+
 # A region of 4 MiB in as many extents, and what a client learns about it: EXTENTS.
 MIB=1048576
 extents_port() { # [ATTR=VALUE...]
@@ -481,6 +488,7 @@ tcase mr-max-48M "mr_max of 48M leaves 16 MiB to the second" mr_max 48M 2 32 209
 tcase too-many "a region with too many registrations is refused with E2BIG, and the log has the reason" too_many
 tcase no-memory "a region larger than the memory is refused with ENOMEM, and the log has the reason" no_memory
 tcase gib --limit 60 --more "1 GiB is registered in one MR, if the device has such, and reached to the last byte" gib
+tcase two-extents --more "rtgt ping says that a region is in two extents" two_extents
 tcase small-chunks "if only small pieces of memory are available, several MRs cover a region" small_chunks
 
 tcase fragmented --limit 280 --long "several MRs cover a region if the machine's memory is fragmented" fragmented
