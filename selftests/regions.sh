@@ -162,6 +162,8 @@ raw() { # WC KEY-OF ADDRESS-OF OFFSET LENGTH [KEY=VALUE...]
 extents() {
 	local i text
 	extents_port
+	[[ $(target first_line "$DEBUGFS/ports/$PORT/registrations") == "region=mem dev=$RTGT_TARGET_DEV bytes="* ]] ||
+		fail "registrations: $(target cat "$DEBUGFS/ports/$PORT/registrations")"
 	has "$(probe connect)" len0=$MIB access0=$((1 << 31 | 3))
 	for i in 0 1 2 3; do
 		value_of "$EXTENTS" "rkey$i"

@@ -262,10 +262,19 @@ lost() {
 	((0 < $(jq .lost_events "$WORK/json"))) || fail "it is not told"
 }
 
+# A request whose receive is not in the trace.
+unreceived() {
+	grep -q ": rtgt_request: " "$WORK/tl/trace.txt" || fail "the trace has no request"
+	sed '/: rtgt_wc: /d' "$WORK/tl/trace.txt" >"$WORK/lost/trace.txt"
+	rtgt -j timeline "$WORK/lost" >"$WORK/json" || fail "it fails without receives"
+	same "requests without a receive" "$(jq '[.operations[].events[] | select(.stage == "taken")] | length' "$WORK/json")" 0
+}
+
 refused() {
 	target_port
-	record_ping -o write -S 64 -C 1
+	record_ping -o write,send -S 64 -C 1
 	lost
+	unreceived
 	wrong "line 20 is no event" '20s/: .*//'
 	wrong "line 13 is no event" '13s/.*/[[[[ - [/'
 	wrong "how its clock and the capture's go together" /offset_ns/d

@@ -133,6 +133,12 @@ static inline const char *why_address(const struct flow_conn *c, unsigned int en
 	return pkt_address(c->end[end].ip_version, c->end[end].addr, buf, size);
 }
 
+/* @said: of why_terminate() */
+static inline const char *why_said_name(const struct why_said *said)
+{
+	return said ? said->name : "for a reason that is forgotten";
+}
+
 /* why_seen.c: evidence */
 void why_note(struct why *w, const struct pkt *p);
 bool why_on_the_way(struct why *w, struct json_object *o, const struct flow_conn *c,

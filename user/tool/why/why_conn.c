@@ -130,14 +130,12 @@ bool why_terminate_causes(struct json_object *o, const struct why_said *said)
 			"rtgt explain --check CAPTURE"
 		},
 	};
-	const char *name = said && said->name ? said->name : "no known reason";
-
 	if (said && said->cause < sizeof(causes) / sizeof(causes[0]) && causes[said->cause].cause) {
 		why_because(o, true, causes[said->cause].check, "%s", causes[said->cause].cause);
 		return true;
 	}
 	why_because(o, false, "there: dmesg, the first bad completion; of rtgt: recv_size, recv_depth",
-		    "%s", name);
+		    "%s", why_said_name(said));
 	return false;
 }
 
@@ -148,8 +146,7 @@ static void terminated(struct why *w, const struct flow_conn *c)
 	struct json_object *o;
 	char text[128];
 
-	snprintf(text, sizeof(text), "refused: Terminate, %s", said && said->name ? said->name :
-		 "no known reason");
+	snprintf(text, sizeof(text), "refused: Terminate, %s", why_said_name(said));
 	o = connection_problem(c, text);
 	why_seen(o, "packet %" PRIu64 ": the Terminate, with which the connection ends",
 		 c->terminate);

@@ -262,8 +262,7 @@ static void terminated(struct why *w, const struct flow_conn *c, const struct fl
 	struct json_object *o = message_problem(c, m);
 	const struct why_said *said = why_terminate(w, c->terminate);
 
-	what(o, c, m, "refused: Terminate, %s", said && said->name ? said->name :
-	     "no known reason");
+	what(o, c, m, "refused: Terminate, %s", why_said_name(said));
 	why_seen(o, "packet %" PRIu64 ": the Terminate, with which the connection ends",
 		 m->end_packet);
 	if (m->op != FLOW_SEND)

@@ -146,7 +146,8 @@ void why_note(struct why *w, const struct pkt *p)
 		struct pkt_terminate terminate;
 
 		pkt_terminate(p, &terminate);
-		*said = (struct why_said) { p->number, terminate.name, terminate.cause };
+		*said = (struct why_said) { p->number, terminate.name ? terminate.name :
+					    "no known reason", terminate.cause };
 	}
 }
 
