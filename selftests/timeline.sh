@@ -265,9 +265,10 @@ lost() {
 # A request whose receive is not in the trace.
 unreceived() {
 	grep -q ": rtgt_request: " "$WORK/tl/trace.txt" || fail "the trace has no request"
+	grep -q ": rtgt_wc: " "$WORK/tl/trace.txt" || fail "the trace has no completion"
 	sed '/: rtgt_wc: /d' "$WORK/tl/trace.txt" >"$WORK/lost/trace.txt"
 	rtgt -j timeline "$WORK/lost" >"$WORK/json" || fail "it fails without receives"
-	same "requests without a receive" "$(jq '[.operations[].events[] | select(.stage == "taken")] | length' "$WORK/json")" 0
+	same "requests without a receive" "$(jq '[.operations[].events[] | select(.stage == "target-completion")] | length' "$WORK/json")" 0
 }
 
 refused() {

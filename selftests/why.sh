@@ -220,6 +220,19 @@ lost() {
 	because "WRITE of 5000 bytes" ": took " "the other end missed a packet (NAK)" "  cause: a packet did not come in its turn: lost"
 }
 
+# The client disconnects before it has an answer.
+abandoned() {
+	target_port region mem
+	record
+	has "$(probe access op=write)" wc=success
+	recorded 1
+	mv "$WORK/wire.pcap" "$WORK/whole.pcap"
+	# without acknowledgments
+	tcpdump -r "$WORK/whole.pcap" -w "$WORK/wire.pcap" "not (udp port 4791 and udp[8] = 17)" 2>"$WORK/err" || fail "$(<"$WORK/err")"
+	because ": no answer" ": DREQ of the client" "perhaps: the client ended the connection before it was answered" \
+		"perhaps: the requests are lost on their way, or the answers are"
+}
+
 # A healthy connection: nothing but time, of a slow machine.
 healthy() {
 	local rc=0
@@ -279,6 +292,7 @@ tcase full "a target that is full" full
 tcase ready-later --needs rnr --more "a receiver that is ready after a while" ready_later
 tcase not-ready --needs rnr --more "a receiver that is not ready" not_ready
 tcase lost --tier fast,wire --needs cm "a packet that was lost on its way" lost
+tcase abandoned --more --needs cm "a client that disconnects before it has an answer" abandoned
 tcase healthy --more "a connection on which nothing failed" healthy
 tcase words --more "the statuses of completions, and what is none" words
 
