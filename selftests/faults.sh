@@ -103,6 +103,20 @@ making() {
 	walk make_port remove_port
 }
 
+make_initiator() {
+	mkdir "$CONFIGFS/initiators/$CASE"
+}
+
+remove_initiator() {
+	[[ ! -d $CONFIGFS/initiators/$CASE ]] || rmdir "$CONFIGFS/initiators/$CASE"
+}
+
+making_initiator() {
+	[[ $(type -t mkdir) == builtin ]] || skip "mkdir is a process of its own (bash-builtins)"
+	defer remove_initiator
+	walk make_initiator remove_initiator
+}
+
 # Clients come while the threads that answer them miss their n-th allocation: those of the
 # CM, which admit a connection, then those that set it up.  The allocation of
 # the REP itself makes rdma_cm refuse, which knows no reasons of ours.
@@ -270,6 +284,7 @@ initiating() { # OP
 }
 
 tcase port --limit 120 "whichever allocation fails, making a port leaves nothing behind" making
+tcase initiator --limit 120 "whichever allocation fails, making an initiator leaves nothing behind" making_initiator
 tcase load --limit 120 "whichever allocation fails, the module loads, or nothing of it is left" loading
 tcase enable --limit 120 "whichever allocation fails, enabling a port leaves nothing behind" enabling
 tcase connect-private --limit 120 "whichever allocation fails, a client of a private port is answered" connecting scope=private
