@@ -18,6 +18,7 @@ FIXTURE(iwarp)
 	uint64_t number;
 	unsigned int frames, fpdus, good, bad, markers;
 	size_t payload;
+	uint16_t port;			/* the client's */
 	char lines[4096];		/* what the client's are */
 };
 
@@ -25,6 +26,7 @@ FIXTURE_SETUP(iwarp)
 {
 	self->w = iwarp_new();
 	ASSERT_NE(NULL, self->w);
+	self->port = 50000;
 }
 
 FIXTURE_TEARDOWN(iwarp)
@@ -41,7 +43,7 @@ static void feed(struct _test_data_iwarp *self, bool back, uint8_t flags, size_t
 	char line[256];
 	size_t n;
 
-	stream_segment(&self->f, &self->dir[back], back, flags, 50000, from, to);
+	stream_segment(&self->f, &self->dir[back], back, flags, self->port, from, to);
 	p.data = exact(&self->block, self->f.b, self->f.len);
 	p.caplen = self->f.len;
 	p.len = self->f.len;
@@ -114,6 +116,21 @@ TEST_F(iwarp, segments)
 			ASSERT_EQ(expected(), self->payload);
 		}
 	}
+}
+
+/* Other connections beside it: each has a place of its own */
+TEST_F(iwarp, several)
+{
+	stream_make(self->dir, 2);
+	open_stream(self);
+	for (self->port = 50001; self->port < 50004; self->port++)
+		feed(self, false, 0x10, 0, 40);
+	self->port = 50000;
+	for (size_t at = 40; at < self->dir[0].len; at += 100)
+		feed(self, false, 0x10, at, at + 100 < self->dir[0].len ? at + 100 :
+		     self->dir[0].len);
+	EXPECT_EQ(STREAM_FPDUS, self->fpdus);
+	EXPECT_EQ(0, self->bad);
 }
 
 /* What each of them is, in a line */
