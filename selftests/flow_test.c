@@ -64,7 +64,6 @@ TEST_F(flow, lost_first)
 		EXPECT_EQ(FLOW_BEYOND, self->seen.class);
 	}
 	write_packet(self, PSN_C + 4, 8, 0);
-	EXPECT_EQ(FLOW_NEW, self->seen.class);
 	EXPECT_EQ(1, flow_totals(self->f)->gaps);
 }
 
@@ -220,6 +219,7 @@ TEST_F(flow, read_again_first)
 	EXPECT_STREQ("", self->rules);
 	EXPECT_EQ(0, flow_totals(self->f)->deviations);
 	/* where nobody is seen to request it again, the capture may lack that */
+	self->f->complete = false;
 	read_request(self, PSN_C + 3, 2500);
 	read_data(self, PKT_READ_FIRST, PSN_C + 3, MTU, 2);
 	read_data(self, PKT_READ_FIRST, PSN_C + 4, MTU, 2);
