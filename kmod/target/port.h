@@ -73,7 +73,7 @@ struct rtgt_port {
 	struct net *net;		/* counted reference while the port is enabled */
 	struct delayed_work listen_again;	/* queued while @state is REMOVED */
 	struct mutex making;	/* one shared domain is made at a time: each device gets one */
-	struct rtgt_share clients;	/* for an endpoint, one at a time: each device's port gets one */
+	struct rtgt_share clients;	/* for endpoints, one at a time: one for a device's port */
 	struct mutex lock;	/* @state, @listen_id, @net, @conns to @peers, @next_id, @domains */
 	enum rtgt_port_state state;
 	struct list_head conns;		/* in all states */
