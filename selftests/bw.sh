@@ -220,6 +220,14 @@ lat_last_send() {
 }
 
 # awk computes the figures of the JSON document once more, from the samples.
+# From user space it takes nothing of the module's.
+lat_no_module() {
+	target_port region mem
+	mkdir "$WORK/empty"
+	unshare --mount sh -c 'mount --bind "$0" /sys/kernel/config && exec "$@"' "$WORK/empty" rtgt lat -C 10 -S 64 \
+		--over rdma -o write -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/text" 2>&1 || fail "$(<"$WORK/text")"
+}
+
 lat_samples() {
 	local want
 	target_port region mem size=64K
@@ -483,6 +491,7 @@ tcase duration --more "rtgt bw runs for a given time and prints its progress" du
 tcase names --more "the addresses of a name are tried one after the other" names
 tcase lat-queue-full --needs acks "replies come before acknowledgments: rtgt lat waits for room in the send queue" send_queue_full 32 lat -o send
 tcase bw-queue-full --needs acks --more "replies come before acknowledgments: rtgt bw waits for room in the send queue" send_queue_full 32 bw -o send -t 16 -Q 16
+tcase lat-no-module --more "rtgt lat from user space works where the module is not" lat_no_module
 tcase lat-samples "rtgt lat: percentiles and standard deviation are those of its samples" lat_samples
 tcase lat-last-send --needs imm "rtgt lat waits for replies whenever its last send completes" lat_last_send
 tcase as-perftest --more "rtgt lat and bw take perftest's options" as_perftest

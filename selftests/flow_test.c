@@ -230,6 +230,22 @@ TEST_F(flow, read_again_first)
 	EXPECT_STREQ("read-sequence@14 ", self->rules);
 }
 
+/* rxe counts a SEND with Invalidate one message later; that, and no more, is accepted */
+TEST_F(flow, invalidation_msn)
+{
+	for (unsigned int msn = 0; msn < 3; msn++) {
+		self->rules[0] = '\0';
+		self->number = 0;
+		up(self);
+		bth(self, 0, PKT_SEND_ONLY_INV, PSN_C, 64);
+		give(self);
+		ack(self, PSN_C, ACK_OK, msn);
+		EXPECT_STREQ(msn < 2 ? "" : "msn@5 ", self->rules);
+		down(self);
+	}
+	EXPECT_EQ(1, flow_totals(self->f)->deviations);
+}
+
 /* The server has advertised 1 MiB with the key of our requests */
 static void advertised(FIXTURE_DATA(flow) * self)
 {

@@ -274,8 +274,7 @@ leaves_push() {
 
 landed() {
 	local word
-	word=$(target look words "$(data_of mem)" 0)
-	[[ $word == +([0-9]) && $word != "$ALL_FILL" ]]
+	word=$(target look words "$(data_of mem)" 0) && [[ $word == +([0-9]) && $word != "$ALL_FILL" ]]
 }
 
 killed_in_pull() {
