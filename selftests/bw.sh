@@ -224,6 +224,7 @@ lat_last_send() {
 lat_no_module() {
 	target_port region mem
 	mkdir "$WORK/empty"
+	# shellcheck disable=SC2016 # for the shell in there
 	unshare --mount sh -c 'mount --bind "$0" /sys/kernel/config && exec "$@"' "$WORK/empty" rtgt lat -C 10 -S 64 \
 		--over rdma -o write -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/text" 2>&1 || fail "$(<"$WORK/text")"
 }
