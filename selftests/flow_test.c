@@ -55,15 +55,20 @@ TEST_F(flow, lost_before)
 	EXPECT_STREQ("", self->rules);
 }
 
-/* The beginning of a message is lost: one gap, whatever is left of it */
+/* UC: the beginning of a message is lost: one gap, whatever is left of it */
 TEST_F(flow, lost_first)
 {
+	static const uint8_t op[] = {
+		PKT_WRITE_ONLY, PKT_WRITE_FIRST, PKT_WRITE_MIDDLE, PKT_WRITE_LAST, PKT_WRITE_ONLY
+	};
+
 	up(self);
-	for (unsigned int i = 1; i < 4; i++) {
-		write_packet(self, PSN_C + i, 4 * MTU, i);
-		EXPECT_EQ(FLOW_BEYOND, self->seen.class);
+	for (unsigned int i = 0; i < 5; i++) {
+		if (op[i] == PKT_WRITE_FIRST)
+			continue;
+		bth(self, 0, PKT_UC | op[i], PSN_C + i, 8);
+		give(self);
 	}
-	write_packet(self, PSN_C + 4, 8, 0);
 	EXPECT_EQ(1, flow_totals(self->f)->gaps);
 }
 
