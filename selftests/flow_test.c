@@ -66,7 +66,7 @@ TEST_F(flow, lost_first)
 	for (unsigned int i = 0; i < 5; i++) {
 		if (op[i] == PKT_WRITE_FIRST)
 			continue;
-		bth(self, 0, PKT_UC | op[i], PSN_C + i, 8);
+		bth(self, 0, PKT_UC | op[i], PSN_C + i, 8)->dma_len = 8;
 		give(self);
 	}
 	EXPECT_EQ(1, flow_totals(self->f)->gaps);
