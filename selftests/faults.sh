@@ -88,33 +88,20 @@ loading() {
 	note "$((n - 20)) allocations, without $refused of them the module was not loaded"
 }
 
-make_port() {
-	mkdir "$CONFIGFS/ports/$PORT"
+make_item() {
+	mkdir "$ITEM"
 }
 
-remove_port() {
-	[[ ! -d $CONFIGFS/ports/$PORT ]] || rmdir "$CONFIGFS/ports/$PORT"
+remove_item() {
+	[[ ! -d $ITEM ]] || rmdir "$ITEM"
 }
 
-making() {
+making() { # ports|initiators
 	[[ $(type -t mkdir) == builtin ]] || skip "mkdir is a process of its own (bash-builtins)"
-	PORT=$CASE
-	defer remove_port
-	walk make_port remove_port
-}
-
-make_initiator() {
-	mkdir "$CONFIGFS/initiators/$CASE"
-}
-
-remove_initiator() {
-	[[ ! -d $CONFIGFS/initiators/$CASE ]] || rmdir "$CONFIGFS/initiators/$CASE"
-}
-
-making_initiator() {
-	[[ $(type -t mkdir) == builtin ]] || skip "mkdir is a process of its own (bash-builtins)"
-	defer remove_initiator
-	walk make_initiator remove_initiator
+	ITEM=$CONFIGFS/$1/$CASE
+	[[ $1 != ports ]] || PORT=$CASE
+	defer remove_item
+	walk make_item remove_item
 }
 
 # Clients come while the threads that answer them miss their n-th allocation: those of the
@@ -283,8 +270,8 @@ initiating() { # OP
 	note "$((n - 1)) allocations, without $failed of them the run failed"
 }
 
-tcase port --limit 120 "whichever allocation fails, making a port leaves nothing behind" making
-tcase initiator --limit 120 "whichever allocation fails, making an initiator leaves nothing behind" making_initiator
+tcase port --limit 120 "whichever allocation fails, making a port leaves nothing behind" making ports
+tcase initiator --limit 120 "whichever allocation fails, making an initiator leaves nothing behind" making initiators
 tcase load --limit 120 "whichever allocation fails, the module loads, or nothing of it is left" loading
 tcase enable --limit 120 "whichever allocation fails, enabling a port leaves nothing behind" enabling
 tcase connect-private --limit 120 "whichever allocation fails, a client of a private port is answered" connecting scope=private

@@ -58,7 +58,7 @@ static void tell(void)
  * interrupt_event() - set the flag, and end waits that no signal interrupts
  * @flags: as for interrupt_catch()
  *
- * Return: a file descriptor above 0, for librtgt's cancel_fd: a signal makes it readable, for good.
+ * Return: a file descriptor above 0, for librtgt's cancel_fd.  It stays readable after a signal.
  * The caller closes it, after interrupt_catch() or interrupt_release().  -1 with errno.
  */
 int interrupt_event(int flags)

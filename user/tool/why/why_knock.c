@@ -3,7 +3,7 @@
  * rtgt why: requests that lead to no connection: of a datagram service (SIDR), and of TCP, over
  * which iWARP would have been.
  *
- * TCP also has connections of other programs: a request is told if it is for rtgt's port, or if the
+ * TCP also has connections of other programs: a request is reported if its port is rtgt's, or if the
  * capture has no connection at all.
  */
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static struct why_knock *waiting(struct why *w, bool sidr, const uint8_t *from, 
 	return NULL;
 }
 
-/* A packet that was captured twice is no second one */
+/* A packet that was captured twice is one request */
 static void knocked(struct why *w, const struct pkt *p, bool sidr, uint32_t id, uint16_t port)
 {
 	struct why_knock *k = waiting(w, sidr, p->src, p->dst, id);
@@ -88,7 +88,7 @@ void why_knock(struct why *w, const struct pkt *p)
 		knocked(w, p, false, be32(tcp + 4) + 1, p->dport);
 	else if (flags == (TCP_SYN | TCP_ACK) || flags == (TCP_RST | TCP_ACK))
 		answered(waiting(w, false, p->dst, p->src, be32(tcp + 8)), p, flags & TCP_RST, 0);
-	/* the client goes on: the capture lacks the answer */
+	/* the client continues: the answer is not in the capture */
 	else if (flags == TCP_ACK)
 		answered(waiting(w, false, p->src, p->dst, be32(tcp + 4)), p, false, 0);
 }
