@@ -3,8 +3,8 @@
  * rtgt why: requests that lead to no connection: of a datagram service (SIDR), and of TCP, over
  * which iWARP would have been.
  *
- * TCP also has connections of other programs: a request is reported if its port is rtgt's, or if the
- * capture has no connection at all.
+ * TCP also has connections of other programs: a request is reported if its port is rtgt's, or if
+ * the capture has no connection at all.
  */
 #include <inttypes.h>
 #include <string.h>
