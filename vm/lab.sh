@@ -191,6 +191,9 @@ lab_start() {
 			# of generators of random numbers and keys that nothing here uses take a
 			# quarter of a second.
 			words+=(acpi=noirq cryptomgr.notests "initcall_blacklist=jent_mod_init,crypto_kdf108_init")
+			# Half of an emulated guest's time is the kernel's, to start and end processes:
+			# without accounts and hooks that nothing here looks at.
+			words+=(psi=0 audit=0 cgroup_disable=memory lsm=capability randomize_kstack_offset=off)
 		fi
 		# Translated code is found by its virtual address: with each program at
 		# an address of its own, every exec would be translated anew (5 times
