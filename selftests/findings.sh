@@ -6,6 +6,8 @@
 # No port and no connection manager: "pair" has two queue pairs in one process. A case is an
 # expected failure (XFAIL) where the device has the defect, and passes where it has not, for example
 # with the finding's patch.
+#
+# weight 2.4
 
 . "${0%/*}/lib.sh"
 

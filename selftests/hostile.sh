@@ -7,7 +7,7 @@
 # case other clients are served meanwhile, and the administrator can disable the port.
 # Each limit in time is one that a hang exceeds, not a measurement.
 #
-# weight 2.5
+# weight 2.1
 
 . "${0%/*}/lib.sh"
 
@@ -578,8 +578,8 @@ tcase peer-limit --needs cm --limit 60 "half-open connections of one peer leave 
 tcase peer-claims --needs cm --limit 60 "the bounds of a peer do not depend on the address that it claims" peer_claims
 tcase peer-share "connections of one IPv4 address are bounded by peer_conns_max" peer_share 4
 tcase peer-share-6 --more "connections of one IPv6 address are bounded by peer_conns_max" peer_share 6
-tcase storm --limit 60 --more "closing connections with an SRQ and outstanding requests causes no use after free" storm 2500
-tcase storm-smp --limit 60 --long "... on all processors, where rxe may cause one (rxe-packet-reference)" storm 2500 smp
+tcase storm --limit 60 --more "closing connections with an SRQ and outstanding requests causes no use after free" storm 1500
+tcase storm-smp --limit 60 --long "... on all processors, where rxe may cause one (rxe-packet-reference)" storm 1500 smp
 tcase reused-key --more --limit 60 "an rkey can be revoked if its number was invalidated remotely before" reused_key
 tcase reused-key-shared --limit 60 --more "clients are served if the number of an invalidated rkey is used again" reused_key_shared
 tcase revokes --more --limit 60 "a peer's REVOKEs delay neither others' requests nor their teardown" revokes

@@ -3,7 +3,7 @@
 #
 # iwarp.sh: the target over iWARP: what is different there, and every operation once.
 #
-# weight 1.3
+# weight 0.8
 
 . "${0%/*}/lib.sh"
 # shellcheck source=siw_fixtures.sh

@@ -5,12 +5,14 @@
 # space.
 #
 # The initiator runs on the client's machine, so the module is loaded there too.
+#
+# weight 1.1
 
 . "${0%/*}/lib.sh"
 . "$HERE/initiator_fixtures.sh"
 
 # How many runs the cases do that repeat a run; by hand, do more
-RUNS=${RTGT_RUNS:-40}
+RUNS=${RTGT_RUNS:-25}
 
 # Times of the run, in RESULT: none is missing, and all of them are within what passed since BEGAN
 plausible_times() {

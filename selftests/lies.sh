@@ -20,7 +20,7 @@
 #
 # scripts/lies-table makes a table of the output.
 #
-# weight 3.3
+# weight 1.7
 
 . "${0%/*}/lib.sh"
 . "$HERE/capture_fixtures.sh"

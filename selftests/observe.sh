@@ -3,7 +3,7 @@
 #
 # observe.sh: what can be seen of the target from outside it.
 #
-# weight 1.2
+# weight 0.8
 
 . "${0%/*}/lib.sh"
 

@@ -10,7 +10,7 @@
 #
 # Sizes around the path MTU are where a message becomes two packets.
 #
-# weight 2.1
+# weight 0.9
 
 . "${0%/*}/lib.sh"
 

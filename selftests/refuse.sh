@@ -7,6 +7,8 @@
 # request ends, which NAK is on the wire and what the target counts.  Beside that,
 # in every case: the memory keeps its bytes, the connection goes, and a neighbour
 # on the same port does not notice.
+#
+# weight 0.4
 
 . "${0%/*}/lib.sh"
 

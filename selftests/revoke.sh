@@ -8,7 +8,7 @@
 # and the client tells the last that was acknowledged: no byte may land after the
 # revocation has returned, and none that landed may be unknown to the client.
 #
-# weight 2.7
+# weight 0.9
 
 . "${0%/*}/lib.sh"
 

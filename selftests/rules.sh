@@ -6,7 +6,7 @@
 # (rtgt reconcile), and made a page of (rtgt report).  The capture is made at the target's
 # end.
 #
-# weight 1.8
+# weight 2.2
 
 . "${0%/*}/lib.sh"
 . "$HERE/capture_fixtures.sh"

@@ -6,7 +6,7 @@
 # No duration is asserted, only what comes before what: nothing can be on the wire
 # before it was posted.
 #
-# weight 3.3
+# weight 2.6
 
 # $ is jq's
 # shellcheck disable=SC2016

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # tools.sh: the rtgt command and the examples, as a person uses them.
-#
-# weight 2.3
 
 . "${0%/*}/lib.sh"
 

@@ -9,7 +9,7 @@
 # in the sizes that matter, verified by itself.  What a device cannot is skipped,
 # with the capability it was asked for.
 #
-# weight 1.9
+# weight 0.9
 
 . "${0%/*}/lib.sh"
 

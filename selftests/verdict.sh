@@ -8,6 +8,8 @@
 # only this check turns red.  Lines that the inner program logs contain "verdict-test", and the
 # outer case tolerates these; the streams that scripts/ktap-verdict must reject are in
 # scripts/ktap-verdict-test.
+#
+# weight 4
 
 . "${0%/*}/lib.sh"
 
