@@ -232,6 +232,19 @@ one_end() {
 	same "events of the target's machine" "$(told '[.connections[].events[] | select(.end == "target")] | length')" 0
 }
 
+# A client is killed, and the target, which ignores the DREQ, destroys its queue pair later: the
+# recording waits for that.
+settled() {
+	target_port idle_ms=900
+	target attr_set "$CONFIGFS/ports/$PORT/faults" dreq-ignore
+	record "$BASH" -c 'coproc exec "$@"
+		until [[ ${line:-} == *ready=1* ]]; do read -r line <&"${COPROC[0]}" || exit; done
+		kill -KILL "$COPROC_PID"' - \
+		"$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=$RTGT_CLIENT_ADDR" hold
+	same "queue pairs that were made" "$(grep -c ": rtgt_qp_create" "$WORK/tl/trace.txt")" 2
+	same "queue pairs that were destroyed" "$(grep -c ": rtgt_qp_destroy: " "$WORK/tl/trace.txt")" 2
+}
+
 # What ends the recorder ends the command, and nothing stays.
 interrupted() {
 	[[ -d $TRACING/instances ]] || skip "there is no tracefs at $TRACING"
@@ -296,6 +309,7 @@ refused() {
 tcase connection "the events of rdma_cm and, over iWARP, iw_cm at both ends, and the states of both queue pairs, between the packets that connect and disconnect" connection
 tcase write-imm --more "a WRITE_WITH_IMM, or over iWARP a SEND, from its post to both completions and the reply" write_imm
 tcase every-operation --more "every operation has its post, its packets, its completions" every_operation
+tcase settled --more "a recording ends when the queue pairs that were made are destroyed" settled
 tcase interrupted --more "after a signal the command ends, the files are complete, nothing is left behind" interrupted
 tcase refused --more "for a file that is no trace, or a wrong option, rtgt timeline prints one line, and it invents no event that was lost" refused
 
