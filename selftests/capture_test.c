@@ -10,6 +10,7 @@
 
 #include "blocks.h"
 #include "frames.h"
+#include "leaks.h"
 #include "libwire/capture.h"
 
 #include "kselftest_harness.h"
@@ -44,6 +45,7 @@ FIXTURE_TEARDOWN(capture)
 	if (self->r.c)
 		capture_close(self->r.c);
 	fclose(self->r.file);
+	EXPECT_EQ(0, leaked());
 }
 
 /* What was written is read from here on */

@@ -10,6 +10,7 @@
 
 #include <rtgt/proto.h>
 #include "words.h"
+#include "leaks.h"
 #include "bytes.h"
 #include "streams.h"
 #include "libwire/flow.h"
@@ -193,6 +194,7 @@ FIXTURE_TEARDOWN(flow)
 	flow_free(self->f);
 	iwarp_free(self->w);
 	free(self->block);
+	EXPECT_EQ(0, leaked());
 }
 
 /* A WRITE of three segments, a SEND of two, a READ of three, and the reply */

@@ -4,6 +4,7 @@
  * the undefined behaviour sanitizer.
  */
 #include "bytes.h"
+#include "leaks.h"
 #include "streams.h"
 #include "libwire/iwarp.h"
 
@@ -33,6 +34,7 @@ FIXTURE_TEARDOWN(iwarp)
 {
 	iwarp_free(self->w);
 	free(self->block);
+	EXPECT_EQ(0, leaked());
 }
 
 static void feed(struct _test_data_iwarp *self, bool back, uint8_t flags, size_t from, size_t to)

@@ -14,6 +14,7 @@
 #include "libwire/flow_priv.h"
 
 #include "words.h"
+#include "leaks.h"
 #include "kselftest_harness.h"
 
 #define MTU	1024
@@ -93,6 +94,7 @@ FIXTURE_SETUP(flow)
 FIXTURE_TEARDOWN(flow)
 {
 	flow_free(self->f);
+	EXPECT_EQ(0, leaked());
 }
 
 /* A packet of the client's (0) or the server's (1) */
