@@ -42,16 +42,18 @@ TEST_F(flow, coalesced)
 TEST_F(flow, lost_before)
 {
 	up(self);
-	write_packet(self, PSN_C, 3000, 0);
-	write_packet(self, PSN_C + 2, 3000, 2);
-	EXPECT_EQ(FLOW_BEYOND, self->seen.class);
+	write_packet(self, PSN_C, 4000, 0);
+	for (unsigned int i = 2; i < 4; i++) {
+		write_packet(self, PSN_C + i, 4000, i);
+		EXPECT_EQ(FLOW_BEYOND, self->seen.class);
+	}
 	ack(self, PSN_C + 1, NAK_SEQ, 0);
-	write_packet(self, PSN_C + 1, 3000, 1);
-	write_packet(self, PSN_C + 2, 3000, 2);
+	for (unsigned int i = 1; i < 4; i++)
+		write_packet(self, PSN_C + i, 4000, i);
 	EXPECT_EQ(FLOW_RETRANSMITTED, self->seen.class);
-	ack(self, PSN_C + 2, ACK_OK, 1);
+	ack(self, PSN_C + 3, ACK_OK, 1);
 	EXPECT_EQ(1, self->ok);
-	EXPECT_EQ(3000, self->last.bytes);
+	EXPECT_EQ(4000, self->last.bytes);
 	EXPECT_STREQ("", self->rules);
 }
 

@@ -40,6 +40,7 @@ TEST_F(flow, terminate_of_siw)
 	put(head, 8, 4, 1);
 	head[16] = 0x10;	/* RDMAP, remote protection */
 	head[18] = 0x03;	/* with length and DDP's header */
+	head[19] = 0xe0;	/* reserved, and says nothing */
 	put(head, 20, 2, 46);
 	put(head, 22, 2, 0x4141);
 	put(head, 28, 4, 1);	/* the queue of READ requests */
