@@ -56,7 +56,6 @@ static struct flow_conn *guess_answered(struct flow *f, const struct pkt *p)
 	if (!found)
 		return NULL;
 	flow_bind(f, found, 0, p->qpn);
-	found->has_qps = true;
 	flow_lone_remove(f, found);
 	return found;
 }
@@ -90,7 +89,6 @@ static void datagram(struct flow *f, const struct pkt *p, struct flow_seen *seen
 		if (!c)
 			return;
 		c->transport = PKT_UD;
-		c->has_qps = true;
 		c->end[0].qpn = p->src_qpn;
 		c->end[1].qpn = p->qpn;
 		flow_bind_datagrams(f, c);

@@ -112,8 +112,7 @@ struct flow_cap {
  *	behind it that came instead; 0: none is
  * @sent_ns: when its last packet was sent first
  * @end_packet: the one that answered it
- * @rtgt_op: of a SEND in the target's language, 0 if it is not; with @rtgt_tag, and @rtgt_status
- *	of a reply
+ * @rtgt_op: of a SEND in the target's language, 0 if it is not; with @rtgt_tag
  * @sink_va: iWARP's READ: where its requester wants the bytes; @sink_rkey: with this STag
  * @unrefused: iWARP's READ: an access sent before it was not inside what was advertised, and
  *	the packet of that one
@@ -126,7 +125,7 @@ struct flow_msg {
 	enum flow_status status;
 	enum flow_grant grant;
 	uint8_t from, syndrome;
-	uint8_t rtgt_op, rtgt_status;
+	uint8_t rtgt_op;
 	bool has_imm, has_inv, whole, asked_again, wrong;
 	uint32_t nth, first_psn, last_psn;
 	uint64_t bytes, va;
@@ -200,11 +199,11 @@ struct flow_half {
 	uint32_t marks, marked;
 	struct flow_cap *cap;
 	uint16_t caps, caps_room;
-	uint64_t packets, bytes, retransmitted, duplicates, stale, gaps, rnr, naks;
+	uint64_t retransmitted, duplicates, stale, gaps, rnr, naks;
 	uint64_t ops[FLOW_OPS], op_bytes[FLOW_OPS];
 	/* the list of an EXTENTS reply, which may reach over several packets */
 	struct {
-		uint32_t skip, left, access;
+		uint32_t left, access;
 		uint16_t region;
 		uint8_t part[20], have;
 	} list;
@@ -239,8 +238,8 @@ struct flow_conn {
 	uint64_t id;
 	uint8_t transport;
 	uint32_t mtu;
-	bool guessed, lacking, has_qps, rtgt, hello, is_private, ended, forgotten, replaced;
-	bool req, rep, rtu, rej, dreq, drep, data;
+	bool guessed, lacking, rtgt, hello, is_private, ended, forgotten;
+	bool req, rep, rtu, rej, dreq, data;
 	uint8_t rej_from;
 	uint16_t responder_resources[2], reject;
 	uint64_t service_id;

@@ -255,7 +255,7 @@ static void rping(struct flow *f, struct flow_conn *c, const uint8_t *data)
 
 /**
  * flow_cap_payload() - what a packet of a SEND advertises
- * @m: the SEND; rtgt_op and rtgt_status are set with its first packet
+ * @m: the SEND; rtgt_op and rtgt_tag are set with its first packet
  * @first: it is
  */
 void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m,
@@ -285,7 +285,6 @@ void flow_cap_payload(struct flow *f, struct flow_conn *c, struct flow_msg *m,
 		return;
 	m->rtgt_op = msg.op;
 	m->rtgt_tag = be32toh(msg.tag);
-	m->rtgt_status = be16toh(msg.status);
 	if (m->from == 1 && msg.op & RTGT_MSG_REPLY)
 		reply(f, c, data, len);
 	/* Of a longer request the beginning decides: its body is short */

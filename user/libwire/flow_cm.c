@@ -81,7 +81,6 @@ static void rep(struct flow *f, struct flow_conn *c, const struct pkt *p)
 	if (c->rep)
 		return;
 	c->rep = true;
-	c->has_qps = true;
 	c->responder_resources[1] = p->responder_resources;
 	flow_name(f, c, 1, p->comm_id);
 	flow_bind(f, c, 1, p->cm_qpn);
@@ -121,7 +120,6 @@ static void count(struct flow_conn *c, const struct pkt *p, uint8_t from)
 		c->dreq = true;
 		break;
 	case PKT_CM_DREP:
-		c->drep = true;
 		c->ended = true;
 		break;
 	case PKT_CM_REJ:

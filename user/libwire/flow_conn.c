@@ -80,10 +80,8 @@ void flow_bind(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t qpn)
 
 	key_remove(bucket(f->by_qp, e->addr, e->qpn), &c->qp[end]);
 	e->qpn = qpn;
-	while ((had = flow_find_qp(f, e->addr, qpn, &had_end)) && had != c) {
-		had->replaced = true;
+	while ((had = flow_find_qp(f, e->addr, qpn, &had_end)) && had != c)
 		flow_conn_end(f, had);
-	}
 	key_add(bucket(f->by_qp, e->addr, qpn), &c->qp[end], c, end);
 }
 

@@ -65,10 +65,8 @@ static struct flow_conn *mpa_request(struct flow *f, const struct pkt *p)
 	uint8_t from;
 	struct flow_conn *c = find(f, p, &from);
 
-	if (c) {
-		c->replaced = true;
+	if (c)
 		flow_conn_end(f, c);
-	}
 	c = flow_conn_new(f, p);
 	if (!c)
 		return NULL;
@@ -78,7 +76,6 @@ static struct flow_conn *mpa_request(struct flow *f, const struct pkt *p)
 		return NULL;
 	}
 	c->transport = FLOW_IWARP;
-	c->has_qps = true;
 	c->req = true;
 	c->service_id = p->dport;
 	c->hello = p->at[PKT_RTGT_REQ].len > 0;
@@ -219,8 +216,6 @@ static void request(struct flow *f, const struct pkt *p, const struct flow_fpdu 
 	struct flow_dir *dir = &c->iwarp->dir[seen->from];
 	struct flow_msg *m;
 
-	h->packets++;
-	h->bytes += d->len;
 	if (first)
 		m = begin(f, p, d, seen);
 	else

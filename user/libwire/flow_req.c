@@ -573,8 +573,6 @@ void flow_request(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 
 	if (!ops[p->opcode & 0x1f].request)
 		return;
-	h->packets++;
-	h->bytes += seen->payload;
 	if (c->transport == PKT_RC || c->transport == PKT_XRC) {
 		reliable(f, p, seen);
 		return;

@@ -216,7 +216,6 @@ void parse_mad(struct parse *s)
 	if (!h)
 		return;
 	p->mgmt_class = h[1];
-	p->tid = be64(h + 8);
 	p->attr = be16(h + 16);
 	if (p->mgmt_class == CLASS_CM)
 		parse_cm(s);

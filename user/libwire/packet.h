@@ -159,7 +159,6 @@ struct pkt {
 	/* MAD of the CM */
 	uint8_t mgmt_class;
 	uint16_t attr;				/* enum pkt_cm */
-	uint64_t tid;
 	/* the sender's and the receiver's; a SIDR's request ID */
 	uint32_t comm_id, remote_comm_id;
 	/* REQ, REP: the sender's QP and starting PSN; DREQ: the remote QP */
