@@ -47,7 +47,7 @@ int misused(const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
-bool is_help(const char *word)
+static bool is_help(const char *word)
 {
 	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
 }

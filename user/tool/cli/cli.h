@@ -64,7 +64,6 @@ int cmd_why(struct tool *tool, int argc, char **argv);
 
 int dispatch(struct tool *tool, const struct command *table, const char *what,
 	     const char *help, int argc, char **argv);
-bool is_help(const char *word);
 
 /* document.c */
 void document_want(void);

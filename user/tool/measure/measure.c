@@ -163,7 +163,7 @@ const char *measure_extent_str(const struct measure *m)
  *
  * What cannot be done is said before it is tried.
  *
- * Return: 0, or a negative errno measure_cannot_be() knows.
+ * Return: 0, or a negative errno cannot_be() knows.
  */
 int measure_can(const struct measure *m, uint64_t room, struct rtgt_err *err)
 {
@@ -192,13 +192,8 @@ int measure_can(const struct measure *m, uint64_t room, struct rtgt_err *err)
 	return 0;
 }
 
-/**
- * measure_cannot_be() - is it no failure?
- * @ret: a negative errno of a cell
- *
- * Return: true if the cell is to be skipped.
- */
-bool measure_cannot_be(int ret)
+/* Is the errno of a cell no failure, and the cell to be skipped? */
+static bool cannot_be(int ret)
 {
 	return ret == -EOPNOTSUPP || ret == -EACCES || ret == -ERANGE || ret == -EMSGSIZE;
 }
@@ -221,22 +216,15 @@ static int one(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err
 	ret = cell(m, err);
 	progress_end(&m->progress);
 	/* nor is it when it has begun */
-	if (!measure_cannot_be(ret) || atomic_load(&m->stopped) || (m->client && !m->conn))
+	if (!cannot_be(ret) || atomic_load(&m->stopped) || (m->client && !m->conn))
 		return ret;
 	measure_out_skip(m, err->text);
 	return 0;
 }
 
-/**
- * measure_matrix() - measure each cell
- * @m: open
- * @cell: measures @m->at and tells the result
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno of the cell that failed, which is still in @m->at.
- */
-int measure_matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err *err),
-		   struct rtgt_err *err)
+/* Measures each cell; one that failed is still in @m->at */
+static int matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err *err),
+		  struct rtgt_err *err)
 {
 	struct cell *at = &m->at;
 	int ret = 0;
@@ -292,7 +280,7 @@ int measure_run(struct measure *m, int (*cell)(struct measure *m, struct rtgt_er
 	if (!ret && m->from & 1u << FROM_KERNEL)
 		ret = open_kernel(m, kernels, &err);
 	if (!ret)
-		ret = measure_matrix(m, cell, &err);
+		ret = matrix(m, cell, &err);
 	measure_close(m);
 	if (!ret)
 		return EXIT_OK;

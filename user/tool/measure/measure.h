@@ -208,13 +208,10 @@ int measure_checksum(const struct measure *m, struct rtgt_conn *conn, uint64_t o
 
 /* measure.c */
 int measure_tcp_open(const struct measure *m, struct rtgt_tcp *tcp, struct rtgt_err *err);
-int measure_matrix(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err *err),
-		   struct rtgt_err *err);
 int measure_run(struct measure *m, int (*cell)(struct measure *m, struct rtgt_err *err),
 		unsigned int kernels);
 const char *measure_extent_str(const struct measure *m);
 int measure_can(const struct measure *m, uint64_t room, struct rtgt_err *err);
-bool measure_cannot_be(int ret);
 uint64_t measure_seed(struct measure *m);
 void measure_stamp(uint8_t *buf, uint32_t len, int by);
 const char *measure_no_checksum(const struct measure *m);

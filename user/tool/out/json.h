@@ -19,7 +19,6 @@ void rtgt_json_bool(struct json_object *to, const char *key, bool value);
 void rtgt_json_us(struct json_object *to, const char *key, uint64_t ns);
 void rtgt_json_not_compared(struct json_object *to, uint64_t bytes, const char *why);
 void rtgt_json_hex(struct json_object *to, const char *key, uint64_t value);
-struct json_object *rtgt_json_access(uint32_t access);
 struct json_object *rtgt_json_hist(const struct rtgt_hist *h);
 struct json_object *rtgt_json_facts(const struct rtgt_facts *f);
 struct json_object *rtgt_json_error(const struct rtgt_err *err);

@@ -8,13 +8,8 @@
 
 #include "json.h"
 
-/**
- * rtgt_json_access() - access bits as an array of words
- * @access: RTGT_ACCESS_*
- *
- * Return: the array.
- */
-struct json_object *rtgt_json_access(uint32_t access)
+/* Access bits (RTGT_ACCESS_*) as an array of words */
+static struct json_object *access_words(uint32_t access)
 {
 	struct json_object *a = json_object_new_array();
 
@@ -140,7 +135,7 @@ static struct json_object *json_region(const struct rtgt_client *c, uint32_t ind
 	rtgt_json_hex(o, "rkey", mem->rkey);
 	rtgt_json_int(o, "len", (int64_t)c->layout[index].size);
 	rtgt_json_int(o, "extents", c->layout[index].nr);
-	json_object_object_add(o, "access", rtgt_json_access(mem->access));
+	json_object_object_add(o, "access", access_words(mem->access));
 	return o;
 }
 

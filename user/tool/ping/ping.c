@@ -20,7 +20,7 @@
 #define MANY		100
 #define FEW		10
 
-uint32_t ping_largest(const struct ping *p)
+static uint32_t largest(const struct ping *p)
 {
 	uint32_t max = 0;
 
@@ -91,7 +91,7 @@ static uint64_t limit(const struct ping *p, uint32_t wanted, char *why, size_t s
 
 static int run_sizes(struct ping *p, bool asked, struct rtgt_err *err)
 {
-	uint32_t wanted = ping_largest(p), done = 0;
+	uint32_t wanted = largest(p), done = 0;
 	bool cut = false;
 	int ret = 0;
 	char why[192];
@@ -161,7 +161,7 @@ static int choose_region(struct ping *p, struct rtgt_err *err)
 	p->mem = &peer->region[p->region];
 	p->region_len = p->client.layout[p->region].size;
 	if (!p->region_len)
-		p->region_len = rtgt_region_len(p->mem, p->sweep ? 0 : ping_largest(p));
+		p->region_len = rtgt_region_len(p->mem, p->sweep ? 0 : largest(p));
 	return 0;
 }
 
@@ -170,7 +170,7 @@ static int make_buffers(struct ping *p, struct rtgt_err *err)
 	const struct rtgt_log *log = p->client.cm.param.log;
 	struct ibv_pd *pd = p->client.qp.pd;
 	int ret, all = p->odp && p->client.qp.odp ? IBV_ACCESS_ON_DEMAND : 0;
-	size_t len = ping_largest(p);
+	size_t len = largest(p);
 	int tx = all, rx = all | IBV_ACCESS_LOCAL_WRITE;
 	bool window = p->window && p->client.qp.can & RTGT_CAN_WINDOW;
 
@@ -229,7 +229,7 @@ static int run(struct ping *p, int cancel)
 			.cancel_fd = cancel,
 		},
 		.poll = p->poll,
-		.payload = ping_largest(p),
+		.payload = largest(p),
 		.sges = p->sges,
 		.depth = 2 * p->chain + 1,
 		.flags = p->flags,

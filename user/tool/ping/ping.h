@@ -145,7 +145,6 @@ struct ping {
 };
 
 int ping_parse(struct ping *p, struct tool *tool, int argc, char **argv);
-uint32_t ping_largest(const struct ping *p);
 
 const char *ping_lacks(const struct ping *p, char *why);
 
@@ -155,10 +154,7 @@ int ping_once(struct ping *p, struct rtgt_err *err);
 uint64_t ping_seed(struct ping *p);
 void ping_sample(struct ping *p, const struct rtgt_took *took);
 uint32_t ping_piece(const struct ping *p);
-bool ping_readable(const struct ping *p);
 bool ping_writable(const struct ping *p);
-int ping_fail_data(struct ping *p, const struct rtgt_diff *diff, const char *where,
-		   struct rtgt_err *err);
 int ping_check_target(struct ping *p, struct rtgt_err *err);
 int ping_check_rx(struct ping *p, uint64_t seed, struct rtgt_err *err);
 int ping_check_guards(struct ping *p, const struct rtgt_mr *mr, size_t used,

@@ -43,7 +43,7 @@ uint32_t ping_piece(const struct ping *p)
 	return p->before + p->len + p->behind;
 }
 
-bool ping_readable(const struct ping *p)
+static bool readable(const struct ping *p)
 {
 	return p->mem->access & RTGT_ACCESS_READ && p->transport == RTGT_RC;
 }
@@ -61,8 +61,8 @@ void ping_sample(struct ping *p, const struct rtgt_took *took)
 }
 
 /* @offset counts from the piece's first byte, the margin before it included */
-int ping_fail_data(struct ping *p, const struct rtgt_diff *diff, const char *where,
-		   struct rtgt_err *err)
+static int fail_data(struct ping *p, const struct rtgt_diff *diff, const char *where,
+		     struct rtgt_err *err)
 {
 	bool inside = diff->offset >= p->before && diff->offset < p->before + p->len;
 
@@ -96,7 +96,7 @@ static int read_back(struct ping *p, struct rtgt_err *err)
 	ret = ping_plain(p, IBV_WR_RDMA_READ, &p->rx, 0, p->at - p->before, ping_piece(p), err);
 	if (ret)
 		return ret;
-	return differs(p, &diff) ? ping_fail_data(p, &diff, "read back", err) : 0;
+	return differs(p, &diff) ? fail_data(p, &diff, "read back", err) : 0;
 }
 
 /* The target's sum over part of the piece against the mirror's; -EILSEQ when they differ */
@@ -122,7 +122,7 @@ static int narrow(struct ping *p, struct rtgt_err *err)
 	struct rtgt_err detail;
 	int ret = 0;
 
-	if (ping_readable(p)) {
+	if (readable(p)) {
 		ret = read_back(p, &detail);
 	} else {
 		ret = check_sum(p, p->before, p->len, "the range", &detail);
@@ -175,7 +175,7 @@ int ping_check_rx(struct ping *p, uint64_t seed, struct rtgt_err *err)
 	if (ping_writable(p)) {
 		if (rtgt_pattern_verify(p->rx.buf, p->len, seed, &diff)) {
 			diff.offset += p->before;
-			return ping_fail_data(p, &diff, "what was read", err);
+			return fail_data(p, &diff, "what was read", err);
 		}
 		return 0;
 	}

@@ -27,11 +27,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <rtgt/log.h>
 #include <rtgt/pattern.h>
 #include "tcp.h"
 #include "tool/cli/interrupt.h"
 #include "tool/cli/options.h"
-#include "tcp_serve.h"
 
 #define SIZE_DEFAULT	(64ull << 20)
 #define SIZE_MAX_MEM	(64ull << 30)
@@ -56,6 +56,18 @@ static const struct usage usage = {
 	.notes =
 "Prints \"listening\" when it listens, and ends with a signal.  There is no authentication.\n"
 "Exit status: 0 ended by a signal, 1 failed, 2 the command line is wrong.\n",
+};
+
+/*
+ * A listener and the memory behind it.
+ * @mem: what clients write and read; all of them the same @size bytes
+ * @connections: there are
+ */
+struct tcp_server {
+	int fd;
+	uint8_t *mem;
+	uint64_t size;
+	atomic_uint connections;
 };
 
 /* What the options say */
@@ -241,18 +253,8 @@ static int listen_at(const char *address, const char *service, struct rtgt_err *
 	return fd;
 }
 
-/**
- * tcp_server_open() - listen
- * @s: filled; to be closed when this succeeds
- * @address: of this machine; NULL for any
- * @service: port, as text
- * @size: bytes of memory
- * @err: says what is wrong
- *
- * Return: 0, or a negative errno.
- */
-int tcp_server_open(struct tcp_server *s, const char *address, const char *service, uint64_t size,
-		    struct rtgt_err *err)
+static int server_open(struct tcp_server *s, const char *address, const char *service,
+		       uint64_t size, struct rtgt_err *err)
 {
 	memset(s, 0, sizeof(*s));
 	s->size = size;
@@ -267,15 +269,8 @@ int tcp_server_open(struct tcp_server *s, const char *address, const char *servi
 	return s->fd;
 }
 
-/**
- * tcp_server_run() - serve whoever connects
- * @s: opened
- * @stop: ends it when it can be read from
- * @err: says what is wrong
- *
- * Return: 0 when it was stopped, or a negative errno.
- */
-int tcp_server_run(struct tcp_server *s, int stop, struct rtgt_err *err)
+/* Serves whoever connects, until @stop can be read from */
+static int server_run(struct tcp_server *s, int stop, struct rtgt_err *err)
 {
 	struct pollfd pfd[2] = {
 		{ .fd = s->fd, .events = POLLIN }, { .fd = stop, .events = POLLIN },
@@ -301,17 +296,6 @@ int tcp_server_run(struct tcp_server *s, int stop, struct rtgt_err *err)
 	}
 }
 
-/**
- * tcp_server_close() - listen no more
- * @s: opened
- *
- * Connections that are still there keep the memory until the process ends.
- */
-void tcp_server_close(struct tcp_server *s)
-{
-	close(s->fd);
-}
-
 static int serve_all(const char *address, const char *service, uint64_t size)
 {
 	struct tcp_server s;
@@ -320,14 +304,15 @@ static int serve_all(const char *address, const char *service, uint64_t size)
 
 	if (stop < 0)
 		return failed("tcp-serve: no signalfd: %s", strerror(errno));
-	if (tcp_server_open(&s, address, service, size, &err))
+	if (server_open(&s, address, service, size, &err))
 		return failed("tcp-serve: %s", err.text);
 	printf("listening at %s port %s (TCP), %llu bytes\n", address ? address : "any address",
 	       service, (unsigned long long)size);
 	fflush(stdout);
-	if (tcp_server_run(&s, stop, &err))
+	if (server_run(&s, stop, &err))
 		return failed("tcp-serve: %s", err.text);
-	tcp_server_close(&s);
+	/* Connections that are still there keep the memory until the process ends */
+	close(s.fd);
 	close(stop);
 	return EXIT_OK;
 }
