@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "leaks.h"
 #include "tool/timeline/timeline.h"
 
 #include "kselftest_harness.h"
@@ -65,6 +66,7 @@ FIXTURE_TEARDOWN(conns)
 {
 	for (int i = 0; i < CONNS; i++)
 		free(self->conn[i].events.event);
+	EXPECT_EQ(0, leaked());
 }
 
 /* The index of the connection that a REQ from @src is taken for; -1 for none */
@@ -142,6 +144,7 @@ TEST(trace)
 	EXPECT_STREQ("rxe0", t.device[0].name);
 	EXPECT_STREQ("192.0.2.1", t.device[0].addr);
 	tl_trace_free(&t);
+	EXPECT_EQ(0, leaked());
 }
 
 /* Texts that are no trace: the error names the line */
@@ -172,6 +175,7 @@ TEST(no_trace)
 	}
 	EXPECT_EQ(-ENOENT, tl_trace_read(&t, "/nowhere/at/all", &err));
 	tl_trace_free(&t);
+	EXPECT_EQ(0, leaked());
 }
 
 /* Values of an event by their names, which are whole words */
@@ -269,6 +273,7 @@ FIXTURE_TEARDOWN(iwarp)
 {
 	free(self->conn.events.event);
 	free(self->t.qp);
+	EXPECT_EQ(0, leaked());
 }
 
 static void add_line(struct timeline *t, const char *event, const char *rest)
