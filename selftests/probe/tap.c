@@ -55,7 +55,11 @@ static int open_socket(struct tap *t, struct sock_filter *filter, unsigned short
 {
 	const struct sock_fprog prog = { .len = len, .filter = filter };
 
-	t->fd = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP));
+	/*
+	 * All protocols: who wants one of them may be given a packet after IP has had it, and then the
+	 * completion that the packet makes may come before the packet (seen with 7.3).
+	 */
+	t->fd = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL));
 	if (t->fd < 0 || setsockopt(t->fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog))) {
 		fprintf(stderr, "probe: no packet socket: %s\n", strerror(errno));
 		return -1;
@@ -66,6 +70,8 @@ static int open_socket(struct tap *t, struct sock_filter *filter, unsigned short
 static int open_acknowledges(struct tap *t)
 {
 	struct sock_filter acknowledges[] = {
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 7),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, AT_PROTOCOL),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 5),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, AT_DEST),
@@ -82,6 +88,8 @@ static int open_acknowledges(struct tap *t)
 static int open_stream(struct tap *t, uint16_t port)
 {
 	struct sock_filter stream[] = {
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 12),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, AT_PROTOCOL),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 10),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, AT_DEST),
