@@ -9,14 +9,21 @@
 
 #include <stdlib.h>
 
-/* Without SANITIZE there is none */
-int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#else	/* SANITIZE= does without */
+#define __lsan_do_recoverable_leak_check()	0
+#endif
 
 /* 0, or memory was lost, and stderr has where it was allocated */
 static inline int leaked(void)
 {
-	return getenv("RTGT_LEAKS") && __lsan_do_recoverable_leak_check ?
-		__lsan_do_recoverable_leak_check() : 0;
+	return getenv("RTGT_LEAKS") ? __lsan_do_recoverable_leak_check() : 0;
 }
 
 #endif /* RTGT_LEAKS_H */

@@ -56,8 +56,8 @@ static int open_socket(struct tap *t, struct sock_filter *filter, unsigned short
 	const struct sock_fprog prog = { .len = len, .filter = filter };
 
 	/*
-	 * All protocols: who wants one of them may be given a packet after IP has had it, and then the
-	 * completion that the packet makes may come before the packet (seen with 7.3).
+	 * All protocols: who wants one of them may be given a packet after IP has had it, and then
+	 * the completion that the packet makes may come before the packet (seen with 7.3).
 	 */
 	t->fd = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL));
 	if (t->fd < 0 || setsockopt(t->fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog))) {
