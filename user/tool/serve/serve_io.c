@@ -51,6 +51,8 @@ static void replied(struct serve_conn *c, struct serve_recv *recv)
 static void sent(struct serve_conn *c, struct serve_recv *recv, unsigned int what)
 {
 	if (what == SERVE_WR_REPLY) {
+		/* one less is held, which no counter tells */
+		c->s->dirty = true;
 		replied(c, recv);
 		return;
 	}
