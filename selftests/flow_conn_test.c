@@ -451,4 +451,173 @@ TEST_F(flow, anything)
 	EXPECT_EQ(flow_totals(self->f)->messages, self->messages);
 }
 
+/* Of what the capture lacks the beginning, or a message of the CM, it may lack more */
+TEST_F(flow, lacking)
+{
+	self->f->complete = false;
+	for (unsigned int i = 0; i < 2; i++) {
+		write_packet(self, 100 + i, 8, 0);
+		ack(self, 100 + i, ACK_OK, 5 + 2 * i);
+	}
+	EXPECT_STREQ("", self->rules);
+	EXPECT_EQ(1, self->doubtful);
+	up(self);
+	EXPECT_FALSE(self->seen.conn->lacking);
+	/* no DREQ */
+	cm(self, 1, PKT_CM_DREP, 6, 5, 0, 0);
+	EXPECT_TRUE(self->seen.conn->lacking);
+	/* no REP */
+	for (unsigned int i = 0; i < 2; i++) {
+		cm(self, 0, PKT_CM_REQ, 7, 0, 19 + i, PSN_S);
+		EXPECT_FALSE(self->seen.conn->lacking);
+		cm(self, 0, i ? PKT_CM_DREQ : PKT_CM_RTU, 7, 8, 0, 0);
+		EXPECT_TRUE(self->seen.conn->lacking);
+	}
+}
+
+/* Who answers is told by an answer of the other end to what was asked; then nobody else does */
+TEST_F(flow, strangers)
+{
+	static const struct {
+		uint8_t src, dst, transport;
+		uint32_t psn;
+	} other[] = {
+		{ 3, 2, PKT_RC, 100 }, { 1, 4, PKT_RC, 100 }, { 1, 2, PKT_XRC, 100 },
+		{ 1, 2, PKT_RC, 98 }, { 1, 2, PKT_RC, 101 },
+	};
+
+	self->f->complete = false;
+	write_packet(self, 100, 8, 0);
+	for (unsigned int i = 0; i < 5; i++) {
+		struct pkt *p = bth(self, 1, other[i].transport | PKT_ACK, other[i].psn, 0);
+
+		p->src[3] = other[i].src;
+		p->dst[3] = other[i].dst;
+		p->at[PKT_AETH].len = 4;
+		give(self);
+		EXPECT_EQ(NULL, self->seen.conn);
+	}
+	ack(self, 100, ACK_OK, 1);
+	EXPECT_EQ(1, self->ok);
+	/* the same answer to another queue pair, and a request of another host */
+	bth(self, 1, PKT_ACK, 100, 0)->qpn = 33;
+	give(self);
+	EXPECT_EQ(NULL, self->seen.conn);
+	bth(self, 0, PKT_SEND_ONLY, 300, 8)->src[3] = 9;
+	give(self);
+	EXPECT_EQ(NULL, self->seen.conn);
+	write_packet(self, 101, 8, 0);
+	EXPECT_EQ(FLOW_NEW, self->seen.class);
+	ack(self, 101, ACK_OK, 2);
+	EXPECT_EQ(2, self->ok);
+	EXPECT_EQ(0, self->doubtful);
+}
+
+/* Without the CM: a queue pair that has something open is no new one, and no answer begins one */
+TEST_F(flow, same_run)
+{
+	write_packet(self, 500, 8, 0);
+	ack(self, 500, ACK_OK, 1);
+	/* the server asks, too, and its answers have PSNs of the client's */
+	bth(self, 1, PKT_SEND_ONLY, 7000, 8);
+	give(self);
+	bth(self, 0, PKT_ACK, 7000, 0)->at[PKT_AETH].len = 4;
+	self->p.msn = 1;
+	give(self);
+	EXPECT_EQ(2, self->ok);
+	write_packet(self, 501, 8, 0);
+	ack(self, 501, ACK_OK, 2);
+	EXPECT_EQ(3, self->ok);
+	write_packet(self, 502, 8, 0);
+	write_packet(self, 400, 8, 0);
+	EXPECT_EQ(FLOW_RETRANSMITTED, self->seen.class);
+	write_packet(self, 900000, 8, 0);
+	EXPECT_EQ(FLOW_BEYOND, self->seen.class);
+	EXPECT_EQ(1, flow_totals(self->f)->connections);
+	/* nor is one whose REQ is known */
+	up(self);
+	write_packet(self, PSN_C, 8, 0);
+	ack(self, PSN_C, ACK_OK, 1);
+	write_packet(self, PSN_C + 2 * FLOW_AHEAD, 8, 0);
+	EXPECT_EQ(FLOW_BEYOND, self->seen.class);
+	EXPECT_EQ(2, flow_totals(self->f)->connections);
+}
+
+/* A REQ that comes again is of the same connection; one of another PSN or queue pair is not */
+TEST_F(flow, req_again)
+{
+	const struct flow_totals *t = flow_totals(self->f);
+
+	cm(self, 0, PKT_CM_REQ, 5, 0, 17, PSN_S);
+	cm(self, 0, PKT_CM_REQ, 5, 0, 17, PSN_S);
+	EXPECT_EQ(1, t->connections);
+	EXPECT_EQ(1, self->seen.conn->repeated_steps);
+	cm(self, 0, PKT_CM_REQ, 5, 0, 17, PSN_S + 1);
+	EXPECT_EQ(2, t->connections);
+	cm(self, 0, PKT_CM_REQ, 5, 0, 19, PSN_S + 1);
+	EXPECT_EQ(3, t->connections);
+	cm(self, 1, PKT_CM_REP, 6, 5, 18, PSN_C);
+	down(self);
+	cm(self, 0, PKT_CM_REQ, 5, 0, 19, PSN_S + 1);
+	EXPECT_EQ(4, t->connections);
+	EXPECT_EQ(3, self->connections);
+}
+
+/* A connection that has ended is found for two seconds, and then let go */
+TEST_F(flow, lingers)
+{
+	up(self);
+	write_packet(self, PSN_C, 8, 0);
+	down(self);
+	ack(self, PSN_C, ACK_OK, 1);
+	EXPECT_EQ(1, self->ok);
+	self->ns += FLOW_LINGER_NS - 1000000;
+	cm(self, 0, PKT_CM_REQ, 7, 0, 19, PSN_S);
+	EXPECT_EQ(0, self->connections);
+	cm(self, 0, PKT_CM_REQ, 8, 0, 20, PSN_S);
+	EXPECT_EQ(1, self->connections);
+	/* which an open one is not */
+	self->ns += 10 * FLOW_LINGER_NS;
+	cm(self, 0, PKT_CM_REQ, 9, 0, 21, PSN_S);
+	EXPECT_EQ(1, self->connections);
+	EXPECT_EQ(0, flow_totals(self->f)->guessed);
+}
+
+/* Where there is no room one goes that has ended, else the one that was silent longest */
+TEST_F(flow, makes_room)
+{
+	for (unsigned int i = 0; i < 8; i++) {
+		cm(self, 0, PKT_CM_REQ, 1000 + i, 0, 2000 + i, PSN_S);
+		cm(self, 1, PKT_CM_REP, 5000 + i, 1000 + i, 3000 + i, PSN_C);
+	}
+	bth(self, 0, PKT_SEND_ONLY, PSN_C, 8)->qpn = 3000;
+	give(self);
+	cm(self, 0, PKT_CM_DREQ, 1003, 5003, 3003, 0);
+	cm(self, 1, PKT_CM_DREP, 5003, 1003, 0, 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		cm(self, 0, PKT_CM_REQ, 1100 + i, 0, 2100 + i, PSN_S);
+		EXPECT_EQ(i, flow_totals(self->f)->forgotten_connections);
+		EXPECT_EQ(i + 1, self->connections);
+		EXPECT_EQ(i ? 2001 : 2003, self->conn.end[0].qpn);
+		EXPECT_EQ(i, self->conn.forgotten);
+	}
+}
+
+/* An answer far behind all that was sent is not that of a message that goes on */
+TEST_F(flow, answers_far)
+{
+	self->f->complete = false;
+	bth(self, 0, PKT_SEND_FIRST, 100, MTU);
+	give(self);
+	bth(self, 1, PKT_ACK, 5000000, 0)->qpn = 33;
+	self->p.at[PKT_AETH].len = 4;
+	give(self);
+	EXPECT_EQ(NULL, self->seen.conn);
+	EXPECT_EQ(0, self->doubtful);
+	bth(self, 0, PKT_SEND_LAST, 101, 8);
+	give(self);
+	ack(self, 101, ACK_OK, 1);
+	EXPECT_EQ(1, self->ok);
+}
+
 TEST_HARNESS_MAIN

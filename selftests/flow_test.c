@@ -314,6 +314,37 @@ TEST_F(flow, cut_off)
 	EXPECT_EQ(1, self->broken);
 }
 
+/* An ACK of what came later answers a SEND with Invalidate, too: from then on the key is dead */
+TEST_F(flow, invalidated)
+{
+	up(self);
+	advertised(self);
+	bth(self, 0, PKT_SEND_ONLY_INV, PSN_C, 16)->inv_rkey = 0x42;
+	give(self);
+	bth(self, 0, PKT_SEND_ONLY, PSN_C + 1, 16);
+	give(self);
+	ack(self, PSN_C + 1, ACK_OK, 2);
+	EXPECT_EQ(2, self->ok);
+	write_packet(self, PSN_C + 2, 8, 0);
+	EXPECT_EQ(FLOW_GRANT_DEAD, self->seen.msg->grant);
+}
+
+/* capability: a key is dead with the ACK of the SEND that invalidates it, and is served */
+TEST_F(flow, served_with_dead_key)
+{
+	up(self);
+	advertised(self);
+	bth(self, 0, PKT_SEND_ONLY_INV, PSN_C, 8)->inv_rkey = 0x42;
+	give(self);
+	write_packet(self, PSN_C + 1, 8, 0);
+	EXPECT_EQ(FLOW_GRANT_UNCERTAIN, self->seen.msg->grant);
+	ack(self, PSN_C, ACK_OK, 1);
+	write_packet(self, PSN_C + 2, 8, 0);
+	EXPECT_EQ(FLOW_GRANT_DEAD, self->seen.msg->grant);
+	ack(self, PSN_C + 2, ACK_OK, 3);
+	EXPECT_STREQ("capability@7 ", self->rules);
+}
+
 /* A client's SEND of 16 bytes */
 static void say(FIXTURE_DATA(flow) * self, uint32_t psn, const void *bytes)
 {

@@ -47,6 +47,7 @@ static struct flow_conn *guess_answered(struct flow *f, const struct pkt *p)
 		if (c->transport != (p->opcode & 0xe0) || !h->known ||
 		    !flow_same_addr(c->end[1].addr, p->src) ||
 		    !flow_same_addr(c->end[0].addr, p->dst) ||
+		    flow_psn_diff(p->psn, h->next) >= 0 ||
 		    !(flow_msg_of(h, p->psn) || flow_psn_diff(h->next, p->psn) == 1))
 			continue;
 		if (found)

@@ -156,7 +156,7 @@ struct flow_mark {
 /**
  * struct flow_half - what one end asks of the other
  * @known: @next is valid
- * @first: PSN of the first request
+ * @first: PSN of the first request, or one FLOW_AHEAD in front of @next
  * @next: PSN of the next new request
  * @beyond: behind the highest PSN seen
  * @gap: @next is missing: @gap_packet is behind it

@@ -114,6 +114,9 @@ static void check_msn(struct flow *f, const struct pkt *p, struct flow_seen *see
 		if (!m)
 			rule.low = h->base & FLOW_PSN_MASK;
 	}
+	/* Whether a READ that is refused when its answer has begun still counts is not said */
+	if (m && refused && m->op == FLOW_READ && m->answer_psn != m->first_psn)
+		rule.high = (rule.low + 1) & FLOW_PSN_MASK;
 	/* A QP that was taken down and up again counts from 0 */
 	if (p->msn == 1 && rule.low == rule.high && rule.low > 1) {
 		h->restarts++;

@@ -418,6 +418,9 @@ static void take(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		}
 	}
 	h->next = (p->psn + n) & FLOW_PSN_MASK;
+	/* or half of all PSNs later what comes next seems to be from before the first one */
+	if (flow_psn_diff(h->next, h->first) > FLOW_AHEAD)
+		h->first = (h->next - FLOW_AHEAD) & FLOW_PSN_MASK;
 	if (flow_psn_diff(h->next, h->beyond) > 0)
 		h->beyond = h->next;
 	/* The refusal of its beginning may overtake the rest of a message */
