@@ -305,6 +305,14 @@ netdev() { # DEVICE
 	echo "$name"
 }
 
+# Where peers send while their connections are closed, rxe may use a queue pair that is gone, unless its
+# workers have one processor: Documentation/findings/rxe-packet-reference.rst
+workers_on_one_processor() {
+	local mask=/sys/devices/virtual/workqueue/cpumask
+	defer attr_set $mask "$(<$mask)"
+	attr_set $mask 1
+}
+
 # Disable the port, in the background: one that hangs is to fail the case only.
 disables() { # PORT
 	background "disable-$1" target attr_set "$CONFIGFS/ports/$1/enable" 0

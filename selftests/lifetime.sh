@@ -268,6 +268,7 @@ fewer_mrs_than() { # NUMBER
 # Again and again: nothing may pile up.
 cycles() {
 	local i
+	workers_on_one_processor
 	for i in 1 2 3 4 5; do
 		target_port
 		background writer probe traffic len=4096
