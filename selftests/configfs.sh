@@ -339,6 +339,27 @@ only_root_writes() {
 	same "debugfs files that are more than root's to read" "$found" ""
 }
 
+# A port keeps the namespace that it listens in, but no longer than it is enabled.
+netns_put() {
+	disabled_port
+	defer no_veth
+	attr_set "$DIR/addr" 0.0.0.0
+	# shellcheck disable=SC2016 # for the shell in there
+	unshare --net "$BASH" -c 'ip link add rtgt-in type veth peer name rtgt-out netns "$1" && echo 1 >"$0/enable"' "$DIR" "$BASHPID"
+	[[ $(show "$DIR/netns") == net:* && $(show "$DIR/netns") != "$(readlink /proc/self/ns/net)" ]] || fail "$(show "$DIR/netns")"
+	[[ -e /sys/class/net/rtgt-out ]] || fail "the port does not keep its network namespace"
+	attr_set "$DIR/enable" 0
+	wait_until 10 veth_gone || fail "the network namespace is still there"
+}
+
+veth_gone() {
+	[[ ! -e /sys/class/net/rtgt-out ]]
+}
+
+no_veth() {
+	veth_gone || ip link del rtgt-out
+}
+
 tcase defaults "a new port and a new region have the documented defaults" defaults
 
 # To register 16,384 pages one by one takes longer than a mkdir, for which all others wait.
@@ -426,5 +447,6 @@ tcase wildcard "a port on 0.0.0.0 serves the device's address" wildcard 0.0.0.0
 tcase long-name "names are taken up to 31 characters" long_name
 tcase features "features lists what the module can, one word a line" features
 tcase only-root-writes "nothing is writable, and nothing in debugfs readable, but by root" only_root_writes
+tcase netns-put --more --needs cm "a port that was disabled keeps no network namespace" netns_put
 
 tmain "$@"

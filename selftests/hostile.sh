@@ -216,6 +216,23 @@ srq_served() {
 	[[ $(target connections "$PORT") == *"id=2 "*"replies=16 held=0"* ]]
 }
 
+# The completion of the reply is the last thing that happens, and the file connections tells of it.
+srq_replied() {
+	target_port srq=1 region mem size=1M
+	disturb "u8 0x11 0xff at 28" delay 300ms
+	background peer probe flood depth=4
+	wait_line peer ready=1
+	send_line peer "2 1"
+	# the kernel's target replies from another context
+	[[ $DEBUGFS != /run/* ]] || wait_until 10 holds_of_replied 1 || fail "connections: $(target connections "$PORT")"
+	wait_until 10 holds_of_replied 0 || fail "connections: $(target connections "$PORT")"
+	finish peer
+}
+
+holds_of_replied() { # NUMBER
+	[[ $(target connections "$PORT") == *" replies=1 held=$1"* ]]
+}
+
 # Another peer has its own share.  Its address need not be one that answers.
 peer_limit() {
 	local stranger=${RTGT_CLIENT_ADDR%.*}.99
@@ -244,11 +261,8 @@ peer_claims() {
 # On two processors rxe may use a queue pair that is freed (findings/rxe-packet-reference.rst), so
 # its workers have one, which is also the one that receives for them; storm-smp is without that.
 storm() { # COUNT [smp]
-	local count=$(($1 / SLOW)) mask=/sys/devices/virtual/workqueue/cpumask
-	if [[ ! ${2:-} ]]; then
-		defer attr_set $mask "$(<$mask)"
-		attr_set $mask 1
-	fi
+	local count=$(($1 / SLOW))
+	[[ ${2:-} ]] || workers_on_one_processor
 	target_port srq=1 recv_depth=256 region mem size=1M
 	has "$(probe storm threads=24 count=$count depth=2)" "established=$count"
 	expect_no_connections
@@ -563,6 +577,73 @@ out_of_memory() { # ATTRIBUTE...
 	has "$(probe connect)" result=established
 }
 
+# As many such datagrams as there are receives: each gives its own back.
+unresolved_receives() {
+	target_port transport=ud recv_depth=16 recv_size=256
+	has "$("$HERE/probe" "$RTGT_TARGET_ADDR" "$CM_PORT" "source=${RTGT_CLIENT_ADDR%.*}.100" lost \
+		file="$RTGT_CLIENT_ADDR" count=16)" sent=16
+	expect_counters recv_msgs=16 send_errors=16
+	has "$(probe send transport=ud)" wc=success same=1 alive=1
+}
+
+# The request that is refused gives its shared receive back.
+srq_refused() {
+	target_port srq=1 recv_depth=4 withhold_max=4 region mem
+	# the requests of the target's READs
+	disturb_device "$(netdev "$RTGT_TARGET_DEV")" "u8 0x0c 0xff at 28" loss 100%
+	background peer probe flood depth=8
+	wait_line peer ready=1
+	send_line peer "4 4"
+	wait_until 10 counters_are recv_msgs=4 || fail "$COUNTERS"
+	# no more than this one: none is in progress when the connection closes
+	send_line peer "4 1"
+	expect_counters over_depth=1 conns_closed=1
+	srq_has 4
+}
+
+# One half-open connection of another peer is all of this backlog.  What is refused, and what has ended,
+# takes nothing of it and of conn_memory_max.
+whole_backlog() {
+	local stranger=${RTGT_CLIENT_ADDR%.*}.99
+	target_port backlog=1 handshake_ms=60000 conn_memory_max=1M
+	defer ip neigh del "$stranger" dev va
+	ip neigh replace "$stranger" lladdr "$(</sys/class/net/vb/address)" dev va nud permanent
+	has "$(probe half source="$stranger" count=20)" sent=20
+	expect_counters conns_accepted=1 rejects_full=19 rejects_resources=0
+	has "$(probe connect)" result=refused status=28 reason=full arg=1
+	disables "$PORT"
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	has "$(probe connect)" result=established
+}
+
+# Clients that wait for the endpoint have the backlog; a disable waits for them, and no longer.
+endpoint_backlog() {
+	target_port transport=ud backlog=4
+	has "$(probe half op=sidr-req file="${RTGT_CLIENT_ADDR%.*}.100" count=10)" sent=10
+	expect_counters conns_accepted=1 rejects_full=6
+	disables "$PORT"
+	has_no_connections
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	has "$(probe send transport=ud)" wc=success same=1 alive=1
+}
+
+# What counts for a connection is no less than what its contexts and buffers take.
+memory_counted() { # ATTRIBUTE...
+	local setup
+	target_port "$@"
+	background holder probe hold
+	wait_line holder ready=1
+	wait_until 5 is_set_up || fail "$(target connections "$PORT")"
+	setup=$TEXT
+	target_contents "$DEBUGFS/ports/$PORT/peers"
+	(($(value_of "$TEXT" memory) >= $(value_of "$setup" bytes) + $(value_of "$setup" message_bytes))) || fail "$TEXT: $setup"
+	finish holder
+}
+
+is_set_up() {
+	target_contents "$DEBUGFS/ports/$PORT/setups" && [[ $TEXT == *message_bytes=* ]]
+}
+
 tcase stall --limit 60 --more "300 connections that close with a request under way, and a queue of REVOKEs, stall no teardown" stall
 tcase build-kernel --more --limit 60 "connections that take long to build do not delay one to another port" overtaken kernel
 tcase build-guessed --more --needs set-up --limit 60 "a message to a queue pair that is being set up ends it, and holds up nobody" build_guessed
@@ -594,6 +675,7 @@ tcase withheld --limit 60 --serve-more "receives that one peer has withheld are 
 tcase srq-silent --more --needs rnr --limit 60 --serve-more "a peer that takes no replies holds no shared receive" srq_held 1 15
 tcase srq-pull --more --needs rnr --limit 60 --serve-more "a peer that answers no READs holds no shared receive" srq_held 4 4
 tcase srq-checksum --more --limit 60 --serve-more "CHECKSUMs of one peer hold no shared receive" srq_busy
+tcase srq-replied --more --needs acks --serve-more "a reply holds its context until its completion, as connections says" srq_replied
 tcase srq-depth --more --limit 60 --serve-more "with an SRQ, a client has as many requests outstanding as the REP allows" srq_depth
 tcase rping-uc --limit 60 "the service rping cannot be enabled with UC" rping_transport uc
 tcase rping-ud --more --limit 60 "the service rping cannot be enabled with UD" rping_transport ud
@@ -608,5 +690,11 @@ tcase oom-private --limit 60 --more "private regions for which there is no memor
 	scope=private region mem size=8M
 tcase checksum-access --limit 60 "a checksum of a region that grants no read is refused" checksum_access
 tcase log-reason --limit 60 "twenty ordinary closings do not hide the reason of the next one" log_reason
+tcase unresolved-receives --more --needs ud "datagrams whose sources do not exist occupy no receive" unresolved_receives
+tcase srq-refused --more --needs rnr --limit 60 "a request beyond the REP's number occupies no shared receive" srq_refused
+tcase backlog-whole --more --needs cm --limit 60 "half-open connections of all addresses take the backlog, and nothing else, and give it back" whole_backlog
+tcase endpoint-backlog --more --needs ud --limit 60 "clients that wait for a datagram endpoint are as many as the backlog, and leave it" endpoint_backlog
+tcase memory --more "no less counts for a connection than its contexts and buffers take" memory_counted
+tcase memory-srq --more "... with an SRQ, too" memory_counted srq=1
 
 tmain "$@"

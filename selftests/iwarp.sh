@@ -407,6 +407,19 @@ disable() {
 	echo 0 >"$CONFIGFS/ports/$PORT/enable"
 }
 
+# A probe would be a READ: there is none before the client's first message, nor if it allows none.
+unprobed() { # PROBE-ARGUMENT
+	target_port keepalive_ms=200 idle_ms=1000
+	record
+	background holder probe hold "$1"
+	wait_line holder ready=1
+	wait_until 10 counters_are conns_closed=1 || fail "$COUNTERS"
+	recorded "MPA Reply"
+	[[ $TEXT != *"READ Request"* ]] || fail "the target READs: $TEXT"
+	counters_are keepalives=0 qp_errors=0 send_errors=0 || fail "$COUNTERS"
+	finish holder
+}
+
 tcase features "the features of an iWARP device" on_siw features
 tcase capability "the REP has no address and no rkey: the reply to the first request has them" on_siw capability
 tcase shared-5000 --tier wire,fast "every operation of 5000 bytes, and the reason why it is not there" on_siw operations
@@ -436,5 +449,7 @@ tcase spared --more "the target READs nothing from a client that speaks its prot
 tcase woken --more "a client whose first message gets no reply sends an empty WRITE" on_siw woken
 tcase disable --more "a port is disabled under traffic" on_siw under_traffic disable
 tcase device-goes --more "the device is removed under traffic" on_siw device_goes
+tcase unprobed-early --more "keepalive_ms READs nothing before the client's first message" on_siw unprobed blind=1
+tcase unprobed-denied --more "keepalive_ms READs nothing from a client that allows no READ" on_siw unprobed holds=0
 
 main_on_siw "$@"

@@ -625,6 +625,61 @@ lat_says_why() {
 	fails_with "no \"frob\"" rtgt lat --from frob "$RTGT_TARGET_ADDR"
 }
 
+# A run is in the namespace of who has started it, and keeps it no longer.
+netns_put() {
+	target_port
+	initiator
+	defer no_veth
+	# shellcheck disable=SC2016 # for the shell in there
+	unshare --net "$BASH" -c 'ip link add rtgt-in type veth peer name rtgt-out netns "$1" && echo 1 >"$0/run"' "$INI" "$BASHPID"
+	await_run
+	[[ $(<"$INI/result") == "state failed"*"resolving the address"* ]] || fail "it ran here: $(<"$INI/result")"
+	wait_until 10 not_there /sys/class/net/rtgt-out || fail "the network namespace is still there"
+}
+
+no_veth() {
+	[[ ! -e /sys/class/net/rtgt-out ]] || ip link del rtgt-out
+}
+
+# A run that waits for what does not come is stopped, and timeout_ms is not waited for.
+stopped_waiting() { # FAULT
+	target_port
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "$1"
+	initiator op=send "timeout_ms=$((20000 * SLOW))"
+	attr_set "$INI/run" 1
+	wait_until 10 fault_committed || fail "$(<"$INI/state"): $TEXT"
+	background stop attr_set "$INI/run" 0
+	wait_until 5 process_gone "${BG_PID[stop]}" || fail "the stop waits for the run, in state $(<"$INI/state")"
+	finish stop
+	same "state" "$(<"$INI/state")" stopped
+}
+
+fault_committed() {
+	target_contents "$CONFIGFS/ports/$PORT/faults" && [[ $TEXT == *" done 1"* ]]
+}
+
+# Each operation counts as progress, so the run may take longer than timeout_ms.
+longer() { # OP
+	target_port recv_depth=8 region mem size=64K
+	initiator "op=$1" "timeout_ms=$((1000 * SLOW))" "duration_ms=$((2500 * SLOW))" iters=5 depth=4
+	run
+	has "$RESULT" state=done "op=$1"
+	(($(value elapsed_ns) >= 2500000000 * SLOW)) || fail "it shows nothing here: $RESULT"
+}
+
+# The warm-up takes two seconds, none of them the run's.
+untimed() {
+	local faults="reply-delay for 1 ms 2000"
+	! is_iwarp || faults="reply-delay after 1 for 1 ms 2000"
+	target_port
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "$faults"
+	initiator op=send warmup=1 iters=1
+	run
+	has "$RESULT" state=done ops=1
+	has "$(target cat_contents "$CONFIGFS/ports/$PORT/faults")" "done 1"
+	(($(value elapsed_ns) < 2000000000)) || fail "the time includes the warm-up: $RESULT"
+}
+
 tcase lat --more --tier fast,wire "rtgt lat compares user and kernel, operation by operation" lat
 tcase write --tier fast,wire "kernel WRITE: all ways to complete, verified" operation write 3000 3000 12000
 tcase send --more --tier fast,wire "kernel SEND and its echo: all ways to complete, verified" operation send 3000 165000 165000
@@ -680,5 +735,11 @@ tcase wait --more "waiting for the end of a run blocks neither its stop nor rmdi
 tcase wait-killed "a signal interrupts the wait" wait_killed
 tcase refused --more "values that make no sense are refused" refused_values
 tcase lat-why --more "rtgt lat prints which operations are impossible, and why" lat_says_why
+tcase netns-put --more "a run that is over keeps no network namespace" netns_put
+tcase stop-unanswered --more "a run that gets no reply can be stopped" stopped_waiting reply-drop
+tcase stop-connecting --more --needs cm "a run that gets no REP can be stopped" stopped_waiting rep-never
+tcase longer-write --more "a run that makes progress may take longer than timeout_ms" longer write
+tcase untimed --more "the time of a run begins when its warm-up has ended" untimed
+tcase span-rest --more "a span that ends with the region" adds_up op=write size=64 offset=64 span=$(((1 << 20) - 64)) iters=20
 
 tmain "$@"

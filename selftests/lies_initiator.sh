@@ -71,8 +71,8 @@ tcase wrap --more "a region that ends beyond the highest address ends the run" \
 tcase deaf --more "a target that neither replies nor acknowledges ends the run after timeout_ms" deaf
 
 NOT_OUTSTANDING="the target replied to a request that is not outstanding"
-tcase tag "echoes that all have the tag of the first request" \
-	caught "$NOT_OUTSTANDING" tag op=send depth=2 iters=2 warmup=0
+tcase tag "echoes that all have the tag of the first request end the run, at once" \
+	caught "$NOT_OUTSTANDING" tag op=send depth=2 iters=2 warmup=0 timeout_ms=600000
 tcase tag-imm --more "replies to immediates that all have the tag of the first request" \
 	caught "$NOT_OUTSTANDING" tag op=write-imm depth=2 iters=2 warmup=0
 tcase twice --more "each reply to an immediate arrives twice" \

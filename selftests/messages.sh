@@ -292,6 +292,40 @@ burst() {
 	expect_counters conns_closed=8 malformed=0 qp_errors=0
 }
 
+# Neither keeps its receive: there are more of each than shared receives.
+unanswered() {
+	local i
+	target_port srq=1 recv_depth=2 region mem size=4096
+	for i in 1 2 3; do
+		has "$i: $(probe access op=imm imm=17 len=8 rnr_retry=0)" wc=success rnrs=0
+	done
+	background peer probe flood plain=1 depth=8
+	wait_line peer ready=1
+	send_line peer "1 5"
+	expect_counters imms=3 recv_msgs=5 replies=0 malformed=0
+	finish peer
+}
+
+# In four steps, and the reply goes to the source of the datagram.
+summed_datagram() {
+	target_port transport=ud region mem size=64K fill=counter
+	has "$(probe send transport=ud msg_op=2 body=24 offset=1234 count=50000)" wc=success status=ok op=2 len=16 alive=1 \
+		"crc=$(target look crc "$(data_of mem)" 1234 50000)" covered=50000
+	has "$(probe send transport=ud msg_op=7 body=4)" wc=success status=ok len=0 alive=1
+	expect_counters recv_msgs=4 replies=4 malformed=0 send_errors=0
+}
+
+# What a request before it has left in the receive is not taken for a new rkey.
+revoke_after_checksum() {
+	target_port recv_depth=1 region mem size=$MEM_SIZE
+	probe messages <<-END >"$WORK/answers"
+		sum msg_op=2 body=24 count=$MEM_SIZE
+		revoke msg_op=6 body=24
+	END
+	has "$(grep "^revoke " "$WORK/answers")" status=shared len=0
+	expect_counters rotations=0 malformed=1
+}
+
 tcase echo-largest --tier wire,fast --serve-more "an echo that fills a receive to the last byte" echoed 4080
 tcase burst --more --tier wire,fast --serve-more "more SENDs than receives, from eight clients" burst
 
@@ -320,5 +354,8 @@ tcase pull-not-granted --more "a PULL of memory that the client does not grant e
 tcase push-not-granted --more "a PUSH to memory that the client does not grant ends its connection only" not_granted 5
 tcase notify --more --needs imm --serve-more "an immediate that requests no reply gets none" notify
 tcase plain --more --needs plain --serve-more "a plain client's SEND is counted and not answered" plain
+tcase unanswered --more --needs imm "messages and immediates that get no reply occupy no receive" unanswered
+tcase checksum-ud --needs ud "the checksum of a region that a datagram asks for is that of its bytes" summed_datagram
+tcase revoke-after-checksum --more "a REVOKE of a shared region is refused behind a CHECKSUM, too" revoke_after_checksum
 
 tmain "$@"

@@ -623,6 +623,17 @@ second() { # FAULT
 	[[ $QUICK != *" $1 "* ]] || MORE=
 }
 
+# What is held of an SRQ is back when its connection ends, and does not count as withheld any more.
+held_srq() {
+	target_port srq=1 recv_depth=2 withhold_max=2
+	set_fault "reply-delay ms 10000"
+	echoes msg_op=7 count=2 expect=2 timeout=1
+	same end "$END" silent
+	expect_no_connections
+	set_fault off
+	srq_has 2
+}
+
 # What make check runs of those that are alike
 QUICK=" reply-tag cap-rkey rep-rkey rep-short rej-full "
 for fault in reply-tag reply-op reply-len reply-short reply-status reply-bit reply-stale; do
@@ -677,5 +688,6 @@ tcase disable-amid --more --limit 60 "the port is disabled while everything goes
 tcase disable-amid-srq --limit 60 --more "the same with an SRQ and private regions" disabled_amid srq=1 scope=private
 tcase remove-amid --more --limit 60 "rdma link delete while everything goes wrong" removed_amid
 tcase unload-amid --more --limit 60 "port removal and unload while everything goes wrong" unloaded_amid
+tcase held-srq --more --needs rnr "all receives of an SRQ are back, also those that were to be withheld" held_srq
 
 tmain "$@"

@@ -440,7 +440,7 @@ fragmented() {
 
 # No allocation of 16 pages or more succeeds.
 small_chunks() {
-	local dir=/sys/kernel/debug/fail_page_alloc
+	local dir=/sys/kernel/debug/fail_page_alloc text
 	inject_faults
 	target_port enable=0 region mem size=48M
 	attr_set "$dir/min-order" 4
@@ -450,6 +450,12 @@ small_chunks() {
 	attr_set "$CONFIGFS/ports/$PORT/enable" 1
 	attr_set "/proc/$BASHPID/make-it-fail" 0
 	in_small_chunks 48
+	# a transfer of the target's own has four ranges: these take many
+	text=$(probe move op=pull len=$MIB offset=1000 seed=3)
+	has "$text" status=ok guards=0 "crc=$(target look crc "$(data_of mem)" 1000 $MIB)"
+	text=$(probe move op=push len=$MIB offset=$((2 * MIB + 7)))
+	has "$text" status=ok guards=0 "crc=$(target look crc "$(data_of mem)" $((2 * MIB + 7)) $MIB)"
+	expect_counters malformed=0 qp_errors=0 send_errors=0
 }
 
 # All of it, with bytes that are nowhere twice.

@@ -314,6 +314,17 @@ keepalive_transport() {
 	logged "set transport to rc, or keepalive_ms to 0" || fail "the log does not say why"
 }
 
+# With both, a silent peer is asked again and again, and its answers are no traffic.
+keepalive_idle() {
+	target_port keepalive_ms=$((200 * SLOW)) idle_ms=$((1500 * SLOW))
+	background silent probe hold
+	wait_line silent ready=1
+	wait_until 15 counters_are conns_closed=1 || fail "$COUNTERS"
+	(($(last_counter keepalives) >= 2)) || fail "$COUNTERS"
+	counters_are send_errors=0 qp_errors=0 || fail "$COUNTERS"
+	finish silent
+}
+
 tcase rping-packet --tier wire,fast "20 pings of a packet and of a byte more or less come back as they went" rping_sizes 20 1023 1024 1025
 tcase ucmatose --tier wire,fast "ucmatose makes 20 connections to a port with service sink" ucmatose_ 20
 tcase rping-64 --tier fast,wire --more "1,000 pings of 64 bytes by rping come back as they went" rping_sizes 1000 64
@@ -348,5 +359,6 @@ tcase keepalive-uc --needs uc "keepalive_ms needs a reliable connection" keepali
 for size in 128 256 512 1024 2048 4096 8192 16384 32768 65535; do
 	tcase "rping-$size" --tier fast,wire --limit 120 --long "1,000 pings of $size bytes by rping come back as they went" rping_sizes 1000 "$size"
 done
+tcase keepalive-idle --more "idle_ms closes a silent connection that keepalive_ms keeps" keepalive_idle
 
 tmain "$@"

@@ -400,6 +400,66 @@ xrc() {
 	target_port transport=xrc
 }
 
+# More of them than there are receives, three messages each time, of which two are echoes.
+ud_too_long_often() {
+	local i
+	target_port transport=ud recv_size=256 recv_depth=6
+	for i in {1..7}; do
+		has "$i: $(probe unheard transport=ud body=241 timeout=5)" wc=success heard=0
+	done
+	expect_counters malformed=7 recv_msgs=14 replies=14
+	has "$(probe send transport=ud body=240)" wc=success len=240 same=1 alive=1
+}
+
+# It was the only receive, so none is flushed: the target closes the connection all the same.
+uc_last_receive() {
+	target_port transport=uc recv_depth=1 recv_size=256
+	tolerate_log "non-flush error status"
+	background long probe replies transport=uc blind=1 count=1 expect=1 body=241 timeout=20
+	expect_counters conns_accepted=1 conns_closed=1 qp_errors=1 recv_msgs=0
+	finish long
+	grep -Eqx "replies=0 end=(disconnected|flush)" "$WORK/long.out" || fail "$(cat "$WORK"/long.{out,err})"
+}
+
+# No receive of the connection's own is flushed.
+srq_refused() {
+	target_port srq=1 region mem fill=0x77
+	tolerate_log "non-flush error status"
+	has "$(probe access op=write rkey_xor=0x5000)" wc=rem-access
+	expect_counters conns_accepted=1 conns_closed=1 qp_errors=1
+	target_filled mem 0 4096 0x77
+}
+
+# The port's number over IPv4 is another port's.
+ipv6_only() {
+	local target=$RTGT_TARGET_ADDR client=$RTGT_CLIENT_ADDR
+	over_ipv6
+	target_port addr=::
+	defer target port_del "$CASE-4"
+	target port_add "$CASE-4" "addr=$target" "port=$CM_PORT" region mem
+	ping_sizes rc write 1 64
+	expect_counters conns_established=1
+	RTGT_TARGET_ADDR=$target RTGT_CLIENT_ADDR=$client PORT=$CASE-4
+	ping_sizes rc write 1 64
+	expect_counters conns_established=1
+}
+
+# Of a shared port, once the administrator has revoked it, and not before.
+uc_revoke_shared() {
+	target_port transport=uc region mem
+	background peer probe revoked transport=uc count=1
+	send_line peer open
+	wait_line peer "line=1 ready=1"
+	send_line peer 1
+	wait_line peer "line=2 revoked=0"
+	send_line peer open
+	wait_line peer "line=3 ready=1"
+	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
+	send_line peer 1
+	wait_line peer "line=4 revoked=1"
+	finish peer
+}
+
 tcase uc --needs uc --tier wire,fast --serve-more "UC: WRITE, WRITE_WITH_IMM and SEND, verified at both ends" uc_all
 tcase uc-lost-send --needs uc --tier wire,fast --serve-more "a SEND over UC that loses a packet is lost, the next is not" uc_lost_send
 tcase ud-send --needs ud --tier wire,fast --serve-more "UD: SENDs up to the largest packet come back" ud_send
@@ -439,5 +499,10 @@ tcase ipv6-ud --needs ud --more --serve-more "UD over IPv6" ipv6 ud send 1 1000
 tcase ipv6-wildcard --more "a port on :: serves the device's IPv6 address" ipv6_wildcard
 tcase ipv6-link-local --more "a port on a link-local IPv6 address" ipv6_link_local
 tcase xrc "a port with transport xrc" xrc
+tcase ud-too-long-often --more --needs ud "datagrams longer than the port takes occupy no receive" ud_too_long_often
+tcase uc-last-receive --more --needs uc "a SEND longer than the only receive ends its connection, whatever the client does" uc_last_receive
+tcase srq-refused --more --needs rnr "with an SRQ, an access that is refused ends its connection, and is counted" srq_refused
+tcase ipv6-only --more --needs cm "a port on :: leaves its number over IPv4 to another port" ipv6_only
+tcase uc-revoke-shared --more --needs uc "UC: a client gets a new rkey of a shared region after a revocation, and not before" uc_revoke_shared
 
 tmain "$@"
