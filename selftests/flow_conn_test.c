@@ -620,4 +620,16 @@ TEST_F(flow, answers_far)
 	EXPECT_EQ(1, self->ok);
 }
 
+/* cm-sequence: an RTU without a REP, a DREP without a DREQ */
+TEST_F(flow, cm_sequence)
+{
+	cm(self, 0, PKT_CM_REQ, 5, 0, 17, PSN_S);
+	cm(self, 0, PKT_CM_RTU, 5, 6, 0, 0);
+	EXPECT_STREQ("cm-sequence@2 ", self->rules);
+	cm(self, 1, PKT_CM_REP, 6, 5, 18, PSN_C);
+	cm(self, 0, PKT_CM_RTU, 5, 6, 0, 0);
+	cm(self, 1, PKT_CM_DREP, 6, 5, 0, 0);
+	EXPECT_STREQ("cm-sequence@2 cm-sequence@5 ", self->rules);
+}
+
 TEST_HARNESS_MAIN

@@ -6,6 +6,8 @@
  *
  * The comment above a test is its description in run.sh --list.
  */
+#include <rtgt/proto.h>
+
 #include "roce_flow.h"
 
 /* A connection from REQ to DREP, PSNs that wrap: all answered, nothing broken */
@@ -552,6 +554,280 @@ TEST_F(flow, read_wrong)
 	EXPECT_STREQ("read-length@8 ", self->rules);
 	flow_end(self->f);
 	EXPECT_STREQ("read-length@8 read-continuity@6 ", self->rules);
+}
+
+/* Each operation has its right */
+TEST_F(flow, rights)
+{
+	static const struct { uint8_t op; uint32_t right; } all[] = {
+		{ PKT_WRITE_ONLY, RTGT_ACCESS_WRITE }, { PKT_READ_REQUEST, RTGT_ACCESS_READ },
+		{ PKT_COMPARE_SWAP, RTGT_ACCESS_ATOMIC }, { PKT_FETCH_ADD, RTGT_ACCESS_ATOMIC },
+		{ PKT_FLUSH, RTGT_ACCESS_FLUSH }, { PKT_ATOMIC_WRITE, RTGT_ACCESS_WRITE },
+	};
+
+	up(self);
+	advertised(self);
+	for (unsigned int i = 0; i < 2 * sizeof(all) / sizeof(all[0]); i++) {
+		const uint32_t right = all[i / 2].right;
+		struct pkt *p;
+
+		self->seen.conn->half[1].cap[0].access = i & 1 ? ~right : right;
+		p = bth(self, 0, all[i / 2].op, PSN_C + i, i / 2 == 0 || i / 2 == 5 ? 8 : 0);
+		p->va = 0x1000;
+		p->rkey = 0x42;
+		p->dma_len = 8;
+		give(self);
+		EXPECT_EQ(i & 1 ? FLOW_GRANT_RIGHT : FLOW_GRANT_INSIDE, self->seen.msg->grant) {
+			TH_LOG("row %u", i);
+		}
+	}
+}
+
+/* A connection to an rtgt target, whose REP has a key; @nth makes its numbers; 0: QPs 17 and 18 */
+static void up_rtgt(FIXTURE_DATA(flow) * self, unsigned int nth, uint32_t rkey, uint32_t features)
+{
+	const struct rtgt_rep rep = {
+		.cap = { .addr = htobe64(0x1000), .rkey = htobe32(rkey), .len = htobe64(4096) },
+		.magic = htobe32(RTGT_MAGIC), .version = htobe16(RTGT_VERSION),
+		.size = htobe16(sizeof(rep)), .features = htobe32(features),
+		.access = htobe32(RTGT_ACCESS_READ), .nr_regions = htobe16(2),
+		.recv_depth = htobe16(16), .recv_size = htobe32(4096),
+		.more[0] = {
+			.cap = { .addr = htobe64(0x9000), .rkey = htobe32(rkey + 0x100),
+				 .len = htobe64(4096) },
+			.access = htobe32(RTGT_ACCESS_WRITE),
+		},
+	};
+	struct pkt *p;
+
+	cm(self, 0, PKT_CM_REQ, 5 + 10 * nth, 0, 17 + 10 * nth, PSN_S);
+	p = begin(self, 1);
+	p->kind = PKT_ROCE_CM;
+	p->at[PKT_CM].len = 100;
+	p->attr = PKT_CM_REP;
+	p->comm_id = 6 + 10 * nth;
+	p->remote_comm_id = 5 + 10 * nth;
+	p->cm_qpn = 18 + 10 * nth;
+	p->cm_psn = PSN_C;
+	p->data = (const uint8_t *)&rep;
+	p->at[PKT_PRIVATE].len = sizeof(rep);
+	give(self);
+	cm(self, 0, PKT_CM_RTU, 5 + 10 * nth, 6 + 10 * nth, 0, 0);
+}
+
+/* The grant of a client's WRITE of 8 bytes on QPs 17 and 18 */
+static enum flow_grant write_with(FIXTURE_DATA(flow) * self, uint32_t psn, uint32_t rkey,
+				  uint64_t va)
+{
+	struct pkt *p = bth(self, 0, PKT_WRITE_ONLY, psn, 8);
+
+	p->va = va;
+	p->rkey = rkey;
+	p->dma_len = 8;
+	give(self);
+	return self->seen.msg->grant;
+}
+
+/* Keys of a REP, with their rights; ports that are not private share theirs among connections */
+TEST_F(flow, keys_of_rep)
+{
+	static const struct { uint32_t features[2]; enum flow_grant other; } all[] = {
+		{ { 0, 0 }, FLOW_GRANT_UNCERTAIN },
+		{ { RTGT_F_PRIVATE, RTGT_F_PRIVATE }, FLOW_GRANT_KEY },
+		{ { RTGT_F_PRIVATE, 0 }, FLOW_GRANT_KEY },
+		{ { 0, RTGT_F_PRIVATE }, FLOW_GRANT_KEY },
+	};
+
+	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		up_rtgt(self, 1 + i, 0x60 + i, all[i].features[0]);
+		up_rtgt(self, 0, 0x42, all[i].features[1]);
+		EXPECT_EQ(FLOW_GRANT_RIGHT, write_with(self, PSN_C, 0x42, 0x1000));
+		EXPECT_EQ(FLOW_GRANT_INSIDE, write_with(self, PSN_C + 1, 0x142, 0x9ff8));
+		EXPECT_EQ(FLOW_GRANT_RANGE, write_with(self, PSN_C + 2, 0x142, 0x9ff9));
+		EXPECT_EQ(FLOW_GRANT_KEY, write_with(self, PSN_C + 3, 0x52, 0x1000));
+		EXPECT_EQ(all[i].other, write_with(self, PSN_C + 4, 0x60 + i, 0x1000)) {
+			TH_LOG("row %u", i);
+		}
+		down(self);
+	}
+}
+
+/* Another connection invalidates a key of this one, which an rxe target lets it do */
+TEST_F(flow, killed_by_another)
+{
+	up_rtgt(self, 1, 0x62, 0);
+	up_rtgt(self, 0, 0x42, 0);
+	bth(self, 0, PKT_SEND_ONLY_INV, PSN_C, 64)->inv_rkey = 0x142;
+	self->p.qpn = 28;
+	give(self);
+	EXPECT_EQ(FLOW_GRANT_UNCERTAIN, write_with(self, PSN_C, 0x142, 0x9000));
+	/* a key of before this connection is a new one */
+	down(self);
+	up_rtgt(self, 0, 0x42, 0);
+	EXPECT_EQ(FLOW_GRANT_INSIDE, write_with(self, PSN_C, 0x142, 0x9000));
+}
+
+/* nak-reason: a key that was refused is served in another connection, for the same operation */
+TEST_F(flow, refused_and_served)
+{
+	up(self);
+	advertised(self);
+	write_packet(self, PSN_C, 8, 0);
+	ack(self, PSN_C, NAK_REM_ACCESS, 0);
+	down(self);
+	up(self);
+	advertised(self);
+	read_request(self, PSN_C, 8);
+	read_data(self, PKT_READ_ONLY, PSN_C, 8, 1);
+	EXPECT_STREQ("", self->rules);
+	write_packet(self, PSN_C + 1, 8, 0);
+	ack(self, PSN_C + 1, ACK_OK, 2);
+	EXPECT_STREQ("nak-reason@5 ", self->rules);
+	/* once */
+	write_packet(self, PSN_C + 2, 8, 0);
+	ack(self, PSN_C + 2, ACK_OK, 3);
+	EXPECT_EQ(1, self->broken);
+}
+
+/* capability: what a server did with a client's memory is told when the connection has ended */
+TEST_F(flow, late)
+{
+	const struct { uint64_t addr; uint32_t rkey, size; } info = {
+		htobe64(0x1000), htobe32(0x42), htobe32(100),
+	};
+
+	self->f->complete = false;
+	for (unsigned int lacks = 0; lacks < 2; lacks++) {
+		self->number = 0;
+		up(self);
+		say(self, PSN_C, &info);
+		EXPECT_EQ(FLOW_GRANT_CLAIMED, write_back(self, PSN_S, 0x1000));
+		EXPECT_EQ(FLOW_GRANT_RANGE, write_back(self, PSN_S + 1, 0x1060));
+		EXPECT_EQ(FLOW_GRANT_RANGE, write_back(self, PSN_S + 2, 0x1060));
+		bth(self, 0, PKT_ACK, PSN_S + 2, 0)->at[PKT_AETH].len = 4;
+		self->p.syndrome = ACK_OK;
+		self->p.msn = 3;
+		give(self);
+		EXPECT_EQ(lacks, self->broken);
+		self->seen.conn->lacking = lacks;
+		down(self);
+		flow_end(self->f);
+		/* the first of them */
+		EXPECT_STREQ("capability@6 ", self->rules);
+		EXPECT_EQ(1, self->broken);
+		EXPECT_EQ(lacks, self->doubtful);
+	}
+}
+
+/* Atomics have to be aligned, the atomic WRITE, too, and nothing else: a NAK of them is right */
+TEST_F(flow, aligned)
+{
+	static const struct { uint8_t op, answer; uint32_t bytes; const char *rules; } all[] = {
+		{ PKT_WRITE_ONLY, PKT_ACK, 8, "" },
+		{ PKT_READ_REQUEST, PKT_READ_ONLY, 0, "" },
+		{ PKT_ATOMIC_WRITE, PKT_READ_ONLY, 8, "alignment@4 " },
+		{ PKT_COMPARE_SWAP, PKT_ATOMIC_ACK, 0, "alignment@4 " },
+		{ PKT_FETCH_ADD, 0, 0, "" },
+		{ PKT_ATOMIC_WRITE, 0, 8, "" },
+		{ PKT_READ_REQUEST, 0, 0, "nak-invalid@5 " },
+	};
+
+	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct pkt *p;
+
+		self->rules[0] = '\0';
+		self->number = 0;
+		up(self);
+		advertised(self);
+		p = bth(self, 0, all[i].op, PSN_C, all[i].bytes);
+		p->va = 0x1004;
+		p->rkey = 0x42;
+		p->dma_len = 8;
+		give(self);
+		if (all[i].answer) {
+			bth(self, 1, all[i].answer, PSN_C,
+			    all[i].op == PKT_READ_REQUEST ? 8 : 0)->at[PKT_AETH].len = 4;
+			self->p.syndrome = ACK_OK;
+			self->p.msn = 1;
+			give(self);
+			EXPECT_EQ(FLOW_OK, self->last.status);
+		} else {
+			ack(self, PSN_C, NAK_REM_INVALID, 0);
+			EXPECT_EQ(FLOW_NAK, self->last.status);
+			EXPECT_EQ(FLOW_GRANT_INSIDE, self->last.grant);
+		}
+		EXPECT_STREQ(all[i].rules, self->rules) {
+			TH_LOG("row %u", i);
+		}
+		down(self);
+	}
+}
+
+/* What is wrong with a packet by itself: padding, size, how many there are */
+TEST_F(flow, wrong_alone)
+{
+	const struct rule *r = rules_list();
+
+	up(self);
+	bth(self, 0, PKT_SEND_ONLY, PSN_C, 5)->pad = 2;
+	give(self);
+	bth(self, 0, PKT_SEND_ONLY, PSN_C + 1, 8)->pad = 1;
+	give(self);
+	EXPECT_STREQ("pad@4 pad@5 ", self->rules);
+	self->rules[0] = '\0';
+	bth(self, 0, PKT_SEND_ONLY, PSN_C + 2, MTU + 4);
+	give(self);
+	bth(self, 0, PKT_SEND_FIRST, PSN_C + 3, MTU);
+	give(self);
+	bth(self, 0, PKT_SEND_LAST, PSN_C + 4, 0);
+	give(self);
+	EXPECT_STREQ("length@6 length@8 ", self->rules);
+	self->rules[0] = '\0';
+	bth(self, 0, PKT_WRITE_ONLY, PSN_C + 5, MTU)->dma_len = 2 * MTU;
+	give(self);
+	bth(self, 0, PKT_WRITE_FIRST, PSN_C + 6, MTU)->dma_len = MTU;
+	give(self);
+	EXPECT_STREQ("segments@9 segments@10 ", self->rules);
+	self->rules[0] = '\0';
+	/* the WRITE has not ended */
+	read_request(self, PSN_C + 7, 5);
+	EXPECT_STREQ("opcode-sequence@11 ", self->rules);
+	bth(self, 1, PKT_READ_ONLY, PSN_C + 7, 5)->pad = 0;
+	self->p.at[PKT_AETH].len = 4;
+	self->p.msn = 6;
+	give(self);
+	EXPECT_STREQ("opcode-sequence@11 read-pad@12 ", self->rules);
+	while (strcmp(r->name, "read-pad"))
+		r++;
+	EXPECT_EQ(1, flow_applied(self->f, r));
+}
+
+/* ackreq, of the profile "rxe": the last packet of a SEND or WRITE, and of nothing else */
+TEST_F(flow, ackreq)
+{
+	static const struct { uint8_t op; uint32_t payload, bytes; } all[] = {
+		{ PKT_SEND_FIRST, MTU, 0 }, { PKT_SEND_LAST, 8, 0 }, { PKT_WRITE_ONLY, 8, 8 },
+		{ PKT_READ_REQUEST, 0, 8 }, { PKT_FETCH_ADD, 0, 8 },
+	};
+
+	ASSERT_TRUE(flow_profile(self->f, "rxe"));
+	up(self);
+	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		bth(self, 0, all[i].op, PSN_C + i, all[i].payload)->dma_len = all[i].bytes;
+		self->p.ackreq = false;
+		give(self);
+	}
+	EXPECT_STREQ("ackreq@5 ackreq@6 ", self->rules);
+	/* it is no rule of the specification's, so nothing is wrong with the message */
+	EXPECT_FALSE(self->seen.conn->half[0].msg[0].wrong);
+	/* with a request for an acknowledgment, and of UC, all is well */
+	write_packet(self, PSN_C + 5, 8, 0);
+	EXPECT_EQ(2, self->broken);
+	down(self);
+	up(self);
+	bth(self, 0, PKT_UC | PKT_SEND_ONLY, PSN_C, 8)->ackreq = false;
+	give(self);
+	EXPECT_EQ(2, self->broken);
 }
 
 TEST_HARNESS_MAIN

@@ -180,4 +180,29 @@ TEST_F(flow, rejected)
 	EXPECT_STREQ("mpa-reject ", self->rule);
 }
 
+/* One end has IRD and ORD, the other has not: nothing is compared but that */
+TEST_F(flow, one_has_depths)
+{
+	static const struct {
+		uint8_t flags[2], revision;
+		uint32_t depths[2];
+		const char *rule;
+	} all[] = {
+		/* an older server: it need not answer the flag A, nor has it an ORD */
+		{ { 0x10, 0 }, 1, { 0x80048004, 0 }, "" },
+		{ { 0, 0x10 }, 2, { 0, 0x00000005 }, "mpa-revision " },
+		{ { 0, 0x10 }, 2, { 0, 0x80048004 }, "mpa-revision " },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		hang_up(self);
+		mpa(self, CLIENT, all[i].flags[0], 2, all[i].flags[0] ? 4 : 0, all[i].depths[0]);
+		mpa(self, SERVER, all[i].flags[1], all[i].revision, all[i].flags[1] ? 4 : 0,
+		    all[i].depths[1]);
+		EXPECT_STREQ(all[i].rule, self->rule) {
+			TH_LOG("row %zu", i);
+		}
+	}
+}
+
 TEST_HARNESS_MAIN

@@ -277,4 +277,246 @@ TEST_F(flow, refused_and_served)
 	EXPECT_EQ(packet, self->packet);
 }
 
+/* A Terminate that names what its FPDU has: a wrong queue, a wrong place, a message cut off */
+TEST_F(flow, refused_rightly)
+{
+	static const struct {
+		uint32_t queue, mo;
+		bool open;
+		uint8_t code;
+		const char *rule;
+	} all[] = {
+		{ 1, 0, false, 1, "ddp-queue " },
+		{ 0, 4, false, 4, "ddp-offset " },
+		/* of these the receiver may say what it likes */
+		{ 0, 0, true, 1, "ddp-last " },
+		{ 0, 0, true, 3, "ddp-last " },
+		{ 0, 0, true, 4, "ddp-last " },
+		/* what one has is not what another has */
+		{ 0, 4, false, 1, "ddp-offset terminate-reason " },
+		{ 1, 0, false, 4, "ddp-queue terminate-reason " },
+	};
+	uint8_t q[46];
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		target(self, RTGT_ACCESS_READ | RTGT_ACCESS_WRITE);
+		if (all[i].open)
+			tagged(self, CLIENT, 0, PKT_RDMAP_WRITE, STAG, PLACE, 100);
+		self->rule[0] = 0;
+		untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, all[i].queue, 2, all[i].mo, 8);
+		quote_send(q, 2);
+		put(q, 6, 4, all[i].queue);
+		put(q, 14, 4, all[i].mo);
+		refuse(self, 0x12, all[i].code, 0xc0, q, 18);
+		EXPECT_STREQ(all[i].rule, self->rule) {
+			TH_LOG("row %zu", i);
+		}
+	}
+}
+
+/* RDMAP of version 0 may be refused, though it breaks no rule */
+TEST_F(flow, refused_old_version)
+{
+	struct stream_bytes *s = &self->dir[CLIENT];
+	uint8_t head[16] = {}, q[46];
+	size_t begin;
+
+	hang_up(self);
+	for (int from = 0; from < 2; from++) {
+		stream_begin(&self->dir[from], from ? "MPA ID Rep Frame" : "MPA ID Req Frame", 0,
+			     false);
+		memset(self->dir[from].b + 24, 0, 16);
+		segment(self, from, 0, 0x10);
+	}
+	put(head, 8, 4, 1);
+	begin = build(self, CLIENT, LAST, PKT_RDMAP_SEND, head, sizeof(head), 8);
+	s->b[begin + 3] = PKT_RDMAP_SEND;
+	segment(self, CLIENT, begin, 0x10);
+	quote_send(q, 1);
+	put(q, 0, 2, 0x4103);
+	refuse(self, 0x02, 5, 0xc0, q, 18);
+	EXPECT_STREQ("", self->rule);
+}
+
+/* CRCs are in use if one end wants them, so a Terminate may name a wrong one */
+TEST_F(flow, refused_for_crc)
+{
+	for (int wants = 0; wants < 2; wants++) {
+		hang_up(self);
+		for (int from = 0; from < 2; from++) {
+			stream_begin(&self->dir[from],
+				     from ? "MPA ID Rep Frame" : "MPA ID Req Frame",
+				     from == wants ? 0x40 : 0, false);
+			memset(self->dir[from].b + 24, 0, 16);
+			segment(self, from, 0, 0x10);
+		}
+		untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 1, 0, 8);
+		refuse(self, 0x02, 2, 0, (const uint8_t *)"", 0);
+		EXPECT_STREQ("", self->rule);
+	}
+}
+
+/* siw quotes the length of a READ where its MSN should be; the sink tells which READ it is */
+TEST_F(flow, refused_read_of_siw)
+{
+	static const struct { uint64_t sink; uint32_t size; const char *rule; } reads[] = {
+		{ 0x40, 100, "terminate-reason " }, { 0x80, 5000, "" },
+	};
+	uint8_t head[16 + 28], q[46];
+
+	for (unsigned int which = 0; which < 2; which++) {
+		target(self, RTGT_ACCESS_READ);
+		self->rule[0] = 0;
+		self->messages = 0;
+		for (unsigned int i = 0; i < 2; i++) {
+			memset(head, 0, sizeof(head));
+			put(head, 4, 4, 1);
+			put(head, 8, 4, 2 + i);
+			put_read(head + 16, reads[i].size);
+			put(head, 20, 8, reads[i].sink);
+			fpdu(self, CLIENT, LAST, PKT_RDMAP_READ_REQUEST, head, sizeof(head), 0);
+		}
+		/* bounds, of which the second one is guilty */
+		quote_read(q, reads[which].size, reads[which].size);
+		put(q, 22, 8, reads[which].sink);
+		refuse(self, 0x10, 1, 7, q, 46);
+		EXPECT_STREQ(reads[which].rule, self->rule);
+		ASSERT_EQ(1, self->messages);
+		EXPECT_EQ(FLOW_TERMINATED, self->message[0].status);
+		EXPECT_EQ(reads[which].sink, self->message[0].sink_va);
+	}
+	/* where only DDP's header is quoted, it is the MSN that tells */
+	target(self, RTGT_ACCESS_READ);
+	self->rule[0] = 0;
+	read_request(self, CLIENT, 2, 100);
+	read_request(self, CLIENT, 3, 200);
+	self->messages = 0;
+	refuse(self, 0x01, 1, 0xc0, quote_read(q, 3, 200), 18);
+	EXPECT_STREQ("terminate-reason ", self->rule);
+	ASSERT_EQ(1, self->messages);
+	EXPECT_EQ(200, self->message[0].bytes);
+}
+
+/* terminate-reason: any segment of a WRITE may be quoted */
+TEST_F(flow, refused_segment)
+{
+	uint8_t q[46];
+
+	target(self, RTGT_ACCESS_READ | RTGT_ACCESS_WRITE);
+	self->rule[0] = 0;
+	tagged(self, CLIENT, 0, PKT_RDMAP_WRITE, STAG, PLACE, 100);
+	tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, STAG, PLACE + 100, 100);
+	refuse(self, 0x11, 1, 0xc0, quote_write(q, STAG, PLACE + 100), 14);
+	EXPECT_STREQ("terminate-reason ", self->rule);
+}
+
+/* Segments in the wrong order leave nothing behind: the message is known that is refused */
+TEST_F(flow, refused_after_disorder)
+{
+	uint8_t head[12], q[46];
+	size_t begin, middle, end;
+
+	target(self, RTGT_ACCESS_READ | RTGT_ACCESS_WRITE);
+	self->rule[0] = 0;
+	put(head, 0, 4, STAG);
+	put(head, 4, 8, PLACE);
+	begin = build(self, CLIENT, TAGGED | LAST, PKT_RDMAP_WRITE, head, sizeof(head), 100);
+	middle = self->dir[CLIENT].len;
+	build(self, CLIENT, TAGGED | LAST, PKT_RDMAP_WRITE, head, sizeof(head), 100);
+	end = self->dir[CLIENT].len;
+	segment(self, CLIENT, middle, 0x10);
+	self->dir[CLIENT].len = middle;
+	segment(self, CLIENT, begin, 0x10);
+	self->dir[CLIENT].len = end;
+	refuse(self, 0x11, 1, 0xc0, quote_write(q, STAG, PLACE), 14);
+	EXPECT_STREQ("terminate-reason ", self->rule);
+}
+
+/* A client refuses a response: the READ was inside, but nobody knows the client's own memory */
+TEST_F(flow, refused_response)
+{
+	uint8_t head[16 + 4 + 2 + 14] = {};
+
+	target(self, RTGT_ACCESS_READ);
+	self->rule[0] = 0;
+	put(head, 4, 4, 2);
+	put(head, 8, 4, 1);
+	head[16] = 0x11;
+	head[17] = 1;
+	head[18] = 0xc0;
+	put(head, 20, 2, 14);
+	put(head, 22, 2, 0xc142);
+	put(head, 24, 4, 7);
+	put(head, 28, 8, 0x40);
+	fpdu(self, CLIENT, LAST, PKT_RDMAP_TERMINATE, head, sizeof(head), 0);
+	EXPECT_STREQ("", self->rule);
+}
+
+/* Of all that was sent, the one that is quoted is refused; what is on its way changes nothing */
+TEST_F(flow, refused_among_others)
+{
+	uint64_t packet, terminate;
+	uint8_t q[46];
+
+	talk(self);
+	read_request(self, CLIENT, 2, 100);
+	tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, STAG, PLACE, 100);
+	packet = self->number;
+	tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, STAG + 1, PLACE, 100);
+	ASSERT_EQ(7, self->messages);
+	refuse(self, 0x11, 0, 0xc0, quote_write(q, STAG, PLACE), 14);
+	terminate = self->number;
+	EXPECT_EQ(7, self->messages);
+	flow_end(self->f);
+	ASSERT_EQ(8, self->messages);
+	EXPECT_EQ(FLOW_READ, self->message[7].op);
+	EXPECT_EQ(FLOW_UNANSWERED, self->message[7].status);
+	EXPECT_EQ(terminate, self->conn.terminate);
+	EXPECT_EQ(packet, self->conn.terminated);
+	EXPECT_EQ(3, self->conn.steps);
+	EXPECT_STREQ("", self->rule);
+}
+
+/* The rest of a WRITE that is refused is on its way already */
+TEST_F(flow, refused_early_rest)
+{
+	uint64_t packet;
+	uint8_t q[46];
+
+	talk(self);
+	tagged(self, CLIENT, 0, PKT_RDMAP_WRITE, 0x999, PLACE, 100);
+	packet = self->number;
+	refuse(self, 0x11, 0, 0xc0, quote_write(q, 0x999, PLACE), 14);
+	ASSERT_EQ(6, self->messages);
+	tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, 0x999, PLACE + 100, 8);
+	flow_end(self->f);
+	EXPECT_EQ(6, self->messages);
+	EXPECT_EQ(FLOW_TERMINATED, self->message[5].status);
+	EXPECT_EQ(packet, self->conn.terminated);
+	EXPECT_STREQ("", self->rule);
+}
+
+/* "Invalid STag" of what is not in the capture */
+TEST_F(flow, refused_unknown_stag)
+{
+	uint8_t q[46];
+
+	talk(self);
+	refuse(self, 0x11, 0, 0xc0, quote_write(q, 0x999, PLACE), 14);
+	EXPECT_STREQ("", self->rule);
+}
+
+/* A device without RFC 7306 may call immediate data, and atomics, unexpected */
+TEST_F(flow, refused_rfc7306)
+{
+	uint8_t q[46];
+
+	talk(self);
+	untagged(self, CLIENT, LAST, PKT_RDMAP_IMM, 0, 3, 0, 8);
+	quote_send(q, 3);
+	put(q, 0, 2, 0x4148);
+	refuse(self, 0x02, 6, 0xc0, q, 18);
+	EXPECT_STREQ("", self->rule);
+}
+
 TEST_HARNESS_MAIN

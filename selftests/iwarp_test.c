@@ -20,6 +20,7 @@ FIXTURE(iwarp)
 	unsigned int frames, fpdus, good, bad, markers;
 	size_t payload;
 	uint16_t port;			/* the client's */
+	uint8_t host;			/* the end of its address; 0: as it is */
 	char lines[4096];		/* what the client's are */
 };
 
@@ -46,6 +47,8 @@ static void feed(struct _test_data_iwarp *self, bool back, uint8_t flags, size_t
 	size_t n;
 
 	stream_segment(&self->f, &self->dir[back], back, flags, self->port, from, to);
+	if (self->host)
+		self->f.b[self->f.ip + (back ? 19 : 15)] = self->host;
 	p.data = exact(&self->block, self->f.b, self->f.len);
 	p.caplen = self->f.len;
 	p.len = self->f.len;
@@ -227,6 +230,129 @@ TEST_F(iwarp, gap)
 		feed(self, false, 0x10, at, at + 400);
 	EXPECT_EQ(0, self->fpdus);
 	EXPECT_EQ(1, self->frames);
+}
+
+/* A SYN takes a sequence number, and what comes behind one is another connection */
+TEST_F(iwarp, syn)
+{
+	for (unsigned int again = 0; again < 2; again++) {
+		stream_make(self->dir, 2);
+		for (int back = 0; back < 2; back++) {
+			struct stream_bytes *s = &self->dir[back];
+
+			/* the SYN's number is that of a byte in front */
+			memmove(s->b + 1, s->b, s->len);
+			s->len++;
+			feed(self, back, 0x02, 0, 0);
+			for (size_t at = 1; at < s->len; at += 500)
+				feed(self, back, 0x10, at, at + 500 < s->len ? at + 500 : s->len);
+		}
+		EXPECT_EQ(2 * (again + 1), self->frames);
+		EXPECT_EQ(2 * (again + 1) * STREAM_FPDUS, self->fpdus);
+		EXPECT_EQ(0, self->bad);
+	}
+}
+
+/* Two clients may have the same port */
+TEST_F(iwarp, hosts)
+{
+	stream_make(self->dir, 2);
+	open_stream(self);
+	self->host = 3;
+	feed(self, false, 0x10, 0, 40);
+	EXPECT_EQ(3, self->frames);
+	for (self->host = 2; self->host < 4; self->host++) {
+		for (size_t at = 40; at < self->dir[0].len; at += 400)
+			feed(self, false, 0x10, at, at + 400 < self->dir[0].len ? at + 400 :
+			     self->dir[0].len);
+		EXPECT_EQ((self->host - 1) * STREAM_FPDUS, self->fpdus);
+	}
+	EXPECT_EQ(0, self->bad);
+}
+
+/* Request and Reply may come in pieces, as FPDUs do */
+TEST_F(iwarp, pieces)
+{
+	for (size_t size = 1; size < 45; size++) {
+		stream_make(self->dir, 2);
+		self->frames = 0;
+		self->fpdus = 0;
+		feed(self, false, 0x04, 0, 0);
+		for (int back = 0; back < 2; back++)
+			for (size_t at = 0; at < self->dir[back].end[0]; at += size)
+				feed(self, back, 0x10, at, at + size < self->dir[back].end[0] ?
+				     at + size : self->dir[back].end[0]);
+		EXPECT_EQ(2, self->frames) {
+			TH_LOG("pieces of %zu", size);
+		}
+		EXPECT_EQ(2, self->fpdus);
+		EXPECT_EQ(0, self->bad);
+	}
+}
+
+/* A marker counts from the FPDU's length, or from the marker in front of that */
+TEST_F(iwarp, marker_from)
+{
+	static const struct { unsigned int ahead, back, wrong; } all[] = {
+		{ 0, 512, 0 }, { 0, 508, 0 }, { 0, 504, 1 }, { 0, 516, 1 },
+		/* an FPDU that begins behind another */
+		{ 1, 480, 0 }, { 1, 476, 1 },
+	};
+
+	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		stream_begin(&self->dir[0], "MPA ID Req Frame", 0, true);
+		stream_begin(&self->dir[1], "MPA ID Rep Frame", 0x80, false);
+		if (all[i].ahead)
+			stream_fpdu(&self->dir[0], 0, 4);
+		stream_fpdu(&self->dir[0], 0, 1000);
+		if (!all[i].wrong && all[i].ahead)
+			EXPECT_EQ(all[i].back, self->dir[0].b[40 + 512 + 3] +
+				  256u * self->dir[0].b[40 + 512 + 2]);
+		put(self->dir[0].b, 40 + 512 + 2, 2, all[i].back);
+		open_stream(self);
+		feed(self, false, 0x10, 40, self->dir[0].len);
+		EXPECT_EQ(1 + all[i].ahead, self->fpdus);
+		EXPECT_EQ(all[i].wrong, self->markers) {
+			TH_LOG("row %u", i);
+		}
+	}
+}
+
+/* As many connections as are kept: those that are not iWARP's go first, then the silent one */
+TEST_F(iwarp, room)
+{
+	stream_make(self->dir, 2);
+	open_stream(self);
+	/* one of which only the beginning of its frame is there */
+	self->port = 50001;
+	feed(self, false, 0x10, 0, 10);
+	for (self->port = 51000; self->port < 51600; self->port++) {
+		if (self->port % 2)
+			feed(self, false, 0x02, 0, 0);
+		else
+			feed(self, false, 0x10, 100, 110);
+	}
+	EXPECT_EQ(0, iwarp_forgotten(self->w));
+	self->port = 50001;
+	feed(self, false, 0x10, 10, 40);
+	EXPECT_EQ(3, self->frames);
+	for (self->port = 52000; self->port < 52254; self->port++)
+		feed(self, false, 0x10, 0, 40);
+	EXPECT_EQ(3 + 254, self->frames);
+	EXPECT_EQ(0, iwarp_forgotten(self->w));
+	/* the first is not silent */
+	self->port = 50000;
+	feed(self, false, 0x10, 40, self->dir[0].end[0]);
+	EXPECT_EQ(1, self->fpdus);
+	self->port = 53000;
+	feed(self, false, 0x10, 0, 40);
+	EXPECT_EQ(1, iwarp_forgotten(self->w));
+	self->port = 50001;
+	feed(self, false, 0x10, 40, self->dir[0].end[0]);
+	EXPECT_EQ(1, self->fpdus);
+	self->port = 50000;
+	feed(self, false, 0x10, self->dir[0].end[0], self->dir[0].end[1]);
+	EXPECT_EQ(2, self->fpdus);
 }
 
 TEST_HARNESS_MAIN

@@ -338,7 +338,9 @@ static const char *unfounded(const struct rule_case *c)
 		return s->wrong & FLOW_WRONG_OFFSET ? NULL :
 		       "its offset is where the segment before it ends";
 	case PKT_CAUSE_OPERATION:
-		return s->first.op == PKT_RDMAP_WRITE || !queue_of(s->first.op) ?
+		/* not so immediate data, which only RFC 7306 has */
+		return s->first.op == PKT_RDMAP_WRITE ||
+		       (s->first.op >= PKT_RDMAP_SEND && s->first.op <= PKT_RDMAP_SEND_SE_INV) ?
 		       "a WRITE or a SEND may come at any time" : NULL;
 	default:
 		return NULL;
