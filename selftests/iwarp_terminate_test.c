@@ -519,4 +519,18 @@ TEST_F(flow, refused_rfc7306)
 	EXPECT_STREQ("", self->rule);
 }
 
+/* The rest of a WRITE that is refused, while a READ before it is open: it ends once */
+TEST_F(flow, refused_ends_once)
+{
+	uint8_t q[46];
+
+	talk(self);
+	read_request(self, CLIENT, 2, 100);
+	tagged(self, CLIENT, 0, PKT_RDMAP_WRITE, 0x999, PLACE, 100);
+	refuse(self, 0x11, 0, 0xc0, quote_write(q, 0x999, PLACE), 14);
+	ASSERT_EQ(6, self->messages);
+	tagged(self, CLIENT, LAST, PKT_RDMAP_WRITE, 0x999, PLACE + 100, 8);
+	EXPECT_EQ(6, self->messages);
+}
+
 TEST_HARNESS_MAIN

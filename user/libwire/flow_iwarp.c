@@ -220,7 +220,7 @@ static void request(struct flow *f, const struct pkt *p, const struct flow_fpdu 
 		m = begin(f, p, d, seen);
 	else
 		m = h->nr ? flow_msg_at(h, h->nr - 1) : NULL;
-	if (!m || m->whole)
+	if (!m || m->whole || m->status != FLOW_OPEN)
 		return;
 	seen->msg = m;
 	m->sent++;
