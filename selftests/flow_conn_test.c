@@ -475,7 +475,7 @@ TEST_F(flow, lacking)
 	}
 }
 
-/* Who answers is told by an answer of the other end to what was asked; then nobody else does */
+/* An answer to a request shows which queue pair answers; then packets of others are ignored */
 TEST_F(flow, strangers)
 {
 	static const struct {
@@ -513,7 +513,7 @@ TEST_F(flow, strangers)
 	EXPECT_EQ(0, self->doubtful);
 }
 
-/* Without the CM: a queue pair that has something open is no new one, and no answer begins one */
+/* Without the CM: a queue pair with an open request is not a new one; an answer begins none */
 TEST_F(flow, same_run)
 {
 	write_packet(self, 500, 8, 0);
@@ -583,7 +583,7 @@ TEST_F(flow, lingers)
 	EXPECT_EQ(0, flow_totals(self->f)->guessed);
 }
 
-/* Where there is no room one goes that has ended, else the one that was silent longest */
+/* A full table drops a connection that has ended, or else the one that was silent longest */
 TEST_F(flow, makes_room)
 {
 	for (unsigned int i = 0; i < 8; i++) {
@@ -603,7 +603,7 @@ TEST_F(flow, makes_room)
 	}
 }
 
-/* An answer far behind all that was sent is not that of a message that goes on */
+/* An answer to a PSN that nobody has sent does not belong to a message that is incomplete */
 TEST_F(flow, answers_far)
 {
 	self->f->complete = false;

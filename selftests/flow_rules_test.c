@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * flow_rules_test: what breaks the rules of a connection, beside what only looks so: lengths,
- * sequences of PSNs and opcodes, what comes again, MSNs.  Each of these tests notices a small fault
- * in user/libwire that no other one noticed.
+ * sequences of PSNs and opcodes, what comes again, MSNs.
  */
 #include "roce_flow.h"
 
@@ -33,7 +32,7 @@ TEST_F(flow, segments)
 	EXPECT_STREQ("segments@7 segments@9 ", self->rules);
 }
 
-/* psn-continuity: only a NAK may be of the very next PSN, and none is of what is behind that */
+/* psn-continuity: a NAK may have the next PSN, but no later one; an ACK may not have it */
 TEST_F(flow, not_sent)
 {
 	up(self);
@@ -43,7 +42,7 @@ TEST_F(flow, not_sent)
 	EXPECT_STREQ("", self->rules);
 	ack(self, PSN_C + 1, ACK_OK, 2);
 	EXPECT_STREQ("psn-continuity@6 ", self->rules);
-	/* it goes on behind that; what is in front of it was answered */
+	/* the requester goes on with the PSN behind it; the earlier requests have been answered */
 	write_packet(self, PSN_C + 2, 8, 0);
 	EXPECT_EQ(FLOW_NEW, self->seen.class);
 	ack(self, PSN_C + 4, NAK_SEQ, 3);
@@ -69,7 +68,7 @@ TEST_F(flow, cut_short)
 	}
 }
 
-/* length: the path MTU is that of the REQ, also if First has another one */
+/* length: the path MTU is that of the REQ, even if a First has another length */
 TEST_F(flow, other_mtu)
 {
 	up(self);
@@ -103,7 +102,7 @@ TEST_F(flow, other_operation)
 	EXPECT_STREQ("opcode-sequence@5 opcode-sequence@10 ", self->rules);
 }
 
-/* repeat: of what comes again, each operand has to be what it was */
+/* repeat: a request that is sent again must have the same operands */
 TEST_F(flow, operands)
 {
 	for (unsigned int i = 0; i < 7; i++) {

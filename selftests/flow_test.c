@@ -316,7 +316,7 @@ TEST_F(flow, cut_off)
 	EXPECT_EQ(1, self->broken);
 }
 
-/* An ACK of what came later answers a SEND with Invalidate, too: from then on the key is dead */
+/* The ACK of a later message answers a SEND with Invalidate, too, and then the key is dead */
 TEST_F(flow, invalidated)
 {
 	up(self);
@@ -689,7 +689,7 @@ TEST_F(flow, refused_and_served)
 	EXPECT_EQ(1, self->broken);
 }
 
-/* capability: what a server did with a client's memory is told when the connection has ended */
+/* capability: the rule judges a server's access to client memory when the connection has ended */
 TEST_F(flow, late)
 {
 	const struct { uint64_t addr; uint32_t rkey, size; } info = {

@@ -472,7 +472,7 @@ TEST_F(flow, another_server)
 	EXPECT_EQ(before + 1, flow_totals(self->f)->unjudged[FLOW_NO_BEGINNING]);
 }
 
-/* A FIN or an RST ends a connection, which is told of when it was silent for two seconds */
+/* A FIN or an RST ends a connection; it is reported after two seconds of silence */
 TEST_F(flow, over)
 {
 	static const uint8_t flags[] = { 0, 0x01, 0x04 };
@@ -720,7 +720,7 @@ TEST_F(flow, pull_and_push)
 	}
 }
 
-/* An access that was told as capability is told once: stag is silent behind it */
+/* An access that breaks the rule capability does not break the rule stag as well */
 TEST_F(flow, told_once)
 {
 	target(self, RTGT_ACCESS_WRITE);

@@ -496,7 +496,7 @@ TEST_F(flow, refused_early_rest)
 	EXPECT_STREQ("", self->rule);
 }
 
-/* "Invalid STag" of what is not in the capture */
+/* "Invalid STag" that refuses a message which is not in the capture */
 TEST_F(flow, refused_unknown_stag)
 {
 	uint8_t q[46];

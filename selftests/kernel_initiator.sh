@@ -625,7 +625,7 @@ lat_says_why() {
 	fails_with "no \"frob\"" rtgt lat --from frob "$RTGT_TARGET_ADDR"
 }
 
-# A run is in the namespace of who has started it, and keeps it no longer.
+# A run uses the network namespace of the process that started it, and puts it at its end.
 netns_put() {
 	target_port
 	initiator
@@ -641,7 +641,7 @@ no_veth() {
 	[[ ! -e /sys/class/net/rtgt-out ]] || ip link del rtgt-out
 }
 
-# A run that waits for what does not come is stopped, and timeout_ms is not waited for.
+# A run that gets no reply stops when it is told to, and not after timeout_ms.
 stopped_waiting() { # FAULT
 	target_port
 	target attr_set "$CONFIGFS/ports/$PORT/faults" "$1"
