@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * iwarp_mpa_test: the rules of user/libwire/rules_iwarp.c for MPA: Request and Reply, the first
- * message behind them, and markers.
+ * message behind them, and markers.  What is behind an FPDU that nobody can read, and which
+ * connection an FPDU belongs to.
  */
 #include "iwarp_flow.h"
 
@@ -203,6 +204,88 @@ TEST_F(flow, one_has_depths)
 			TH_LOG("row %zu", i);
 		}
 	}
+}
+
+/* What follows an FPDU that nobody may believe is not judged by what was before that */
+TEST_F(flow, behind_corrupt)
+{
+	talk(self);
+	self->wrong_crc = true;
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 3, 0, 8);
+	self->wrong_crc = false;
+	EXPECT_BROKEN("mpa-crc");
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 4, 0, 8);
+	EXPECT_STREQ("mpa-crc ", self->rule);
+}
+
+/* A READ request that nobody may believe may have been right: its response is no stranger */
+TEST_F(flow, behind_corrupt_read)
+{
+	talk(self);
+	self->wrong_crc = true;
+	read_request(self, CLIENT, 2, 100);
+	self->wrong_crc = false;
+	read_response(self, LAST, 0x40, 100);
+	EXPECT_STREQ("mpa-crc ", self->rule);
+}
+
+/* An FPDU whose headers are wrong has a number all the same */
+TEST_F(flow, behind_no_operation)
+{
+	talk(self);
+	untagged(self, CLIENT, LAST, 0xf, 0, 3, 0, 8);
+	EXPECT_BROKEN("iwarp-header");
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 4, 0, 8);
+	EXPECT_STREQ("iwarp-header ", self->rule);
+}
+
+/* A client may use one port for two servers */
+TEST_F(flow, two_servers)
+{
+	struct _test_data_flow *other = calloc(1, sizeof(*other));
+	struct flow_seen seen;
+	const struct pkt *u;
+	struct pkt p;
+	unsigned int nr;
+
+	ASSERT_NE(NULL, other);
+	talk(self);
+	for (int from = 0; from < 2; from++) {
+		stream_begin(&other->dir[from], from ? "MPA ID Rep Frame" : "MPA ID Req Frame",
+			     0x40, false);
+		memset(&p, 0, sizeof(p));
+		stream_segment(&self->frame, &other->dir[from], from, 0x10, 50000, 0, 40);
+		self->frame.b[self->frame.ip + (from ? 15 : 19)] = 9;
+		p.data = exact(&self->block, self->frame.b, self->frame.len);
+		p.caplen = self->frame.len;
+		p.len = self->frame.len;
+		p.number = ++self->number;
+		p.ns = self->number * 1000;
+		pkt_parse(&p, DLT_EN10MB);
+		u = iwarp_feed(self->w, &p, &nr);
+		flow_packet(self->f, &p, &seen);
+		for (unsigned int i = 0; i < nr; i++)
+			flow_packet(self->f, &u[i], &seen);
+	}
+	free(other);
+	EXPECT_EQ(0, self->connections);
+	/* the first connection is judged still */
+	untagged(self, CLIENT, LAST, PKT_RDMAP_SEND, 0, 9, 0, 8);
+	EXPECT_BROKEN("ddp-msn");
+}
+
+/* A server that fails in the middle of a response says so at once */
+TEST_F(flow, terminate_in_response)
+{
+	uint8_t head[16 + 4] = {};
+
+	talk(self);
+	read_request(self, CLIENT, 2, 2000);
+	read_response(self, 0, 0x40, 1000);
+	put(head, 4, 4, 2);
+	put(head, 8, 4, 1);
+	fpdu(self, SERVER, LAST, PKT_RDMAP_TERMINATE, head, sizeof(head), 0);
+	EXPECT_STREQ("", self->rule);
 }
 
 TEST_HARNESS_MAIN

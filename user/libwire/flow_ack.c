@@ -146,7 +146,7 @@ static void refused(struct flow *f, const struct pkt *p, struct flow_seen *seen,
 	}
 	h->naks++;
 	f->totals.naks++;
-	if (p->syndrome == (PKT_AETH_NAK << 5 | PKT_NAK_SEQUENCE)) {
+	if ((p->syndrome & 0x7f) == (PKT_AETH_NAK << 5 | PKT_NAK_SEQUENCE)) {
 		h->sequence_packet = p->number;
 		h->sequence_psn = p->psn;
 	}

@@ -37,6 +37,24 @@ struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn
 	return NULL;
 }
 
+/* That of iWARP between these two addresses and ports; @from: the end that sent @p */
+struct flow_conn *flow_find_tcp(struct flow *f, const struct pkt *p, uint8_t *from)
+{
+	const uint8_t *addr[2] = { p->src, p->dst };
+	const uint32_t port[2] = { FLOW_PORT(p->sport), FLOW_PORT(p->dport) };
+
+	/* The table has the client's end alone, which may use its port with several servers */
+	for (*from = 0; *from < 2; ++*from) {
+		struct flow_key *k = *bucket(f->by_qp, addr[*from], port[*from]);
+
+		for (; k; k = k->next)
+			if (k->conn->iwarp && flow_is_end(k->conn, 0, addr[*from], port[*from]) &&
+			    flow_is_end(k->conn, 1, addr[!*from], port[!*from]))
+				return k->conn;
+	}
+	return NULL;
+}
+
 struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id,
 				 uint8_t *end)
 {
@@ -71,7 +89,7 @@ static void key_remove(struct flow_key **head, struct flow_key *k)
 	k->conn = NULL;
 }
 
-/* An end has this QP from now on; whoever had it has ended */
+/* An end has this QP, or this TCP port, from now on; whoever had the QP has ended */
 void flow_bind(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t qpn)
 {
 	struct flow_end *e = &c->end[end];
@@ -80,7 +98,7 @@ void flow_bind(struct flow *f, struct flow_conn *c, uint8_t end, uint32_t qpn)
 
 	key_remove(bucket(f->by_qp, e->addr, e->qpn), &c->qp[end]);
 	e->qpn = qpn;
-	while ((had = flow_find_qp(f, e->addr, qpn, &had_end)) && had != c)
+	while (!c->iwarp && (had = flow_find_qp(f, e->addr, qpn, &had_end)) && had != c)
 		flow_conn_end(f, had);
 	key_add(bucket(f->by_qp, e->addr, qpn), &c->qp[end], c, end);
 }

@@ -25,23 +25,6 @@
 #define READ_QUEUE	1
 #define READ_HEADERS	46	/* DDP's and RDMAP's of a READ request */
 
-static struct flow_conn *find(struct flow *f, const struct pkt *p, uint8_t *from)
-{
-	const uint8_t *addr[2] = { p->src, p->dst };
-	const uint16_t port[2] = { p->sport, p->dport };
-	struct flow_conn *c;
-	uint8_t end;
-
-	/* A client's port is its own, so the table knows connections by that one */
-	for (*from = 0; *from < 2; ++*from) {
-		c = flow_find_qp(f, addr[*from], FLOW_PORT(port[*from]), &end);
-		if (c && c->iwarp && !end && c->end[1].qpn == FLOW_PORT(port[!*from]) &&
-		    flow_same_addr(c->end[1].addr, addr[!*from]))
-			return c;
-	}
-	return NULL;
-}
-
 /* What the Request or the Reply of end @from says, which the rules see */
 static void mpa(struct flow *f, struct flow_conn *c, const struct pkt *p, uint8_t from)
 {
@@ -63,7 +46,7 @@ static void mpa(struct flow *f, struct flow_conn *c, const struct pkt *p, uint8_
 static struct flow_conn *mpa_request(struct flow *f, const struct pkt *p)
 {
 	uint8_t from;
-	struct flow_conn *c = find(f, p, &from);
+	struct flow_conn *c = flow_find_tcp(f, p, &from);
 
 	if (c)
 		flow_conn_end(f, c);
@@ -301,7 +284,7 @@ static bool was_sent(const struct flow_sent *s, const struct pkt_terminate *t)
 static const struct flow_sent *refused_one(const struct flow_dir *dir,
 					   const struct pkt_terminate *t)
 {
-	if (!t->ddp || dir->partial)
+	if (!t->ddp || dir->partial || dir->lost)
 		return NULL;
 	for (unsigned int i = 1; i <= dir->nr_sent && i <= FLOW_SENT_KEPT; i++) {
 		const struct flow_sent *s = &dir->sent[(dir->nr_sent - i) % FLOW_SENT_KEPT];
@@ -396,6 +379,7 @@ static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 {
 	struct flow_conn *c = seen->conn;
 	struct flow_dir *dir = &c->iwarp->dir[seen->from];
+	const struct flow_dir *asker = &c->iwarp->dir[!seen->from];
 	struct flow_half *other = &c->half[!seen->from];
 	struct rule_case rule = { .p = p, .conn = c, .seen = seen, .dir = dir, .want = -1 };
 	struct flow_msg *read = NULL;
@@ -410,7 +394,11 @@ static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 		seen->class = FLOW_CORRUPT;
 		whole = false;
 	}
-	if (whole)
+	/*
+	 * One that cannot be read may have been anything: what its sender sends behind it cannot be
+	 * judged, nor what may answer it.
+	 */
+	if (whole && !dir->lost && !(d.op == PKT_RDMAP_READ_RESPONSE && asker->lost))
 		rule.fpdu = &d;
 	if (whole && d.op == PKT_RDMAP_READ_RESPONSE) {
 		read = unanswered_read(other);
@@ -421,8 +409,10 @@ static void fpdu(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	if (!dir->began)
 		dir->first_packet = p->number;
 	dir->began = true;
-	if (!whole)
+	if (!whole) {
+		dir->lost = true;
 		return;
+	}
 	wrong = wrongs(&rule);
 	first = !dir->open || d.op != dir->current.op ||
 		(!d.tagged && d.msn != dir->current.msn);
@@ -480,7 +470,7 @@ void flow_iwarp(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	if (unit && p->at[PKT_MPA].variant == PKT_MPA_REQUEST)
 		c = mpa_request(f, p);
 	else
-		c = find(f, p, &seen->from);
+		c = flow_find_tcp(f, p, &seen->from);
 	if (!c)
 		return;
 	seen->conn = c;

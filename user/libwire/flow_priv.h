@@ -118,6 +118,7 @@ struct flow_sent {
  * @msn: of the last message that was begun, by queue
  * @tcp_next: TCP sequence number behind all that was seen
  * @open: the last message lacks its last segment; @current is its latest one
+ * @lost: an FPDU could not be read, so what was sent is not known any more
  * @next: what the next segment's place is, in @open
  * @first_packet: of its first FPDU
  * @terminated: packet of the Terminate it sent
@@ -127,7 +128,7 @@ struct flow_sent {
  * @sent: the latest messages, a ring; @nr_sent: all there were
  */
 struct flow_dir {
-	bool began, partial, open, bad_told;
+	bool began, partial, open, lost, bad_told;
 	uint32_t msn[3], bad_sends, tcp_next;
 	struct flow_fpdu current;
 	uint64_t next, packet, first_packet, terminated, bad;
@@ -154,6 +155,7 @@ struct flow_iwarp {
 
 /* flow.c: the tables */
 struct flow_conn *flow_find_qp(struct flow *f, const uint8_t *addr, uint32_t qpn, uint8_t *end);
+struct flow_conn *flow_find_tcp(struct flow *f, const struct pkt *p, uint8_t *from);
 struct flow_conn *flow_find_comm(struct flow *f, const uint8_t *addr, uint32_t comm_id,
 				 uint8_t *end);
 struct flow_conn *flow_conn_new(struct flow *f, const struct pkt *p);

@@ -427,7 +427,7 @@ static const struct rule rules[] = {
 	  "RFC 5041, 4.3", AT_FPDU, rule_ddp_msn, .needs = NEEDS_PACKET },
 	{ "ddp-offset", "the first segment of a message has offset 0, and each next one continues it",
 	  "RFC 5041, 4.3 and 5.2", AT_FPDU, rule_ddp_offset, .needs = NEEDS_PACKET },
-	{ "ddp-last", "the last segment of a message has the last flag, and no other message begins before it",
+	{ "ddp-last", "the last segment of a message has the last flag, and nothing but a Terminate begins before it",
 	  "RFC 5041, 4.1 and 5.2; RFC 5040, A.2 and A.6: READ request and Terminate are one segment",
 	  AT_FPDU, rule_ddp_last, .needs = NEEDS_PACKET },
 	{ "read-response",

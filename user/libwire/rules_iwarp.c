@@ -258,7 +258,8 @@ uint64_t rule_ddp_last(const struct rule_case *c, char *words, size_t size)
 
 	if (!d)
 		return 0;
-	if (c->dir->open && !goes_on(c))
+	/* A sender may find that it cannot go on: a READ of memory that has gone */
+	if (c->dir->open && !goes_on(c) && d->op != PKT_RDMAP_TERMINATE)
 		return rule_say(c->p->number, words, size,
 				"a %s begins, but the %s before it (packet %" PRIu64
 				") has no last segment", pkt_rdmap_name(d->op),
