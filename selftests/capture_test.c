@@ -382,4 +382,60 @@ TEST_F(capture, stopped)
 	EXPECT_EQ(0, next(&self->r));
 }
 
+/* The packets of one interface, by its name, in all three kinds of blocks and in each section */
+TEST_F(capture, one_interface)
+{
+	static const char *const names[] = { "first", "second", "first " };
+	struct block *k = &self->r.k;
+	const uint32_t len = (uint32_t)self->r.f.len;
+
+	for (uint64_t section = 0; section < 2; section++) {
+		ASSERT_TRUE(block_section(k, section, self->r.file));
+		for (unsigned int i = 0; i < 3; i++) {
+			block_begin(k, 1);
+			block_put(k, DLT_EN10MB, 2);
+			block_put(k, 0, 6);
+			block_put(k, 2, 2);
+			block_put(k, strlen(names[i]), 2);
+			memcpy(k->b + k->len, names[i], strlen(names[i]));
+			k->len += (strlen(names[i]) + 3) / 4 * 4;
+			block_option(k, 0, 0, 0);
+			ASSERT_TRUE(block_end(k, self->r.file));
+		}
+		for (uint32_t i = 0; i < 3; i++)
+			ASSERT_TRUE(put_packet(&self->r, i, i + 10 * section));
+		/* simple: of the first one */
+		block_begin(k, 3);
+		block_put(k, len, 4);
+		memcpy(k->b + k->len, self->r.f.b, len);
+		k->len += len;
+		ASSERT_TRUE(block_end(k, self->r.file));
+		block_begin(k, 2);
+		block_put(k, 1, 2);
+		block_put(k, 0, 6);
+		block_put(k, 5 + 10 * section, 4);
+		block_put(k, len, 4);
+		block_put(k, len, 4);
+		memcpy(k->b + k->len, self->r.f.b, len);
+		k->len += len;
+		ASSERT_TRUE(block_end(k, self->r.file));
+	}
+	ASSERT_EQ(0, reading(&self->r));
+	ASSERT_EQ(0, capture_only(self->r.c, "second", &self->r.err));
+	for (uint64_t section = 0; section < 2; section++) {
+		ASSERT_EQ(1, next(&self->r)) {
+			TH_LOG("%s", self->r.err.text);
+		}
+		EXPECT_EQ((1 + 10 * section) * 1000, self->r.p.ns);
+		ASSERT_EQ(1, next(&self->r));
+		EXPECT_EQ((5 + 10 * section) * 1000, self->r.p.ns);
+	}
+	EXPECT_EQ(0, next(&self->r));
+	capture_close(self->r.c);
+	rewind(self->r.file);
+	ASSERT_EQ(0, reading(&self->r));
+	ASSERT_EQ(0, capture_only(self->r.c, "third", &self->r.err));
+	EXPECT_EQ(-ENODEV, next(&self->r));
+}
+
 TEST_HARNESS_MAIN

@@ -120,8 +120,10 @@ lab_close() {
 
 	trap '' INT TERM HUP
 	[[ $CALM_PID ]] && kill -TERM "$CALM_PID" 2>/dev/null
-	for pid in "${LAB_PID[@]}"; do
-		kill -KILL "$pid" 2>/dev/null
+	# it says what it did
+	[[ ! ${LAB_PID[bridge]:-} ]] || kill -TERM "${LAB_PID[bridge]}" 2>/dev/null
+	for pid in "${!LAB_PID[@]}"; do
+		[[ $pid == bridge ]] || kill -KILL "${LAB_PID[$pid]}" 2>/dev/null
 	done
 	for pid in "${LAB_PID[@]}" $CALM_PID; do
 		wait "$pid" 2>/dev/null
@@ -232,7 +234,7 @@ lab_start() {
 }
 
 lab_alive() {
-	kill -0 "${LAB_PID[$1]}" 2>/dev/null
+	[[ ${LAB_PID[$1]:-} ]] && kill -0 "${LAB_PID[$1]}" 2>/dev/null
 }
 
 # lab_stop NAME...: ends guests.
@@ -375,16 +377,38 @@ lab_netdev() {
 	[[ $version =~ version\ ([0-9]+)\.([0-9]+) ]]
 	if [[ ${RTGT_WIRE:-} != udp ]] &&
 		((BASH_REMATCH[1] * 100 + BASH_REMATCH[2] >= 702)); then
-		if [[ $1 == server ]]; then
+		if [[ ${RTGT_RULES:-} ]]; then
+			echo "stream,id=n0,server=off,addr.type=unix,addr.path=$LAB_RUN/bridge-$1"
+		elif [[ $1 == server ]]; then
 			echo "stream,id=n0,server=on,addr.type=unix,addr.path=$wire"
 		else
 			echo "stream,id=n0,server=off,addr.type=unix,addr.path=$wire"
 		fi
+	elif [[ ${RTGT_RULES:-} ]]; then
+		die "RTGT_RULES wants QEMU 7.2"
 	elif [[ $1 == server ]]; then
 		echo "socket,id=n0,udp=127.0.0.1:$((LAB_UDP + 1)),localaddr=127.0.0.1:$LAB_UDP"
 	else
 		echo "socket,id=n0,udp=127.0.0.1:$LAB_UDP,localaddr=127.0.0.1:$((LAB_UDP + 1))"
 	fi
+}
+
+# With RTGT_RULES=FILE the wire is rtgt bridge: its events are in bridge.log, and both sides of
+# it in both.pcapng.  A guest that is started again connects again.
+lab_bridge() {
+	local path=$LAB_RUN/bridge
+
+	{ [[ ${RTGT_RULES:-} ]] && ! lab_alive bridge; } || return 0
+	setpriv --pdeathsig KILL "$RTGT_OUT/bin/rtgt" bridge --rules "$RTGT_RULES" -w "$LAB_OUT/both.pcapng" \
+		"server=listen:$path-server" "client=listen:$path-client" \
+		</dev/null >"$LAB_OUT/bridge.log" 2>&1 {LAB_LOCK}>&- &
+	LAB_PID[bridge]=$!
+	lab_until 10 lab_bridge_ended_or test -S "$path-client"
+	lab_alive bridge || die "$(<"$LAB_OUT/bridge.log")"
+}
+
+lab_bridge_ended_or() {
+	! lab_alive bridge || "$@"
 }
 
 # Two neighbouring UDP ports nobody has.
@@ -411,12 +435,13 @@ lab_start_wire() {
 		)
 	done
 	mac=52:54:00:12:34
+	lab_bridge
 	lab_start server wire "${peer[@]}" -netdev "$(lab_netdev server)" \
 		-device "virtio-net-pci,netdev=n0,mac=$mac:01" \
 		-object "filter-dump,id=dump,netdev=n0,file=$(lab_q "$LAB_OUT/wire.pcap")"
 	# The client connects to what the server listens at.
 	lab_until 10 test -S "$LAB_RUN/server-peer3" || return
-	[[ $(lab_netdev server) != stream* ]] || lab_until 10 test -S "$LAB_RUN/wire" || return
+	[[ $(lab_netdev server) != *server=on* ]] || lab_until 10 test -S "$LAB_RUN/wire" || return
 	lab_start client wire "${peer[@]/,server=on,wait=off/}" -netdev "$(lab_netdev client)" \
 		-device "virtio-net-pci,netdev=n0,mac=$mac:02"
 }

@@ -244,6 +244,24 @@ int capture_filter(struct capture *c, const char *filter, struct rtgt_err *err)
 	return ret;
 }
 
+/**
+ * capture_only() - of a file, read the packets of one interface
+ * @c: open, nothing was read
+ * @interface: its name in the file, which stays valid
+ * @err: filled in on failure
+ *
+ * Return: 0, or -EINVAL: the format has no interfaces.  If there is none of that name,
+ * capture_next() fails at the end of the file.
+ */
+int capture_only(struct capture *c, const char *interface, struct rtgt_err *err)
+{
+	if (!c->ng)
+		return rtgt_fail(err, EINVAL, "%s: only a pcapng names the interfaces of its packets",
+				 c->name);
+	pcapng_only(c->ng, interface);
+	return 0;
+}
+
 /* The next packet of a file that libpcap does not read: as capture_next(), with its link layer */
 static int next_pcapng(struct capture *c, struct pkt *p, struct rtgt_err *err)
 {

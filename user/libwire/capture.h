@@ -30,6 +30,7 @@ int capture_open_live(struct capture **c, const char *interface, const struct ca
 		      struct rtgt_err *err);
 struct pcap *capture_pcap(struct capture *c);
 int capture_filter(struct capture *c, const char *filter, struct rtgt_err *err);
+int capture_only(struct capture *c, const char *interface, struct rtgt_err *err);
 int capture_next(struct capture *c, struct pkt *p, struct rtgt_err *err);
 void capture_stop(struct capture *c);
 uint64_t capture_dropped(struct capture *c);

@@ -28,6 +28,7 @@
 #define ORDER		0x1a2b3c4d
 #define LINKTYPE_RAW	101
 #define OPT_END		0
+#define OPT_NAME	2
 #define OPT_TSRESOL	9
 #define OPT_TSOFFSET	14
 
@@ -41,6 +42,7 @@ struct interface {
 	uint32_t snaplen;	/* 0: none */
 	uint64_t per_s;		/* ticks of its clock */
 	int64_t offset_s;
+	bool unwanted;		/* pcapng_only() */
 };
 
 struct pcapng {
@@ -51,6 +53,8 @@ struct pcapng {
 	uint32_t nr, room;
 	uint8_t *block;		/* what is behind type and length */
 	uint32_t len, block_room;
+	const char *only;	/* NULL: all interfaces */
+	bool has_only;
 };
 
 static uint32_t get32(const struct pcapng *ng, const uint8_t *b)
@@ -188,6 +192,11 @@ static int interface_options(struct pcapng *ng, struct interface *new, struct rt
 		if (padded > ng->len - at - 4)
 			return rtgt_fail(err, EINVAL, "an option of %u bytes in a block of %u",
 					 len, ng->len + 12);
+		if (code == OPT_NAME && ng->only && len == strlen(ng->only) &&
+		    !memcmp(b + 4, ng->only, len)) {
+			new->unwanted = false;
+			ng->has_only = true;
+		}
 		if (code == OPT_TSRESOL && len == 1)
 			new->per_s = ticks(b[4]);
 		if (code == OPT_TSOFFSET && len == 8)
@@ -220,7 +229,7 @@ static int interface(struct pcapng *ng, struct rtgt_err *err)
 	}
 	new = &ng->interface[ng->nr];
 	*new = (struct interface) { .link = get16(ng, ng->block), .per_s = 1000000,
-				    .snaplen = get32(ng, ng->block + 4) };
+				    .snaplen = get32(ng, ng->block + 4), .unwanted = ng->only };
 	ret = interface_options(ng, new, err);
 	if (ret > 0)
 		ng->nr++;
@@ -273,6 +282,11 @@ static int packet_simple(struct pcapng *ng, struct pkt *p, int *link, struct rtg
 	return packet(ng, p, 0, 4, link, err);
 }
 
+static bool unwanted(const struct pcapng *ng, uint32_t index)
+{
+	return index < ng->nr && ng->interface[index].unwanted;
+}
+
 /**
  * pcapng_next() - the next packet
  * @ng: open
@@ -298,6 +312,10 @@ int pcapng_next(struct pcapng *ng, struct pkt *p, int *link, struct rtgt_err *er
 		if (type <= PACKET && ng->len < shortest[type])
 			return rtgt_fail(err, EINVAL, "a packet's block of %u bytes",
 					 ng->len + 12);
+		if ((type == PACKET && unwanted(ng, get32(ng, ng->block))) ||
+		    (type == PACKET_OLD && unwanted(ng, get16(ng, ng->block))) ||
+		    (type == PACKET_SIMPLE && unwanted(ng, 0)))
+			continue;
 		if (type == PACKET)
 			return packet_full(ng, p, get32(ng, ng->block), link, err);
 		if (type == PACKET_OLD)
@@ -309,7 +327,19 @@ int pcapng_next(struct pcapng *ng, struct pkt *p, int *link, struct rtgt_err *er
 		if (ret < 0)
 			return ret;
 	}
+	if (!ret && ng->only && !ng->has_only)
+		return rtgt_fail(err, ENODEV, "the file has no interface %s", ng->only);
 	return ret;
+}
+
+/**
+ * pcapng_only() - read the packets of one interface
+ * @ng: open, nothing was read
+ * @interface: its name in the file, which stays valid
+ */
+void pcapng_only(struct pcapng *ng, const char *interface)
+{
+	ng->only = interface;
 }
 
 /**

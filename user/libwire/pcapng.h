@@ -16,6 +16,7 @@ struct pcapng;
 
 struct pcapng *pcapng_open(FILE *file);
 int pcapng_next(struct pcapng *ng, struct pkt *p, int *link, struct rtgt_err *err);
+void pcapng_only(struct pcapng *ng, const char *interface);
 void pcapng_close(struct pcapng *ng);
 
 #endif /* RTGT_PACKET_PCAPNG_H */

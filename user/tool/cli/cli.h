@@ -45,6 +45,7 @@ struct command {
 	int (*run)(struct tool *tool, int argc, char **argv);
 };
 
+int cmd_bridge(struct tool *tool, int argc, char **argv);
 int cmd_bw(struct tool *tool, int argc, char **argv);
 int cmd_cost(struct tool *tool, int argc, char **argv);
 int cmd_doctor(struct tool *tool, int argc, char **argv);

@@ -45,6 +45,7 @@ static const char help[] =
 "  bw         bandwidth and message rate, from user space and from the kernel\n"
 "  cost       registrations, the steps of a connection, many connections held\n"
 "  doctor     what this host, or the way to another one, lacks for RDMA\n"
+"  bridge     a wire that loses, delays and changes the packets that rules name\n"
 "  explain    packets of a capture or an interface, in words\n"
 "  reconcile  compare the counts of client, target, devices and capture\n"
 "  report     what a run left in a directory, as one page: packet by packet, figures\n"
@@ -90,6 +91,7 @@ static const struct command commands[] = {
 	{ "bw", IN_RTGT(cmd_bw) },
 	{ "cost", IN_RTGT(cmd_cost) },
 	{ "reconcile", IN_WIRE(cmd_reconcile) },
+	{ "bridge", IN_WIRE(cmd_bridge) },
 	{ "doctor", IN_RTGT(cmd_doctor) },
 	{ "explain", IN_WIRE(cmd_explain) },
 	{ "report", IN_WIRE(cmd_report) },

@@ -112,6 +112,8 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_QUIET] = { "quiet", .help = "print errors only" },
 	[OPT_REGION] = { "region", .letters = "r", .value = "N",
 			 .help = "index of the port's region; default 0" },
+	[OPT_RULE] = { "rule", .value = "RULE" },
+	[OPT_RULES] = { "rules", .value = "FILE" },
 	[OPT_SAMPLES] = { "samples", .value = "FILE" },
 	[OPT_SEED] = { "seed", .value = "N",
 		       .help = "seed of the data, to repeat a run; default: another one each time, "

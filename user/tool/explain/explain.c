@@ -20,8 +20,8 @@
 #include "explain.h"
 
 static const struct usage_option options[] = {
-	{ OPT_INTERFACE, "capture packets on this interface until interrupted, instead of reading "
-			 "FILE" },
+	{ OPT_INTERFACE, "capture packets on this interface until interrupted; with a FILE in the "
+			 "format pcapng: those of this interface" },
 	{ OPT_FILTER, "only these packets, in the language of pcap-filter(7)" },
 	{ OPT_COUNT, "the first N packets only" },
 	{ OPT_FORMAT, "print fields, separated by tabs: those that -e names" },
@@ -195,7 +195,7 @@ static bool is_regular(const char *path)
 /* What does not go together */
 static int judge(const struct explain *x, const struct source *s)
 {
-	if (!s->file == !s->interface)
+	if (!s->file && !s->interface)
 		return misused("explain: give a FILE or -i INTERFACE (rtgt explain --help)");
 	if (s->fields && !x->nr_columns)
 		return misused("explain: -T fields needs fields: -e NAME; -G lists them");
@@ -324,15 +324,19 @@ static int explain(struct explain *x, struct source *s)
 	struct capture *c;
 	int ret, rc;
 
-	x->live = s->interface;
+	x->live = !s->file;
 	atomic_store(&interrupted, false);
-	if (s->interface)
+	if (x->live)
 		ret = capture_open_live(&c, s->interface, &how, &err);
 	else
 		ret = capture_open_file(&c, s->file, &err);
 	if (ret) {
 		failed("%s", err.text);
 		return unread(x);
+	}
+	if (s->file && s->interface && capture_only(c, s->interface, &err)) {
+		capture_close(c);
+		return misused("%s", err.text);
 	}
 	if (s->filter && capture_filter(c, s->filter, &err)) {
 		capture_close(c);
@@ -341,7 +345,8 @@ static int explain(struct explain *x, struct source *s)
 	current = c;
 	/* a second one ends it at once */
 	interrupt_catch(x->live ? SA_RESTART : (int)SA_RESETHAND, stop);
-	if ((x->select.failed || (x->select.has_qp && s->file && is_regular(s->file))) &&
+	if ((x->select.failed ||
+	     (x->select.has_qp && s->file && !s->interface && is_regular(s->file))) &&
 	    explain_find(&x->select, s->file, s->filter, x->limit, &err)) {
 		failed("%s", err.text);
 		rc = unread(x);

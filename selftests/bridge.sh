@@ -1,0 +1,227 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# bridge.sh: rtgt bridge between the two devices: each action does to exactly the packet that a rule
+# names what it says, and the operations, the counters and the events show it.  A wrong rule is
+# refused with its line.
+#
+#	ba |======| wa   rtgt bridge   wb |======| bb
+#
+# weight 2
+
+. "${0%/*}/lib.sh"
+. "$HERE/background_fixtures.sh"
+
+# Another pair of devices on this machine, as topology.sh makes it, but with the bridge between.
+two_devices() {
+	local dev table=7481
+	modprobe -q veth || :
+	for dev in a b; do
+		defer ip link delete "b$dev"
+		ip link add "b$dev" type veth peer name "w$dev"
+		echo 1 >"/proc/sys/net/ipv4/conf/b$dev/accept_local"
+		echo 0 >"/proc/sys/net/ipv4/conf/b$dev/rp_filter"
+		ip link set "w$dev" up
+		[[ ! -e /proc/sys/net/ipv6/conf/w$dev/disable_ipv6 ]] || echo 1 >"/proc/sys/net/ipv6/conf/w$dev/disable_ipv6"
+		ip link set "b$dev" up
+	done
+	RTGT_TARGET_ADDR=203.0.113.1 RTGT_CLIENT_ADDR=203.0.113.2
+	RTGT_TARGET_DEV=${RTGT_DEVICE}_ba RTGT_CLIENT_DEV=${RTGT_DEVICE}_bb
+	ip addr add "$RTGT_TARGET_ADDR/24" dev ba
+	ip addr add "$RTGT_CLIENT_ADDR/24" dev bb
+	for dev in "$RTGT_TARGET_ADDR ba bb $RTGT_CLIENT_ADDR" "$RTGT_CLIENT_ADDR bb ba $RTGT_TARGET_ADDR"; do
+		# shellcheck disable=SC2086 # words
+		set -- $dev
+		defer ip rule del pref 5 to "$1" iif lo lookup "$table"
+		ip rule add pref 5 to "$1" iif lo lookup "$table"
+		ip neigh replace "$1" lladdr "$(<"/sys/class/net/$2/address")" dev "$3" nud permanent
+		ip route replace "$1" dev "$3" src "$4" table "$((table++))"
+	done
+	defer rdma link delete "$RTGT_TARGET_DEV"
+	device_add "$RTGT_TARGET_DEV" ba
+	defer rdma link delete "$RTGT_CLIENT_DEV"
+	device_add "$RTGT_CLIENT_DEV" bb
+}
+
+# The devices, the bridge with rules, and a port of the target.
+bridged() { # RULE...
+	local rule
+	local -a rules=()
+	for rule; do
+		rules+=(--rule "$rule")
+	done
+	two_devices
+	background bridge rtgt bridge "${rules[@]}" -w "$WORK/both.pcapng" target=wa client=wb
+	wait_line bridge "2 ports, $# rules, seed "
+	target_port recv_size=8K region mem size=8K
+}
+
+ping() { # OPTION...
+	rtgt ping -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "$@" "$RTGT_TARGET_ADDR"
+}
+
+# The bridge ends, and says what it did.
+end_bridge() {
+	kill -INT "${BG_PID[bridge]}"
+	finish bridge
+	SAID=$(<"$WORK/bridge.out")
+}
+
+# So many events, and of the one rule no other count.
+hit() { # EVENTS RULE ACTION TEXT
+	[[ $(grep -c "frame [0-9]*: $2: $3: .*$4" <<<"$SAID") == "$1" ]] || fail "$SAID"
+	[[ $SAID == *$'\n'"$2: $3: $1 of "* ]] || fail "$SAID"
+}
+
+writes() { # PORT
+	rtgt explain -i "$1" "$WORK/both.pcapng" | grep -c "RDMA WRITE "
+}
+
+forwards() {
+	local side
+	bridged
+	ping -S 1,64,5000 -C 2 >"$WORK/said" || fail "$(<"$WORK/said")"
+	end_bridge
+	[[ $SAID == *" 0 dropped by rules" ]] || fail "$SAID"
+	[[ $SAID != *" lost: "* ]] || fail "$SAID"
+	# both sides are in the capture; of TCP a copy says nothing new
+	rtgt explain "$WORK/both.pcapng" >"$WORK/said"
+	same "REQs in the capture" "$(grep -c -e "CM REQ " -e "MPA Request" "$WORK/said")" "$(is_iwarp && echo 1 || echo 2)"
+	for side in client target; do
+		rtgt explain --check --complete --profile "$RTGT_DEVICE" -i "$side" "$WORK/both.pcapng" >"$WORK/said" || fail "$side: $(<"$WORK/said")"
+	done
+	fails_with "the file has no interface wa" rtgt explain -i wa "$WORK/both.pcapng"
+}
+
+# The third packet of one WRITE, as often as it is not sent again.
+dropped() {
+	bridged "lost: drop op=write packet=3 tx=1 count=1"
+	ping -o write -S 5000 -C 3 >"$WORK/said" || fail "$(<"$WORK/said")"
+	end_bridge
+	hit 1 lost drop "RDMA WRITE Middle"
+	[[ $SAID == *" 1 dropped by rules" ]] || fail "$SAID"
+	# the client's side has it twice, the target's as often as it arrived
+	rtgt explain --check --complete --profile rxe -i client "$WORK/both.pcapng" >"$WORK/said" || fail "$(<"$WORK/said")"
+	grep -q ", 1 NAK" "$WORK/said" || fail "$(<"$WORK/said")"
+	same "packets of WRITEs" "$(writes client)" "$(($(writes target) + 1))"
+}
+
+dropped_answers() {
+	bridged "ack: drop is=ack count=1" "nak: drop is=nak" "data: drop is=response packet=last tx=1 count=1"
+	ping -o write,read -S 5000 -C 3 >"$WORK/said" || fail "$(<"$WORK/said")"
+	end_bridge
+	hit 1 ack drop "RC Acknowledge"
+	hit 1 data drop "READ Response Last"
+}
+
+changed() {
+	bridged "twice: dup op=write packet=2 count=1" "late: reorder op=write packet=3 nth=2" \
+		"bad: corrupt op=write packet=4 tx=1 nth=3" "short: truncate=60 op=write packet=5 tx=1 nth=4" \
+		"ecn: mark op=write packet=1 nth=5"
+	ping -o write -S 5000 -C 8 >"$WORK/said" || fail "$(<"$WORK/said")"
+	end_bridge
+	hit 1 twice dup "RDMA WRITE Middle"
+	hit 1 late reorder "RDMA WRITE Middle"
+	hit 1 bad corrupt "RDMA WRITE Middle"
+	hit 1 short truncate "RDMA WRITE Last"
+	hit 1 ecn mark "RDMA WRITE First"
+}
+
+# What has a right ICRC only the programs can notice.
+forged() {
+	local rc
+	# the first WRITE fills the region
+	bridged "lie: forge op=write packet=2 tx=1 nth=3"
+	rc=0
+	ping -o write -S 5000 -C 3 >"$WORK/said" 2>&1 || rc=$?
+	end_bridge
+	((rc == 1)) || fail "nobody noticed: $(<"$WORK/said") $SAID"
+	grep -q "read back: byte 2047 of the range" "$WORK/said" || fail "$(<"$WORK/said")"
+	hit 1 lie forge "RDMA WRITE Middle"
+}
+
+# The first REP is lost, and one is late.
+set_up() {
+	bridged "lost: drop cm=rep tx=1" "late: delay=100ms cm=rep tx=2"
+	has "$(probe connect)" result=established
+	end_bridge
+	hit 1 lost drop "CM REP"
+	hit 1 late delay "CM REP"
+}
+
+on_siw() {
+	local RTGT_DEVICE=siw
+	modprobe -q siw || skip "no siw, the software iWARP device"
+	bridged "reply: delay=50ms mpa=reply" "lost: drop op=write count=1"
+	ping -o write -S 5000 -C 3 >"$WORK/said" || fail "$(<"$WORK/said")"
+	end_bridge
+	hit 1 reply delay "MPA Reply"
+	hit 1 lost drop "RDMA WRITE"
+}
+
+# Two that speak as QEMU does; the bridge ends when they have gone.
+qemu() {
+	background bridge rtgt -j bridge --seed 7 --rule "drop size=100" "listen:$WORK/a" "listen:$WORK/b"
+	wait_line bridge begin
+	python3 - "$WORK/a" "$WORK/b" <<-'END'
+		import socket, struct, sys
+		ends = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+		for end, path in zip(ends, sys.argv[1:]):
+		    end.settimeout(20)
+		    end.connect(path)
+		def send(end, size):
+		    frame = b"\x02" * 5 + bytes([end ^ 1]) + b"\x02" * 5 + bytes([end]) + b"\x88\xb5"
+		    frame += bytes(range(256)) * 300
+		    ends[end].sendall(struct.pack(">I", size) + frame[:size])
+		    return frame[:size]
+		def receive(end):
+		    data = b""
+		    while len(data) < 4 or len(data) < 4 + struct.unpack(">I", data[:4])[0]:
+		        more = ends[end].recv(4 if len(data) < 4 else 4 + struct.unpack(">I", data[:4])[0] - len(data))
+		        assert more, "the bridge has closed"
+		        data += more
+		    return data[4:]
+		for size in (60, 100, 1514, 65000):
+		    for end in range(2):
+		        sent = send(end, size)
+		        if size != 100:
+		            got = receive(end ^ 1)
+		            assert got == sent, (size, len(got))
+	END
+	finish bridge
+	document "$WORK/bridge.out"
+	same "what it says" "$(jq -c '[.seed, .frame // .frames, .dropped, .rule, (.ports // [] | .[] | .frames_in, .frames_out, .lost)]' "$WORK/bridge.out")" \
+		$'[7,null,null,null]\n[null,3,null,"r1"]\n[null,4,null,"r1"]\n[7,8,2,null,4,3,0,4,3,0]'
+	[[ ! -e $WORK/a ]] || fail "the socket is still there"
+}
+
+misused() {
+	printf '%s\n' "# nothing" "drop op=write" "drop opp=write" >"$WORK/rules"
+	fails_with "rules:3: there is no property opp: op, is, cm," rtgt bridge --rules "$WORK/rules" a b
+	fails_with "rule 1: there is no action loose: drop, delay," rtgt bridge --rule "loose op=write" a b
+	fails_with "rule 1: op=put: send, write, read," rtgt bridge --rule "drop op=put" a b
+	fails_with "rule 1: delay=TIME: how long?" rtgt bridge --rule "delay op=write" a b
+	fails_with "rule 1: delay=5: a time with its unit" rtgt bridge --rule "delay=5 op=write" a b
+	fails_with "rule 1: nth=0: a number from 1 on" rtgt bridge --rule "drop nth=0" a b
+	fails_with "rule 1: nth=5-3: a number from 1 on" rtgt bridge --rule "drop nth=5-3" a b
+	fails_with "rule 1: chance=2: more than 0% and at most 100%" rtgt bridge --rule "drop chance=2" a b
+	fails_with "rule 1: after=x: no rule before this one has that name" rtgt bridge --rule "drop after=x" a b
+	fails_with "rule 2: two rules have the name x" rtgt bridge --rule "x: drop" --rule "x: drop" a b
+	fails_with "rule 1: port=c: the bridge has no port of that name" rtgt bridge --rule "drop port=c" a b
+	fails_with "at least two ports" rtgt bridge a
+	fails_with "no such kind of port" rtgt bridge tcp:a b
+	fails_with "two ports have the name x" rtgt bridge x=a x=b
+	fails_with "none: no such interface" rtgt bridge none also-none
+}
+
+tcase forwards --limit 60 "all operations pass, and nothing is lost" forwards
+tcase dropped --limit 60 --needs cm "one packet of a WRITE is lost once" dropped
+tcase dropped-answers --limit 60 --needs cm "an acknowledgment and a READ's last packet are lost once" dropped_answers
+tcase changed --limit 60 --needs cm "a copy, another order, a wrong ICRC, a short frame, a mark" changed
+tcase forged --limit 60 --needs cm "a changed byte with a right ICRC is noticed by the program" forged
+tcase set-up --limit 60 --needs cm "the first REP is lost, the second is late" set_up
+tcase on-siw --limit 60 "iWARP: a Reply is late, a segment of a WRITE is lost once" on_siw
+tcase qemu "QEMU's stream sockets" qemu
+tcase misused "a wrong rule, or a wrong port" misused
+
+tmain "$@"

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What rules do to frames, and frames that wait.
+ *
+ * A frame that waits is in a list, in the order in which they leave.  One that others have to
+ * overtake waits for these, or for HELD_NS, if they do not come: a rule delays, and only "drop"
+ * loses a frame.
+ *
+ * What is changed stays a frame that its receiver takes: after a "forge" the ICRC is right again,
+ * so that nothing but the program at the other end can notice it, and after a "mark" IPv4's
+ * checksum is.  "corrupt" leaves the sums as they are.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bridge.h"
+#include "libwire/packet.h"
+
+#define HELD_NS		1000000000ull
+#define CE		3	/* ECN: congestion experienced */
+
+/**
+ * bridge_now() - CLOCK_MONOTONIC in nanoseconds
+ */
+uint64_t bridge_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void put_behind(struct bridge *b, struct bridge_frame *f, struct bridge_frame *prev)
+{
+	f->prev = prev;
+	f->next = prev ? prev->next : b->first;
+	*(f->next ? &f->next->prev : &b->last) = f;
+	*(prev ? &prev->next : &b->first) = f;
+}
+
+/* Those of one moment keep their order */
+static void hold(struct bridge *b, struct bridge_frame *f)
+{
+	struct bridge_frame *prev = b->last;
+
+	while (prev && prev->due > f->due)
+		prev = prev->prev;
+	put_behind(b, f, prev);
+}
+
+static void take_out(struct bridge *b, struct bridge_frame *f)
+{
+	*(f->prev ? &f->prev->next : &b->first) = f->next;
+	*(f->next ? &f->next->prev : &b->last) = f->prev;
+}
+
+static void send_to_all(struct bridge *b, struct bridge_frame *f)
+{
+	for (unsigned int i = 0; i < b->ports; i++)
+		if (f->to & 1u << i && bridge_port_send(&b->port[i], f))
+			bridge_capture(b, f, i, true, NULL);
+	free(f);
+}
+
+/* A frame has left: those that wait for it to overtake them may be free, and so on */
+static void overtaken(struct bridge *b, unsigned int from, uint64_t number)
+{
+	struct bridge_frame *f, *next;
+
+	for (f = b->first; f; f = next) {
+		next = f->next;
+		if (!f->behind || f->from != from || f->number >= number || --f->behind)
+			continue;
+		take_out(b, f);
+		send_to_all(b, f);
+	}
+}
+
+/**
+ * bridge_leave() - a frame leaves now, or when it is due
+ * @b: bridge
+ * @f: frame, which is not the caller's any more
+ */
+void bridge_leave(struct bridge *b, struct bridge_frame *f)
+{
+	const unsigned int from = f->from;
+	const uint64_t number = f->number;
+
+	if (f->due || f->behind) {
+		if (!f->due)
+			f->due = bridge_now() + HELD_NS;
+		hold(b, f);
+		return;
+	}
+	send_to_all(b, f);
+	if (b->first)
+		overtaken(b, from, number);
+}
+
+/**
+ * bridge_due() - let those go that are due
+ * @b: bridge
+ * @now: CLOCK_MONOTONIC
+ */
+void bridge_due(struct bridge *b, uint64_t now)
+{
+	struct bridge_frame *f;
+
+	while ((f = b->first) && f->due <= now) {
+		take_out(b, f);
+		f->due = 0;
+		f->behind = 0;
+		bridge_leave(b, f);
+	}
+}
+
+/**
+ * bridge_drop_held() - forget all frames that wait
+ * @b: bridge
+ */
+void bridge_drop_held(struct bridge *b)
+{
+	struct bridge_frame *f;
+
+	while ((f = b->first)) {
+		take_out(b, f);
+		free(f);
+	}
+}
+
+static void mend_ip4(uint8_t *ip)
+{
+	uint32_t sum = 0;
+
+	memset(ip + 10, 0, 2);
+	for (int i = 0; i < (ip[0] & 0xf) * 4; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	ip[10] = (uint8_t)(~sum >> 8);
+	ip[11] = (uint8_t)~sum;
+}
+
+/* UDP's checksum, where there is one, after a 16-bit word became another (RFC 1624) */
+static void mend_udp(const struct pkt *p, uint8_t *data, uint32_t at, uint8_t was)
+{
+	uint8_t *c = data + p->at[PKT_UDP].off + 6;
+	const bool low = (at - p->at[PKT_UDP].off) & 1;
+	uint32_t sum = (uint32_t)c[0] << 8 | c[1];
+
+	if (!sum)
+		return;
+	sum = (~sum & 0xffff) + (~((uint32_t)was << (low ? 0 : 8)) & 0xffff) +
+	      ((uint32_t)data[at] << (low ? 0 : 8));
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~sum & 0xffff;
+	sum = sum ? sum : 0xffff;
+	c[0] = (uint8_t)(sum >> 8);
+	c[1] = (uint8_t)sum;
+}
+
+static void set_byte(const struct pkt *p, uint8_t *data, uint32_t at, uint8_t value)
+{
+	const uint8_t was = data[at];
+
+	data[at] = value;
+	mend_udp(p, data, at, was);
+}
+
+/* Another bit in the last byte of the payload, or in front of the ICRC */
+static bool flip(const struct pkt *p, uint8_t *data, bool mend)
+{
+	const uint32_t icrc = p->at[PKT_ICRC].off;
+	uint32_t at = p->payload ? p->at[PKT_PAYLOAD].off + p->payload - 1 : icrc - 1;
+	struct pkt q;
+
+	if (!p->at[PKT_ICRC].len || p->icrc == PKT_ICRC_CUT) {
+		/* the checksum of what carries it, or the FCS of a real wire, finds it */
+		if (mend || !p->len)
+			return false;
+		data[p->len - 1] ^= 1;
+		return true;
+	}
+	if (mend && !p->payload)
+		return false;
+	set_byte(p, data, at, data[at] ^ 1);
+	if (!mend)
+		return true;
+	memset(&q, 0, sizeof(q));
+	q.data = data;
+	q.caplen = p->caplen;
+	q.len = p->len;
+	pkt_parse(&q, 1);
+	for (unsigned int i = 0; i < 4 && q.icrc == PKT_ICRC_BAD; i++)
+		set_byte(p, data, icrc + i, (uint8_t)(q.icrc_want >> 8 * i));
+	return true;
+}
+
+static bool mark(const struct pkt *p, uint8_t *data)
+{
+	if (p->at[PKT_IP4].len) {
+		data[p->at[PKT_IP4].off + 1] |= CE;
+		mend_ip4(data + p->at[PKT_IP4].off);
+		return true;
+	}
+	if (!p->at[PKT_IP6].len)
+		return false;
+	data[p->at[PKT_IP6].off + 1] |= CE << 4;
+	return true;
+}
+
+/* A copy leaves first, as the original will; what is done to that later is not done to it */
+static bool duplicate(struct bridge *b, const struct bridge_frame *f)
+{
+	struct bridge_frame *copy = malloc(sizeof(*f) + f->len);
+
+	if (!copy)
+		return false;
+	memcpy(copy, f, sizeof(*f) + f->len);
+	bridge_leave(b, copy);
+	return true;
+}
+
+/**
+ * bridge_act() - do what a rule says
+ * @b: bridge
+ * @r: rule
+ * @f: frame; it may be shorter afterwards
+ * @p: taken apart, as it was
+ *
+ * Return: true; false if it cannot be done to such a frame.
+ */
+bool bridge_act(struct bridge *b, struct bridge_rule *r, struct bridge_frame *f,
+		const struct pkt *p)
+{
+	uint64_t n = bridge_random(r, r->arg.min, r->arg.max);
+
+	switch (r->action) {
+	case BRIDGE_DROP:
+		f->to = 0;
+		return true;
+	case BRIDGE_DELAY:
+		/* delays add up */
+		f->due = (f->due ? f->due : bridge_now()) + n;
+		return true;
+	case BRIDGE_DUP:
+		while (n--)
+			if (!duplicate(b, f))
+				return false;
+		return true;
+	case BRIDGE_REORDER:
+		f->behind = (unsigned int)n;
+		return true;
+	case BRIDGE_CORRUPT:
+	case BRIDGE_FORGE:
+		return flip(p, f->data, r->action == BRIDGE_FORGE);
+	case BRIDGE_TRUNCATE:
+		if (n >= f->len)
+			return false;
+		f->len = (uint32_t)n;
+		return true;
+	default:
+		return mark(p, f->data);
+	}
+}

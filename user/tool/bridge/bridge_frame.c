@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a frame is to its connection, as libwire follows it: rules ask for that.
+ *
+ * libwire sees each frame as it comes in, so also what a rule drops afterwards: what its sender
+ * sends again is a retransmission.  Which transmission it is, libwire does not keep; here is a
+ * table with the number of each packet that was sent, by its connection and PSN, in which a new one
+ * takes the place of another after some ten thousand.
+ */
+#include <pcap/dlt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge.h"
+#include "libwire/iwarp.h"
+
+#define COUNTS		65536	/* a power of two */
+#define CONNS		4096
+#define MSGS		4096
+
+struct count {
+	uint64_t key;
+	uint32_t n;
+};
+
+struct bridge_seer {
+	struct flow *flow;
+	struct iwarp *iwarp;
+	struct count count[COUNTS];
+	uint64_t first_ns;
+};
+
+static const struct flow_ops nobody;
+
+/**
+ * bridge_seer_new() - begin to follow connections
+ *
+ * Return: what bridge_seer_free() frees, or NULL.
+ */
+struct bridge_seer *bridge_seer_new(void)
+{
+	struct bridge_seer *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->flow = flow_new(&nobody, NULL, CONNS, MSGS);
+	s->iwarp = iwarp_new();
+	if (s->flow && s->iwarp)
+		return s;
+	bridge_seer_free(s);
+	return NULL;
+}
+
+/**
+ * bridge_seer_free() - forget all connections
+ * @s: may be NULL
+ */
+void bridge_seer_free(struct bridge_seer *s)
+{
+	if (!s)
+		return;
+	if (s->flow)
+		flow_free(s->flow);
+	if (s->iwarp)
+		iwarp_free(s->iwarp);
+	free(s);
+}
+
+/* Counts one more of what has this key */
+static uint32_t one_more(struct bridge_seer *s, uint64_t key)
+{
+	uint64_t h = key * 0x9e3779b97f4a7c15ull;
+	struct count *c = &s->count[h >> 48 & (COUNTS - 1)];
+
+	if (c->key != key)
+		*c = (struct count){ .key = key };
+	return ++c->n;
+}
+
+/* A CM message that is sent again has the transaction of the first one */
+static uint64_t cm_key(const struct pkt *p)
+{
+	const uint8_t *mad = pkt_bytes(p, PKT_MAD);
+	uint64_t tid = 0;
+
+	for (int i = 8; mad && i < 16; i++)
+		tid = tid << 8 | mad[i];
+	return (tid << 8 | p->attr) * 0xff51afd7ed558ccdull | 1;
+}
+
+static void place(struct bridge_seer *s, struct bridge_what *w)
+{
+	const struct pkt *p = w->p;
+	const uint8_t op = p->opcode & 0x1f;
+	const struct flow_msg *m = w->seen.msg;
+
+	w->tx = 1;
+	if (p->kind == PKT_ROCE_CM) {
+		w->tx = one_more(s, cm_key(p));
+		return;
+	}
+	if (p->kind == PKT_IWARP) {
+		w->packet = m ? m->sent : 0;
+		w->last = p->at[PKT_DDP].len && pkt_bytes(p, PKT_DDP)[0] & 0x40;
+		return;
+	}
+	if (p->kind != PKT_ROCE || !w->seen.conn)
+		return;
+	w->tx = one_more(s, w->seen.conn->id << 26 | (uint64_t)w->seen.from << 25 |
+			 (uint64_t)w->seen.answer << 24 | p->psn);
+	w->last = !(op == PKT_SEND_FIRST || op == PKT_SEND_MIDDLE || op == PKT_WRITE_FIRST ||
+		    op == PKT_WRITE_MIDDLE || op == PKT_READ_FIRST || op == PKT_READ_MIDDLE);
+	if (m && p->psn - m->first_psn < 1u << 23)
+		w->packet = p->psn - m->first_psn + 1;
+}
+
+/**
+ * bridge_see() - look at a frame
+ * @s: what was seen before
+ * @f: frame
+ * @p: taken apart
+ * @each: told what it is, and of a TCP segment also each unit of iWARP that becomes whole with
+ *	it; true: that is enough
+ * @arg: for @each
+ *
+ * Return: how often @each was called.
+ */
+unsigned int bridge_see(struct bridge_seer *s, const struct bridge_frame *f, struct pkt *p,
+			bool (*each)(void *arg, const struct bridge_what *w), void *arg)
+{
+	const struct pkt *inner = NULL;
+	unsigned int nr = 0, told = 0;
+	bool enough = false;
+
+	memset(p, 0, sizeof(*p));
+	if (!s->first_ns)
+		s->first_ns = f->ns;
+	p->data = f->data;
+	p->number = f->number;
+	p->ns = f->ns;
+	p->first_ns = s->first_ns;
+	p->caplen = f->len;
+	p->len = f->len;
+	pkt_parse(p, DLT_EN10MB);
+	if (p->kind == PKT_TCP_SEGMENT)
+		inner = iwarp_feed(s->iwarp, p, &nr);
+	for (unsigned int i = 0; i <= nr; i++) {
+		struct bridge_what w = { .p = i ? &inner[i - 1] : p };
+
+		flow_packet(s->flow, w.p, &w.seen);
+		if (enough)
+			continue;
+		place(s, &w);
+		told++;
+		enough = each(arg, &w);
+	}
+	return told;
+}

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The language of rules.  A line is a rule:
+ *
+ *	[NAME:] ACTION[=N] [PROPERTY=VALUE...]	# comment
+ *
+ * for example
+ *
+ *	lost: drop op=write message=2 packet=3 tx=1
+ *	delay=5ms-10ms is=ack after=lost
+ *
+ * A rule acts on frames that have all its properties.  A number may be a range: 3, 3-5, 3-.
+ * With op, message or packet, and without is, it acts on packets of the request; "is" asks for
+ * those of the answer.
+ * nth, every, count, chance and after do not describe a frame; they count those that all other
+ * properties describe.  Each rule has random numbers of its own, from the seed and its place in the
+ * list, so that the events of one do not depend on others.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge.h"
+
+#define WORDS_MAX	24
+#define BIT(property)	(1u << (property))
+
+const char *const bridge_actions[] = {
+	[BRIDGE_DROP] = "drop", [BRIDGE_DELAY] = "delay", [BRIDGE_DUP] = "dup",
+	[BRIDGE_REORDER] = "reorder", [BRIDGE_CORRUPT] = "corrupt", [BRIDGE_FORGE] = "forge",
+	[BRIDGE_TRUNCATE] = "truncate", [BRIDGE_MARK] = "mark", [BRIDGE_ACTIONS] = NULL,
+};
+
+/* What stands behind "=" of an action */
+static const struct { enum { NONE, TIME, NUMBER } kind; uint64_t missing, max; } takes[] = {
+	[BRIDGE_DROP] = { NONE }, [BRIDGE_DELAY] = { TIME, 0, 3600000000000 },
+	[BRIDGE_DUP] = { NUMBER, 1, 1000 }, [BRIDGE_REORDER] = { NUMBER, 1, 1000 },
+	[BRIDGE_CORRUPT] = { NONE }, [BRIDGE_FORGE] = { NONE },
+	[BRIDGE_TRUNCATE] = { NUMBER, 0, BRIDGE_FRAME }, [BRIDGE_MARK] = { NONE },
+};
+
+/* As enum flow_op */
+static const char *const ops[] = {
+	"send", "write", "read", "cas", "faa", "flush", "atomic-write", NULL
+};
+
+enum is { REQUEST, RESPONSE, ACK, NAK, RNR, CNP, TERMINATE, ROCE, IWARP, RDMA, OTHER };
+
+static const char *const kinds[] = {
+	[REQUEST] = "request", [RESPONSE] = "response", [ACK] = "ack", [NAK] = "nak",
+	[RNR] = "rnr", [CNP] = "cnp", [TERMINATE] = "terminate", [ROCE] = "roce",
+	[IWARP] = "iwarp", [RDMA] = "rdma", [OTHER] = "other", NULL
+};
+
+/* From PKT_CM_REQ on */
+static const char *const cm[] = {
+	"req", "mra", "rej", "rep", "rtu", "dreq", "drep", "sidr-req", "sidr-rep", "lap", "apr",
+	NULL
+};
+
+/* As enum pkt_mpa */
+static const char *const mpa[] = { "request", "reply", "fpdu", NULL };
+static const char *const ends[] = { "client", "server", NULL };
+
+/* @words: one of these; NULL: a range, but for PORT, CHANCE and AFTER */
+static const struct { const char *name; const char *const *words; } properties[] = {
+	[BRIDGE_OP] = { "op", ops }, [BRIDGE_IS] = { "is", kinds }, [BRIDGE_CM] = { "cm", cm },
+	[BRIDGE_MPA] = { "mpa", mpa }, [BRIDGE_FROM] = { "from", ends },
+	[BRIDGE_PORT] = { "port" }, [BRIDGE_CONN] = { "conn" }, [BRIDGE_MESSAGE] = { "message" },
+	[BRIDGE_PACKET] = { "packet" }, [BRIDGE_PSN] = { "psn" }, [BRIDGE_TX] = { "tx" },
+	[BRIDGE_SIZE] = { "size" }, [BRIDGE_NTH] = { "nth" }, [BRIDGE_EVERY] = { "every" },
+	[BRIDGE_COUNT] = { "count" }, [BRIDGE_CHANCE] = { "chance" },
+	[BRIDGE_AFTER] = { "after" },
+};
+
+/* "a, b or c" */
+static const char *choice(char *buf, size_t size, const char *const *words)
+{
+	size_t at = 0;
+
+	buf[0] = 0;
+	for (; *words && at < size; words++)
+		at += (size_t)snprintf(buf + at, size - at, "%s%s", !at ? "" : words[1] ? ", " :
+				       " or ", *words);
+	return buf;
+}
+
+static int find(const char *const *words, const char *word)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], word))
+			return i;
+	return -1;
+}
+
+/* A number with the unit of a time: nanoseconds */
+static bool read_time(const char *text, char **end, uint64_t *value)
+{
+	static const struct { const char *name; double ns; } units[] = {
+		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
+	};
+	double n = strtod(text, end);
+
+	if (*end == text || !(n >= 0) || n > 3600e9)
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		const size_t len = strlen(units[i].name);
+
+		if (strncmp(*end, units[i].name, len))
+			continue;
+		*end += len;
+		*value = (uint64_t)(n * units[i].ns);
+		return true;
+	}
+	return false;
+}
+
+static bool read_one(const char *text, char **end, bool time, uint64_t *value)
+{
+	if (time)
+		return read_time(text, end, value);
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	*value = strtoull(text, end, 0);
+	return !errno;
+}
+
+/* 3, 3-5, 3- */
+static bool read_range(const char *text, bool time, uint64_t *min, uint64_t *max)
+{
+	char *end;
+
+	if (!read_one(text, &end, time, min))
+		return false;
+	*max = *min;
+	if (!*end)
+		return true;
+	if (*end != '-')
+		return false;
+	*max = UINT64_MAX;
+	if (!end[1])
+		return true;
+	return read_one(end + 1, &end, time, max) && !*end && *max >= *min;
+}
+
+/* An error of a rule names where it stands */
+static int __attribute__((format(printf, 2, 3))) bad(const char *where, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return misused("%s: %s", where, text);
+}
+
+static int read_property(struct bridge *b, struct bridge_rule *r, const char *where, char *word)
+{
+	const char *names[BRIDGE_PROPERTIES + 1] = { };
+	char *value = strchr(word, '='), list[256], *end;
+	double percent;
+	int i, is;
+
+	for (i = 0; i < BRIDGE_PROPERTIES; i++)
+		names[i] = properties[i].name;
+	if (!value)
+		return bad(where, "%s: a property is written NAME=VALUE", word);
+	*value++ = 0;
+	i = find(names, word);
+	if (i < 0)
+		return bad(where, "there is no property %s: %s", word,
+			   choice(list, sizeof(list), names));
+	if (r->has & BIT(i))
+		return bad(where, "%s is there twice", word);
+	r->has |= BIT(i);
+	if (properties[i].words) {
+		is = find(properties[i].words, value);
+		if (is < 0)
+			return bad(where, "%s=%s: %s", word, value,
+				   choice(list, sizeof(list), properties[i].words));
+		r->at[i].min = (uint64_t)is;
+	} else if (i == BRIDGE_PORT) {
+		for (is = 0; is < (int)b->ports && strcmp(b->port[is].name, value); is++)
+			;
+		if (is == (int)b->ports)
+			return bad(where, "port=%s: the bridge has no port of that name", value);
+		r->at[i].min = (uint64_t)is;
+	} else if (i == BRIDGE_AFTER) {
+		for (is = 0; is < (int)b->rules && strcmp(b->rule[is].name, value); is++)
+			;
+		if (is == (int)b->rules)
+			return bad(where, "after=%s: no rule before this one has that name", value);
+		r->after = &b->rule[is];
+	} else if (i == BRIDGE_CHANCE) {
+		percent = strtod(value, &end);
+		if (end == value || strcmp(end, "%") || !(percent > 0) || percent > 100)
+			return bad(where, "chance=%s: more than 0%% and at most 100%%, as 0.1%%",
+				   value);
+		r->at[i].min = (uint64_t)(percent * 10000 + 0.5);
+	} else if (i == BRIDGE_PACKET && !strcmp(value, "last")) {
+		r->at[i].min = BRIDGE_LAST;
+	} else if (!read_range(value, false, &r->at[i].min, &r->at[i].max) ||
+		   (i != BRIDGE_SIZE && i != BRIDGE_PSN && !r->at[i].min)) {
+		return bad(where, "%s=%s: a number from 1 on, or a range: 3, 3-5 or 3-", word,
+			   value);
+	}
+	if ((i == BRIDGE_EVERY || i == BRIDGE_COUNT) && r->at[i].min != r->at[i].max)
+		return bad(where, "%s=%s: one number", word, value);
+	return 0;
+}
+
+static int read_action(struct bridge_rule *r, const char *where, char *word)
+{
+	char *value = strchr(word, '='), list[128];
+	int i;
+
+	if (value)
+		*value++ = 0;
+	i = find(bridge_actions, word);
+	if (i < 0)
+		return bad(where, "there is no action %s: %s", word,
+			   choice(list, sizeof(list), bridge_actions));
+	r->action = (enum bridge_action)i;
+	r->arg.min = takes[i].missing;
+	r->arg.max = r->arg.min;
+	if (!value)
+		return takes[i].kind == NONE || takes[i].missing ? 0 :
+		       bad(where, "%s=%s: how %s?", word, takes[i].kind == TIME ? "TIME" : "BYTES",
+			   takes[i].kind == TIME ? "long" : "many");
+	if (takes[i].kind == NONE)
+		return bad(where, "%s takes no value", word);
+	if (!read_range(value, takes[i].kind == TIME, &r->arg.min, &r->arg.max) ||
+	    r->arg.max > takes[i].max || (takes[i].kind == NUMBER && !r->arg.min))
+		return bad(where, "%s=%s: %s", word, value, takes[i].kind == TIME ?
+			   "a time with its unit (ns, us, ms, s), or a range: 5ms, 5ms-10ms" :
+			   "a number from 1 on, or a range: 3, 3-5");
+	return 0;
+}
+
+static uint64_t splitmix(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+/**
+ * bridge_random() - a random number of a rule
+ * @r: rule
+ * @min: at least this
+ * @max: at most this
+ */
+uint64_t bridge_random(struct bridge_rule *r, uint64_t min, uint64_t max)
+{
+	return min == max ? min : min + splitmix(&r->random) % (max - min + 1);
+}
+
+/**
+ * bridge_rule_add() - add a rule
+ * @b: bridge with all its ports; its seed is known
+ * @where: of the line, for errors
+ * @line: of the rule; it is cut
+ *
+ * Return: 0, also of a line without a rule, or an exit status; the reason is printed.
+ */
+int bridge_rule_add(struct bridge *b, const char *where, char *line)
+{
+	struct bridge_rule *r = &b->rule[b->rules];
+	char *save, *word, *comment = strchr(line, '#');
+	size_t len;
+	int ret;
+
+	if (comment)
+		*comment = 0;
+	word = strtok_r(line, " \t\r\n", &save);
+	if (!word)
+		return 0;
+	if (b->rules == BRIDGE_RULES)
+		return bad(where, "a bridge has at most %u rules", BRIDGE_RULES);
+	*r = (struct bridge_rule){ .random = b->seed + b->rules };
+	splitmix(&r->random);
+	snprintf(r->name, sizeof(r->name), "r%u", b->rules + 1);
+	len = strlen(word);
+	if (word[len - 1] == ':') {
+		word[--len] = 0;
+		if (!len || len >= sizeof(r->name))
+			return bad(where, "%s: the name of a rule has 1 to %zu letters", word,
+				   sizeof(r->name) - 1);
+		strcpy(r->name, word);
+		word = strtok_r(NULL, " \t\r\n", &save);
+		if (!word)
+			return bad(where, "%s: without an action", r->name);
+	}
+	for (unsigned int i = 0; i < b->rules; i++)
+		if (!strcmp(b->rule[i].name, r->name))
+			return bad(where, "two rules have the name %s", r->name);
+	ret = read_action(r, where, word);
+	while (!ret && (word = strtok_r(NULL, " \t\r\n", &save)))
+		ret = read_property(b, r, where, word);
+	if (!ret)
+		b->rules++;
+	return ret;
+}
+
+/**
+ * bridge_rules_read() - add the rules of a file
+ * @b: as for bridge_rule_add()
+ * @path: file; "-" is standard input
+ *
+ * Return: 0, or an exit status; the reason is printed.
+ */
+int bridge_rules_read(struct bridge *b, const char *path)
+{
+	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	char *line = NULL, where[512];
+	size_t room = 0;
+	int ret = 0;
+
+	if (!file)
+		return misused("%s: %s", path, strerror(errno));
+	for (unsigned int n = 1; !ret && getline(&line, &room, file) >= 0; n++) {
+		snprintf(where, sizeof(where), "%s:%u", path, n);
+		ret = bridge_rule_add(b, where, line);
+	}
+	free(line);
+	if (!ret && ferror(file))
+		ret = failed("%s: %s", path, strerror(errno));
+	if (file != stdin)
+		fclose(file);
+	return ret;
+}
+
+static bool is_of(const struct bridge_what *w, uint64_t is)
+{
+	const struct pkt *p = w->p;
+	const uint8_t op = p->opcode & 0x1f;
+	const bool roce = p->kind == PKT_ROCE, acks = roce && op == PKT_ACK;
+	const unsigned int said = PKT_SYNDROME(p->syndrome);
+
+	switch (is) {
+	case REQUEST:
+		return w->seen.conn && !w->seen.answer && (roce || p->at[PKT_DDP].len);
+	case RESPONSE:
+		return w->seen.answer && (roce ? op != PKT_ACK :
+		       p->at[PKT_RDMAP].variant == PKT_RDMAP_READ_RESPONSE);
+	case ACK:
+		return acks && said == PKT_AETH_ACK;
+	case NAK:
+		return acks && said == PKT_AETH_NAK;
+	case RNR:
+		return acks && said == PKT_AETH_RNR;
+	case CNP:
+		return p->kind == PKT_CNP;
+	case TERMINATE:
+		return p->kind == PKT_IWARP && p->at[PKT_RDMAP].len &&
+		       p->at[PKT_RDMAP].variant == PKT_RDMAP_TERMINATE;
+	case ROCE:
+		return roce || p->kind == PKT_ROCE_CM || p->kind == PKT_CNP;
+	case IWARP:
+		return p->kind == PKT_IWARP;
+	case RDMA:
+		return p->kind != PKT_OTHER && p->kind != PKT_TCP_SEGMENT;
+	default:
+		return p->kind == PKT_OTHER || p->kind == PKT_TCP_SEGMENT;
+	}
+}
+
+static bool in_range(const struct bridge_rule *r, enum bridge_property i, uint64_t value)
+{
+	return value >= r->at[i].min && value <= r->at[i].max;
+}
+
+static bool has(const struct bridge_rule *r, enum bridge_property i, const struct bridge_what *w,
+		const struct bridge_frame *f)
+{
+	const struct pkt *p = w->p;
+	const struct flow_conn *c = w->seen.conn;
+	const struct flow_msg *m = w->seen.msg;
+
+	switch (i) {
+	case BRIDGE_OP:
+		return m && m->op == r->at[i].min;
+	case BRIDGE_IS:
+		return is_of(w, r->at[i].min);
+	case BRIDGE_CM:
+		return p->kind == PKT_ROCE_CM && p->attr == PKT_CM_REQ + r->at[i].min;
+	case BRIDGE_MPA:
+		return p->kind == PKT_IWARP && p->at[PKT_MPA].len &&
+		       p->at[PKT_MPA].variant == r->at[i].min;
+	case BRIDGE_FROM:
+		return c && w->seen.from == r->at[i].min;
+	case BRIDGE_PORT:
+		return f->from == r->at[i].min;
+	case BRIDGE_CONN:
+		return c && in_range(r, i, c->id);
+	case BRIDGE_MESSAGE:
+		return m && in_range(r, i, m->nth);
+	case BRIDGE_PACKET:
+		return r->at[i].min == BRIDGE_LAST ? m && w->last : m && w->packet &&
+		       in_range(r, i, w->packet);
+	case BRIDGE_PSN:
+		return p->kind == PKT_ROCE && in_range(r, i, p->psn);
+	case BRIDGE_TX:
+		return in_range(r, i, w->tx);
+	case BRIDGE_SIZE:
+		return in_range(r, i, f->len);
+	default:
+		return true;
+	}
+}
+
+/**
+ * bridge_rule_has() - has a frame the properties of a rule?
+ * @r: rule
+ * @w: what the frame is, or a unit of it
+ * @f: frame
+ */
+bool bridge_rule_has(const struct bridge_rule *r, const struct bridge_what *w,
+		     const struct bridge_frame *f)
+{
+	const uint32_t request = BIT(BRIDGE_OP) | BIT(BRIDGE_MESSAGE) | BIT(BRIDGE_PACKET);
+
+	if (w->seen.answer && r->has & request && !(r->has & BIT(BRIDGE_IS)))
+		return false;
+	for (enum bridge_property i = 0; i < BRIDGE_NTH; i++)
+		if (r->has & BIT(i) && !has(r, i, w, f))
+			return false;
+	return true;
+}
+
+/**
+ * bridge_rule_takes() - does a rule act on the frame that has its properties?
+ * @r: rule; it counts the frame
+ */
+bool bridge_rule_takes(struct bridge_rule *r)
+{
+	if (r->after && !r->after->acted)
+		return false;
+	r->seen++;
+	if (r->has & BIT(BRIDGE_NTH) && !in_range(r, BRIDGE_NTH, r->seen))
+		return false;
+	if (r->has & BIT(BRIDGE_EVERY) && r->seen % r->at[BRIDGE_EVERY].min)
+		return false;
+	if (r->has & BIT(BRIDGE_COUNT) && r->acted >= r->at[BRIDGE_COUNT].min)
+		return false;
+	return !(r->has & BIT(BRIDGE_CHANCE)) ||
+	       bridge_random(r, 0, 999999) < r->at[BRIDGE_CHANCE].min;
+}
