@@ -140,6 +140,45 @@ forged() {
 	hit 1 lie forge "RDMA WRITE Middle"
 }
 
+# Losses in bursts are always of four; the same seed loses the same of what is sent in order.
+bursts() {
+	local seed again=''
+	for seed in 5 5 6; do
+		background bridge rtgt -j bridge --seed "$seed" --rule "drop chance=2% burst=4" "listen:$WORK/a" "listen:$WORK/b"
+		wait_line bridge begin
+		python3 - "$WORK/a" "$WORK/b" <<-'END'
+			import socket, struct, sys
+			ends = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+			for end, path in zip(ends, sys.argv[1:]):
+			    end.connect(path)
+			frame = b"\x02" * 11 + b"\x01\x88\xb5" + bytes(46)
+			ends[0].sendall((struct.pack(">I", 60) + frame) * 3000)
+			ends[0].shutdown(socket.SHUT_WR)
+			while ends[0].recv(1):
+			    pass
+		END
+		finish bridge
+		jq -c 'select(.type == "event") | .frame' "$WORK/bridge.out" >"$WORK/$seed$again"
+		again=+
+	done
+	same "the same seed" "$(<"$WORK/5+")" "$(<"$WORK/5")"
+	[[ $(<"$WORK/6+") != "$(<"$WORK/5")" ]] || fail "another seed, and the same losses"
+	# no run of losses is shorter
+	awk 'NR > 1 && $1 != last + 1 { if (n % 4) exit 1; n = 0 } { n++; last = $1 } END { exit NR < 100 || NR > 500 }' "$WORK/5" ||
+		fail "lost: $(tr '\n' ' ' <"$WORK/5")"
+}
+
+# A slow link: what does not fit into its queue is dropped, what waits long is marked, nothing else
+# is told.
+slow_link() {
+	bridged "link: rate=20mbit queue=6K mark=3K port=client is=roce"
+	ping -o write -S 8000 -C 4 >"$WORK/said" || fail "$(<"$WORK/said")"
+	end_bridge
+	grep -q ": link: drop: RC RDMA WRITE" <<<"$SAID" || fail "nothing is dropped: $SAID"
+	grep -q ": link: mark: RC RDMA WRITE" <<<"$SAID" || fail "nothing is marked: $SAID"
+	! grep -q ": link: rate" <<<"$SAID" || fail "$SAID"
+}
+
 # The first REP is lost, and one is late.
 set_up() {
 	bridged "lost: drop cm=rep tx=1" "late: delay=100ms cm=rep tx=2"
@@ -190,8 +229,8 @@ qemu() {
 	END
 	finish bridge
 	document "$WORK/bridge.out"
-	same "what it says" "$(jq -c '[.seed, .frame // .frames, .dropped, .rule, (.ports // [] | .[] | .frames_in, .frames_out, .lost)]' "$WORK/bridge.out")" \
-		$'[7,null,null,null]\n[null,3,null,"r1"]\n[null,4,null,"r1"]\n[7,8,2,null,4,3,0,4,3,0]'
+	same "what it says" "$(jq -c '[.seed, .frames, .dropped, .rule, (.ports // [] | .[] | .frames_in, .frames_out, .lost)]' "$WORK/bridge.out")" \
+		$'[7,null,null,null]\n[null,null,null,"r1"]\n[null,null,null,"r1"]\n[7,8,2,null,4,3,0,4,3,0]'
 	[[ ! -e $WORK/a ]] || fail "the socket is still there"
 }
 
@@ -220,6 +259,8 @@ tcase dropped-answers --limit 60 --needs cm "an acknowledgment and a READ's last
 tcase changed --limit 60 --needs cm "a copy, another order, a wrong ICRC, a short frame, a mark" changed
 tcase forged --limit 60 --needs cm "a changed byte with a right ICRC is noticed by the program" forged
 tcase set-up --limit 60 --needs cm "the first REP is lost, the second is late" set_up
+tcase bursts "losses in bursts, and the same with the same seed" bursts
+tcase slow-link --limit 60 --needs cm "a link of a rate with a queue" slow_link
 tcase on-siw --limit 60 "iWARP: a Reply is late, a segment of a WRITE is lost once" on_siw
 tcase qemu "QEMU's stream sockets" qemu
 tcase misused "a wrong rule, or a wrong port" misused

@@ -53,12 +53,16 @@ plain_client() { # PROBE-ARGUMENT
 	expect_counters conns_established=2 conns_closed=2 rejects_version=0 rejects_size=0
 }
 
+lists_plain() {
+	grep -q <<<"$(target connections "$PORT")" "^id=1 state=live peer=$RTGT_CLIENT_ADDR:[0-9]* dev=$RTGT_TARGET_DEV qpn=[0-9]* client=plain "
+}
+
 plain_in_connections() {
 	target_port
 	background holder probe hold plain=1
 	wait_line holder ready=1
-	grep -q <<<"$(target connections "$PORT")" "^id=1 state=live peer=$RTGT_CLIENT_ADDR:[0-9]* dev=$RTGT_TARGET_DEV qpn=[0-9]* client=plain " ||
-		fail "connections: $(target connections "$PORT")"
+	# the target learns of the RTU later than the client is ready
+	wait_until 10 lists_plain || fail "connections: $(target connections "$PORT")"
 	finish holder
 	expect_no_connections
 }

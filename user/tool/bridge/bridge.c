@@ -56,9 +56,11 @@ static const struct usage usage = {
 "A rule is [NAME:] ACTION[=N] PROPERTY=VALUE..., for example\n"
 "  lost: drop op=write message=2 packet=3 tx=1\n"
 "  delay=5ms-10ms is=ack after=lost\n"
-"Actions: drop, delay=TIME, dup[=N], reorder[=N], corrupt, forge, truncate=BYTES, mark.\n"
+"  drop chance=0.1% burst=4 port=client\n"
+"  rate=100mbit queue=64K mark=32K port=client\n"
+"Actions: drop, delay=TIME, dup[=N], reorder[=N], corrupt, forge, truncate=BYTES, mark, rate=BITS.\n"
 "Properties: op, is, cm, mpa, from, port, conn, message, packet, psn, tx, size; then nth, every,\n"
-"count, chance and after.\n",
+"count, chance, burst and after.\n",
 	.options = options,
 	.notes =
 "Exit status: 0 ended by SIGINT or SIGTERM, or all QEMUs have gone; 1 a port cannot be opened, or\n"
@@ -129,6 +131,7 @@ static void apply_rules(struct bridge *b, struct bridge_frame *f)
 	struct matches m = { .b = b, .f = f };
 	bool hit = false;
 	struct pkt p;
+	int done;
 
 	bridge_see(b->seer, f, &p, match, &m);
 	/* a frame that one has dropped is not there for the next */
@@ -140,12 +143,10 @@ static void apply_rules(struct bridge *b, struct bridge_frame *f)
 		if (!hit)
 			bridge_capture(b, f, f->from, false, r->name);
 		hit = true;
-		if (!bridge_act(b, r, f, &p)) {
-			r->failed++;
-			continue;
-		}
-		r->acted++;
-		bridge_event(b, r, f, m.by[i]);
+		done = bridge_act(b, r, f, &p);
+		*(done < 0 ? &r->failed : &r->acted) += 1;
+		if (done > 0)
+			bridge_event(b, r, f, m.by[i]);
 	}
 	if (!hit)
 		bridge_capture(b, f, f->from, false, NULL);
@@ -257,17 +258,22 @@ static bool alone(const struct bridge *b)
 	return was;
 }
 
-/* Milliseconds until there is something to do without anybody; -1: there is nothing */
-static int patience(const struct bridge *b)
+/* How long until there is something to do without anybody; NULL: there is nothing */
+static struct timespec *patience(const struct bridge *b, struct timespec *wait)
 {
 	const uint64_t now = bridge_now();
+	uint64_t ns = 0;
 
 	for (unsigned int i = 0; i < b->ports; i++)
 		if (bridge_port_has(&b->port[i]))
-			return 0;
+			return memset(wait, 0, sizeof(*wait));
 	if (!b->first)
-		return -1;
-	return b->first->due <= now ? 0 : (int)((b->first->due - now + 999999) / 1000000);
+		return NULL;
+	if (b->first->due > now)
+		ns = b->first->due - now;
+	*wait = (struct timespec){ .tv_sec = (time_t)(ns / 1000000000),
+				   .tv_nsec = (long)(ns % 1000000000) };
+	return wait;
 }
 
 static void serve_port(struct bridge_port *p, short what)
@@ -295,6 +301,7 @@ static void serve_port(struct bridge_port *p, short what)
 static void forward(struct bridge *b, int stop)
 {
 	struct pollfd fds[2 * BRIDGE_PORTS + 1] = { { .fd = stop, .events = POLLIN } };
+	struct timespec wait;
 
 	while (!interrupted && !alone(b)) {
 		unsigned int nr = 1;
@@ -306,7 +313,7 @@ static void forward(struct bridge *b, int stop)
 			fds[nr++] = (struct pollfd){ .fd = p->fd, .events = (short)
 				(POLLIN | (p->out_len ? POLLOUT : 0)) };
 		}
-		if (poll(fds, nr, patience(b)) < 0 && errno != EINTR)
+		if (ppoll(fds, nr, patience(b, &wait), NULL) < 0 && errno != EINTR)
 			return;
 		bridge_due(b, bridge_now());
 		for (unsigned int i = 0; i < b->ports; i++) {

@@ -88,7 +88,7 @@ struct bridge_what {
 
 enum bridge_action {
 	BRIDGE_DROP, BRIDGE_DELAY, BRIDGE_DUP, BRIDGE_REORDER, BRIDGE_CORRUPT, BRIDGE_FORGE,
-	BRIDGE_TRUNCATE, BRIDGE_MARK, BRIDGE_ACTIONS
+	BRIDGE_TRUNCATE, BRIDGE_MARK, BRIDGE_RATE, BRIDGE_ACTIONS
 };
 
 /* What a rule may ask for; see bridge_rule.c for their names */
@@ -96,7 +96,9 @@ enum bridge_property {
 	BRIDGE_OP, BRIDGE_IS, BRIDGE_CM, BRIDGE_MPA, BRIDGE_FROM, BRIDGE_PORT, BRIDGE_CONN,
 	BRIDGE_MESSAGE, BRIDGE_PACKET, BRIDGE_PSN, BRIDGE_TX, BRIDGE_SIZE,
 	/* these count what has all properties above */
-	BRIDGE_NTH, BRIDGE_EVERY, BRIDGE_COUNT, BRIDGE_CHANCE, BRIDGE_AFTER, BRIDGE_PROPERTIES
+	BRIDGE_NTH, BRIDGE_EVERY, BRIDGE_COUNT, BRIDGE_CHANCE, BRIDGE_BURST, BRIDGE_AFTER,
+	/* of the action rate */
+	BRIDGE_QUEUE, BRIDGE_ABOVE, BRIDGE_PROPERTIES
 };
 
 #define BRIDGE_LAST	UINT64_MAX	/* packet=last */
@@ -106,8 +108,10 @@ enum bridge_property {
  * @has: properties that it has, a bit each
  * @at: range of each that is a number; of others @min is their index in a list of words, and
  *	of BRIDGE_CHANCE it is in millionths
- * @arg: range of what the action takes: nanoseconds, frames, bytes
+ * @arg: range of what the action takes: nanoseconds, frames, bytes, bits per second
  * @after: the rule of BRIDGE_AFTER
+ * @burst: so many frames are still to be hit
+ * @busy: BRIDGE_RATE: CLOCK_MONOTONIC until which the link is busy with frames before
  * @seen: frames that have all properties
  * @acted: those that something was done to
  */
@@ -117,7 +121,7 @@ struct bridge_rule {
 	uint32_t has;
 	struct { uint64_t min, max; } at[BRIDGE_PROPERTIES], arg;
 	const struct bridge_rule *after;
-	uint64_t random, seen, acted, failed;
+	uint64_t random, burst, busy, seen, acted, failed;
 };
 
 struct bridge {
@@ -160,8 +164,8 @@ bool bridge_rule_takes(struct bridge_rule *r);
 uint64_t bridge_random(struct bridge_rule *r, uint64_t min, uint64_t max);
 
 /* bridge_act.c */
-bool bridge_act(struct bridge *b, struct bridge_rule *r, struct bridge_frame *f,
-		const struct pkt *p);
+int bridge_act(struct bridge *b, struct bridge_rule *r, struct bridge_frame *f,
+	       const struct pkt *p);
 uint64_t bridge_now(void);
 void bridge_leave(struct bridge *b, struct bridge_frame *f);
 void bridge_due(struct bridge *b, uint64_t now);

@@ -223,6 +223,25 @@ static bool duplicate(struct bridge *b, const struct bridge_frame *f)
 	return true;
 }
 
+/*
+ * A link of so many bits per second: a frame leaves when those before it have.  What waits is a
+ * queue: a frame that finds more than @queue bytes in it is dropped, more than @mark, marked.
+ */
+static int pace(struct bridge_rule *r, struct bridge_frame *f, const struct pkt *p, uint64_t rate)
+{
+	const uint64_t now = f->due ? f->due : bridge_now();
+	const uint64_t waits = r->busy > now ? r->busy - now : 0;
+	const uint64_t bytes = (uint64_t)((double)waits * (double)rate / 8e9);
+
+	if (r->has & 1u << BRIDGE_QUEUE && bytes + f->len > r->at[BRIDGE_QUEUE].min) {
+		f->to = 0;
+		return 1;
+	}
+	r->busy = now + waits + (uint64_t)((double)f->len * 8e9 / (double)rate);
+	f->due = r->busy;
+	return r->has & 1u << BRIDGE_ABOVE && bytes > r->at[BRIDGE_ABOVE].min && mark(p, f->data);
+}
+
 /**
  * bridge_act() - do what a rule says
  * @b: bridge
@@ -230,38 +249,40 @@ static bool duplicate(struct bridge *b, const struct bridge_frame *f)
  * @f: frame; it may be shorter afterwards
  * @p: taken apart, as it was
  *
- * Return: true; false if it cannot be done to such a frame.
+ * Return: 1; 0 if there is nothing to tell of it; -1 if it cannot be done to such a frame.
  */
-bool bridge_act(struct bridge *b, struct bridge_rule *r, struct bridge_frame *f,
-		const struct pkt *p)
+int bridge_act(struct bridge *b, struct bridge_rule *r, struct bridge_frame *f,
+	       const struct pkt *p)
 {
 	uint64_t n = bridge_random(r, r->arg.min, r->arg.max);
 
 	switch (r->action) {
 	case BRIDGE_DROP:
 		f->to = 0;
-		return true;
+		return 1;
 	case BRIDGE_DELAY:
 		/* delays add up */
 		f->due = (f->due ? f->due : bridge_now()) + n;
-		return true;
+		return 1;
 	case BRIDGE_DUP:
 		while (n--)
 			if (!duplicate(b, f))
-				return false;
-		return true;
+				return -1;
+		return 1;
 	case BRIDGE_REORDER:
 		f->behind = (unsigned int)n;
-		return true;
+		return 1;
 	case BRIDGE_CORRUPT:
 	case BRIDGE_FORGE:
-		return flip(p, f->data, r->action == BRIDGE_FORGE);
+		return flip(p, f->data, r->action == BRIDGE_FORGE) ? 1 : -1;
 	case BRIDGE_TRUNCATE:
 		if (n >= f->len)
-			return false;
+			return -1;
 		f->len = (uint32_t)n;
-		return true;
+		return 1;
+	case BRIDGE_RATE:
+		return pace(r, f, p, n);
 	default:
-		return mark(p, f->data);
+		return mark(p, f->data) ? 1 : -1;
 	}
 }

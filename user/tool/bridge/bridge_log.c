@@ -158,6 +158,9 @@ void bridge_event(struct bridge *b, const struct bridge_rule *r, const struct br
 		  const struct pkt *p)
 {
 	const uint64_t ns = f->ns - p->first_ns;
+	/* a link tells what it did to a frame that was not only late */
+	const char *what = bridge_actions[r->action != BRIDGE_RATE ? r->action :
+					  f->to ? BRIDGE_MARK : BRIDGE_DROP];
 	struct json_object *o;
 	char line[256];
 
@@ -166,8 +169,7 @@ void bridge_event(struct bridge *b, const struct bridge_rule *r, const struct br
 	pkt_line(p, line, sizeof(line));
 	if (!b->json) {
 		printf("%5" PRIu64 ".%09" PRIu64 " frame %" PRIu64 ": %s: %s: %s\n",
-		       ns / 1000000000, ns % 1000000000, f->number, r->name,
-		       bridge_actions[r->action], line);
+		       ns / 1000000000, ns % 1000000000, f->number, r->name, what, line);
 		return;
 	}
 	o = rtgt_json_document("rtgt-bridge-1");
@@ -176,7 +178,7 @@ void bridge_event(struct bridge *b, const struct bridge_rule *r, const struct br
 	rtgt_json_int(o, "frame", (int64_t)f->number);
 	rtgt_json_str(o, "port", b->port[f->from].name);
 	rtgt_json_str(o, "rule", r->name);
-	rtgt_json_str(o, "action", bridge_actions[r->action]);
+	rtgt_json_str(o, "action", what);
 	rtgt_json_str(o, "packet", line);
 	rtgt_json_print(o, false, stdout);
 }

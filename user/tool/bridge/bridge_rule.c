@@ -30,15 +30,17 @@
 const char *const bridge_actions[] = {
 	[BRIDGE_DROP] = "drop", [BRIDGE_DELAY] = "delay", [BRIDGE_DUP] = "dup",
 	[BRIDGE_REORDER] = "reorder", [BRIDGE_CORRUPT] = "corrupt", [BRIDGE_FORGE] = "forge",
-	[BRIDGE_TRUNCATE] = "truncate", [BRIDGE_MARK] = "mark", [BRIDGE_ACTIONS] = NULL,
+	[BRIDGE_TRUNCATE] = "truncate", [BRIDGE_MARK] = "mark", [BRIDGE_RATE] = "rate",
+	[BRIDGE_ACTIONS] = NULL,
 };
 
 /* What stands behind "=" of an action */
-static const struct { enum { NONE, TIME, NUMBER } kind; uint64_t missing, max; } takes[] = {
+static const struct { enum { NONE, TIME, NUMBER, RATE } kind; uint64_t missing, max; } takes[] = {
 	[BRIDGE_DROP] = { NONE }, [BRIDGE_DELAY] = { TIME, 0, 3600000000000 },
 	[BRIDGE_DUP] = { NUMBER, 1, 1000 }, [BRIDGE_REORDER] = { NUMBER, 1, 1000 },
 	[BRIDGE_CORRUPT] = { NONE }, [BRIDGE_FORGE] = { NONE },
 	[BRIDGE_TRUNCATE] = { NUMBER, 0, BRIDGE_FRAME }, [BRIDGE_MARK] = { NONE },
+	[BRIDGE_RATE] = { RATE, 0, 1000000000000 },
 };
 
 /* As enum flow_op */
@@ -71,8 +73,8 @@ static const struct { const char *name; const char *const *words; } properties[]
 	[BRIDGE_PORT] = { "port" }, [BRIDGE_CONN] = { "conn" }, [BRIDGE_MESSAGE] = { "message" },
 	[BRIDGE_PACKET] = { "packet" }, [BRIDGE_PSN] = { "psn" }, [BRIDGE_TX] = { "tx" },
 	[BRIDGE_SIZE] = { "size" }, [BRIDGE_NTH] = { "nth" }, [BRIDGE_EVERY] = { "every" },
-	[BRIDGE_COUNT] = { "count" }, [BRIDGE_CHANCE] = { "chance" },
-	[BRIDGE_AFTER] = { "after" },
+	[BRIDGE_COUNT] = { "count" }, [BRIDGE_CHANCE] = { "chance" }, [BRIDGE_BURST] = { "burst" },
+	[BRIDGE_AFTER] = { "after" }, [BRIDGE_QUEUE] = { "queue" }, [BRIDGE_ABOVE] = { "mark" },
 };
 
 /* "a, b or c" */
@@ -95,32 +97,37 @@ static int find(const char *const *words, const char *word)
 	return -1;
 }
 
-/* A number with the unit of a time: nanoseconds */
-static bool read_time(const char *text, char **end, uint64_t *value)
+struct unit {
+	const char *name;
+	double times;
+};
+
+/* Nanoseconds; bits per second, spelt as tc(8) does */
+static const struct unit times[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { } };
+static const struct unit rates[] = { { "kbit", 1e3 }, { "mbit", 1e6 }, { "gbit", 1e9 }, { } };
+
+static bool read_unit(const char *text, char **end, const struct unit *units, uint64_t *value)
 {
-	static const struct { const char *name; double ns; } units[] = {
-		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
-	};
 	double n = strtod(text, end);
 
 	if (*end == text || !(n >= 0) || n > 3600e9)
 		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		const size_t len = strlen(units[i].name);
+	for (; units->name; units++) {
+		const size_t len = strlen(units->name);
 
-		if (strncmp(*end, units[i].name, len))
+		if (strncasecmp(*end, units->name, len))
 			continue;
 		*end += len;
-		*value = (uint64_t)(n * units[i].ns);
+		*value = (uint64_t)(n * units->times);
 		return true;
 	}
 	return false;
 }
 
-static bool read_one(const char *text, char **end, bool time, uint64_t *value)
+static bool read_one(const char *text, char **end, const struct unit *units, uint64_t *value)
 {
-	if (time)
-		return read_time(text, end, value);
+	if (units)
+		return read_unit(text, end, units, value);
 	if (!isdigit((unsigned char)*text))
 		return false;
 	errno = 0;
@@ -129,11 +136,11 @@ static bool read_one(const char *text, char **end, bool time, uint64_t *value)
 }
 
 /* 3, 3-5, 3- */
-static bool read_range(const char *text, bool time, uint64_t *min, uint64_t *max)
+static bool read_range(const char *text, const struct unit *units, uint64_t *min, uint64_t *max)
 {
 	char *end;
 
-	if (!read_one(text, &end, time, min))
+	if (!read_one(text, &end, units, min))
 		return false;
 	*max = *min;
 	if (!*end)
@@ -143,7 +150,7 @@ static bool read_range(const char *text, bool time, uint64_t *min, uint64_t *max
 	*max = UINT64_MAX;
 	if (!end[1])
 		return true;
-	return read_one(end + 1, &end, time, max) && !*end && *max >= *min;
+	return read_one(end + 1, &end, units, max) && !*end && *max >= *min;
 }
 
 /* An error of a rule names where it stands */
@@ -203,12 +210,21 @@ static int read_property(struct bridge *b, struct bridge_rule *r, const char *wh
 		r->at[i].min = (uint64_t)(percent * 10000 + 0.5);
 	} else if (i == BRIDGE_PACKET && !strcmp(value, "last")) {
 		r->at[i].min = BRIDGE_LAST;
-	} else if (!read_range(value, false, &r->at[i].min, &r->at[i].max) ||
+	} else if (i == BRIDGE_QUEUE || i == BRIDGE_ABOVE) {
+		const char *rest;
+
+		if (r->action != BRIDGE_RATE)
+			return bad(where, "%s is a property of the action rate", word);
+		if (read_size(value, &rest, &r->at[i].min) || *rest)
+			return bad(where, "%s=%s: bytes, as 64K", word, value);
+		return 0;
+	} else if (!read_range(value, NULL, &r->at[i].min, &r->at[i].max) ||
 		   (i != BRIDGE_SIZE && i != BRIDGE_PSN && !r->at[i].min)) {
 		return bad(where, "%s=%s: a number from 1 on, or a range: 3, 3-5 or 3-", word,
 			   value);
 	}
-	if ((i == BRIDGE_EVERY || i == BRIDGE_COUNT) && r->at[i].min != r->at[i].max)
+	if ((i == BRIDGE_EVERY || i == BRIDGE_COUNT || i == BRIDGE_BURST) &&
+	    r->at[i].min != r->at[i].max)
 		return bad(where, "%s=%s: one number", word, value);
 	return 0;
 }
@@ -216,6 +232,7 @@ static int read_property(struct bridge *b, struct bridge_rule *r, const char *wh
 static int read_action(struct bridge_rule *r, const char *where, char *word)
 {
 	char *value = strchr(word, '='), list[128];
+	const struct unit *units;
 	int i;
 
 	if (value)
@@ -229,13 +246,16 @@ static int read_action(struct bridge_rule *r, const char *where, char *word)
 	r->arg.max = r->arg.min;
 	if (!value)
 		return takes[i].kind == NONE || takes[i].missing ? 0 :
-		       bad(where, "%s=%s: how %s?", word, takes[i].kind == TIME ? "TIME" : "BYTES",
-			   takes[i].kind == TIME ? "long" : "many");
+		       bad(where, "%s", takes[i].kind == TIME ? "delay=TIME: how long?" :
+			   takes[i].kind == RATE ? "rate=BITS: how many per second, as 100mbit?" :
+			   "truncate=BYTES: how many?");
 	if (takes[i].kind == NONE)
 		return bad(where, "%s takes no value", word);
-	if (!read_range(value, takes[i].kind == TIME, &r->arg.min, &r->arg.max) ||
-	    r->arg.max > takes[i].max || (takes[i].kind == NUMBER && !r->arg.min))
-		return bad(where, "%s=%s: %s", word, value, takes[i].kind == TIME ?
+	units = takes[i].kind == TIME ? times : takes[i].kind == RATE ? rates : NULL;
+	if (!read_range(value, units, &r->arg.min, &r->arg.max) || r->arg.max > takes[i].max ||
+	    (takes[i].kind != TIME && !r->arg.min))
+		return bad(where, "%s=%s: %s", word, value, units == rates ?
+			   "bits per second with their unit: kbit, mbit or gbit" : units ?
 			   "a time with its unit (ns, us, ms, s), or a range: 5ms, 5ms-10ms" :
 			   "a number from 1 on, or a range: 3, 3-5");
 	return 0;
@@ -445,10 +465,16 @@ bool bridge_rule_takes(struct bridge_rule *r)
 	r->seen++;
 	if (r->has & BIT(BRIDGE_NTH) && !in_range(r, BRIDGE_NTH, r->seen))
 		return false;
-	if (r->has & BIT(BRIDGE_EVERY) && r->seen % r->at[BRIDGE_EVERY].min)
+	if (r->has & BIT(BRIDGE_EVERY) && !r->burst && r->seen % r->at[BRIDGE_EVERY].min)
 		return false;
 	if (r->has & BIT(BRIDGE_COUNT) && r->acted >= r->at[BRIDGE_COUNT].min)
 		return false;
-	return !(r->has & BIT(BRIDGE_CHANCE)) ||
-	       bridge_random(r, 0, 999999) < r->at[BRIDGE_CHANCE].min;
+	if (r->burst) {
+		r->burst--;
+		return true;
+	}
+	if (r->has & BIT(BRIDGE_CHANCE) && bridge_random(r, 0, 999999) >= r->at[BRIDGE_CHANCE].min)
+		return false;
+	r->burst = r->has & BIT(BRIDGE_BURST) ? r->at[BRIDGE_BURST].min - 1 : 0;
+	return true;
 }
