@@ -276,13 +276,11 @@ static struct timespec *patience(const struct bridge *b, struct timespec *wait)
 	return wait;
 }
 
-static void serve_port(struct bridge_port *p, short what)
+static void serve_port(struct bridge_port *p)
 {
 	struct bridge_got got;
 	int ret = 0;
 
-	if (what & POLLOUT)
-		ret = bridge_port_flush(p);
 	/* the others have their turn, too */
 	for (unsigned int i = 0; !ret && i < FRAMES_AT_ONCE; i++) {
 		ret = bridge_port_next(p, &got);
@@ -298,6 +296,15 @@ static void serve_port(struct bridge_port *p, short what)
 	bridge_port_close(p);
 }
 
+/* Nobody waits for a full buffer: neither the machines nor whoever reads the events */
+static void flush(struct bridge *b)
+{
+	for (unsigned int i = 0; i < b->ports; i++)
+		if (b->port[i].fd >= 0 && bridge_port_flush(&b->port[i]))
+			bridge_port_close(&b->port[i]);
+	fflush(stdout);
+}
+
 static void forward(struct bridge *b, int stop)
 {
 	struct pollfd fds[2 * BRIDGE_PORTS + 1] = { { .fd = stop, .events = POLLIN } };
@@ -311,21 +318,20 @@ static void forward(struct bridge *b, int stop)
 
 			fds[nr++] = (struct pollfd){ .fd = p->listener, .events = POLLIN };
 			fds[nr++] = (struct pollfd){ .fd = p->fd, .events = (short)
-				(POLLIN | (p->out_len ? POLLOUT : 0)) };
+				(POLLIN | (p->out_len > p->out_at ? POLLOUT : 0)) };
 		}
 		if (ppoll(fds, nr, patience(b, &wait), NULL) < 0 && errno != EINTR)
 			return;
 		bridge_due(b, bridge_now());
-		for (unsigned int i = 0; i < b->ports; i++) {
-			struct bridge_port *p = &b->port[i];
-
-			if (p->fd >= 0 && (fds[2 * i + 2].revents || bridge_port_has(p)))
-				serve_port(p, fds[2 * i + 2].revents);
+		/* who has come may be whom the first frame is for */
+		for (unsigned int i = 0; i < b->ports; i++)
 			if (fds[2 * i + 1].revents)
-				bridge_port_accept(p);
-		}
-		/* whoever reads the events is not to wait for a full buffer */
-		fflush(stdout);
+				bridge_port_accept(&b->port[i]);
+		for (unsigned int i = 0; i < b->ports; i++)
+			if (b->port[i].fd >= 0 &&
+			    (fds[2 * i + 2].revents || bridge_port_has(&b->port[i])))
+				serve_port(&b->port[i]);
+		flush(b);
 	}
 }
 

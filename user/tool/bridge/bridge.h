@@ -36,7 +36,7 @@ enum bridge_kind { BRIDGE_LISTEN, BRIDGE_STREAM, BRIDGE_UDP, BRIDGE_INTERFACE, B
  * @fd: -1: nobody is there
  * @was_there: somebody has been
  * @in: of a stream, @in_len bytes of which those from @in_at on are no whole frame yet
- * @out: of a stream, bytes that its reader has not taken yet
+ * @out: of a stream, likewise the bytes that its reader has not taken yet
  * @gso: it was said that a frame of this interface is too long for others
  */
 struct bridge_port {
@@ -48,7 +48,7 @@ struct bridge_port {
 	int listener, fd;
 	bool was_there, gso;
 	uint8_t *in, *out;
-	size_t in_at, in_len, out_len;
+	size_t in_at, in_len, out_at, out_len;
 	uint64_t frames_in, frames_out, bytes_in, bytes_out, lost;
 };
 

@@ -219,6 +219,7 @@ int bridge_port_accept(struct bridge_port *p)
 	p->fd = fd;
 	p->in_at = 0;
 	p->in_len = 0;
+	p->out_at = 0;
 	p->out_len = 0;
 	p->was_there = true;
 	return 0;
@@ -323,24 +324,37 @@ int bridge_port_next(struct bridge_port *p, struct bridge_got *got)
 }
 
 /**
- * bridge_port_flush() - write what its reader had not taken
- * @p: a stream
+ * bridge_port_flush() - write frames that have left by this port
+ * @p: port; one that is no stream has none
  *
- * Return: 0, or -errno: it is gone.
+ * Return: 0, also if its reader does not take all, or -errno: it is gone.
  */
 int bridge_port_flush(struct bridge_port *p)
 {
-	ssize_t n = send(p->fd, p->out, p->out_len, MSG_NOSIGNAL);
+	ssize_t n;
 
+	if (p->out_at == p->out_len)
+		return 0;
+	n = send(p->fd, p->out + p->out_at, p->out_len - p->out_at, MSG_NOSIGNAL);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	p->out_len -= (size_t)n;
-	memmove(p->out, p->out + n, p->out_len);
+	p->out_at += (size_t)n;
+	if (p->out_at == p->out_len) {
+		p->out_at = 0;
+		p->out_len = 0;
+	}
 	return 0;
 }
 
+/* All that leave in one go are written together */
 static bool send_stream(struct bridge_port *p, const struct bridge_frame *f)
 {
+	if (p->out_len + 4 + f->len > OUT_ROOM) {
+		bridge_port_flush(p);
+		p->out_len -= p->out_at;
+		memmove(p->out, p->out + p->out_at, p->out_len);
+		p->out_at = 0;
+	}
 	if (p->out_len + 4 + f->len > OUT_ROOM)
 		return false;
 	p->out[p->out_len] = 0;
@@ -349,8 +363,6 @@ static bool send_stream(struct bridge_port *p, const struct bridge_frame *f)
 	p->out[p->out_len + 3] = (uint8_t)f->len;
 	memcpy(p->out + p->out_len + 4, f->data, f->len);
 	p->out_len += 4 + f->len;
-	/* an error shows at the next poll() */
-	bridge_port_flush(p);
 	return true;
 }
 
@@ -409,5 +421,6 @@ void bridge_port_close(struct bridge_port *p)
 	p->fd = -1;
 	p->in_at = 0;
 	p->in_len = 0;
+	p->out_at = 0;
 	p->out_len = 0;
 }
