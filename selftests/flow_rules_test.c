@@ -127,6 +127,21 @@ TEST_F(flow, operands)
 	}
 }
 
+/* What a Fetch Add has in the place of the other operand of a Compare Swap is no operand */
+TEST_F(flow, no_operand)
+{
+	struct pkt *p;
+
+	up(self);
+	for (unsigned int n = 0; n < 2; n++) {
+		p = bth(self, 0, PKT_FETCH_ADD, PSN_C, 0);
+		p->swap = 5;
+		p->compare = n;
+		give(self);
+	}
+	EXPECT_STREQ("", self->rules);
+}
+
 /* msn: a refusal counts what is before it, and so does an ACK inside of a message */
 TEST_F(flow, msn_of_refused)
 {

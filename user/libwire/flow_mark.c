@@ -22,7 +22,9 @@ void flow_mark_of(struct flow_mark *m, const struct pkt *p)
 {
 	const uint8_t *icrc = pkt_bytes(p, PKT_ICRC), *ip = pkt_bytes(p, PKT_IP4);
 	const uint8_t *feth = pkt_bytes(p, PKT_FETH);
-	const uint64_t words[] = { p->va, p->swap, p->compare, p->at[PKT_PAYLOAD].len };
+	/* a Fetch Add has that field, too, but nobody reads it (9.4.5.2): it may hold anything */
+	const uint64_t compare = (p->opcode & 0x1f) == PKT_COMPARE_SWAP ? p->compare : 0;
+	const uint64_t words[] = { p->va, p->swap, compare, p->at[PKT_PAYLOAD].len };
 	const uint32_t halves[] = { p->rkey, p->dma_len, p->imm, p->inv_rkey };
 
 	memset(m, 0, sizeof(*m));

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# wire_faults.sh: what each fault of the wire does to each operation: a packet of the request or of
+# the answer is lost, copied, late, out of order, corrupt, cut or forged, once or always, by
+# rtgt bridge.  rtgt ping verifies every byte, and that an atomic is executed once.  What a device may
+# not survive it has to report.
+#
+# A run without a fault tells which message of the connection the operation is.  Each cell is a line
+# of the output; scripts/wire-faults-table makes a table of them.
+#
+# weight 2
+
+# $ is jq's
+# shellcheck disable=SC2016
+. "${0%/*}/lib.sh"
+. "$HERE/bridge_fixtures.sh"
+
+# NAME OPERATIONS: RULES.  AT is the message; of OPERATIONS those count that have such a packet: all,
+# long (several packets), acked, answered (with data), read (several packets of data).
+FAULTS=(
+	"first-lost all: drop AT packet=1 tx=1"
+	"middle-lost long: drop AT packet=3 tx=1"
+	"last-lost long: drop AT packet=last tx=1"
+	"lost-twice all: drop AT packet=last tx=1-2"
+	"lost-always all: drop AT packet=last"
+	"copied all: dup AT packet=1 tx=1"
+	"late all: delay=5ms AT packet=1 tx=1"
+	"swapped long: reorder=1 AT packet=2 tx=1"
+	"corrupt all: corrupt AT packet=1 tx=1"
+	"cut all: truncate=60 AT packet=1 tx=1"
+	"marked all: mark AT packet=1 tx=1"
+	"forged long: forge AT packet=2 tx=1"
+	"ack-lost acked: drop AT is=ack tx=1"
+	"ack-copied acked: dup AT is=ack tx=1"
+	"ack-late acked: delay=5ms AT is=ack tx=1"
+	"ack-lost-always acked: drop AT is=ack"
+	"answer-lost answered: drop AT is=response packet=1 tx=1"
+	"answer-copied answered: dup AT is=response packet=1 tx=1"
+	"answer-late answered: delay=5ms AT is=response packet=1 tx=1"
+	"answer-corrupt answered: corrupt AT is=response packet=1 tx=1"
+	"answer-lost-always answered: drop AT is=response packet=1"
+	"answer-middle-lost read: drop AT is=response packet=3 tx=1"
+	"answer-last-lost read: drop AT is=response packet=last tx=1"
+	"answer-swapped read: reorder=1 AT is=response packet=2 tx=1"
+	"answer-forged read: forge AT is=response packet=2 tx=1"
+)
+
+declare -A BYTES=([write]=5000 [write-imm]=5000 [send]=4000 [read]=5000 [cas]=8 [faa]=8)
+
+# Has the operation the packets that a fault needs?
+affected() { # OPERATION WHICH
+	case $2 in
+	all) true ;;
+	long) [[ $1 == write* || $1 == send ]] ;;
+	acked) [[ $1 == write* || $1 == send ]] ;;
+	answered) [[ $1 == read || $1 == cas || $1 == faa ]] ;;
+	read) [[ $1 == read ]] ;;
+	esac
+}
+
+# The messages of the first connection that the client sent, as the client's side has them.
+messages() { # JQ-FILTER
+	rtgt explain --json -i client "$WORK/both.pcapng" |
+		jq -s -c "map(select(.type == \"message\" and .connection == 1 and .from == \"client\")) | sort_by(.id) | $1"
+}
+
+run() { # OPERATION
+	RC=0
+	ping -o "$1" -S "${BYTES[$1]}" -C 1 --timeout 60 >"$WORK/said" 2>&1 || RC=$?
+	end_bridge
+}
+
+# One cell.  A message that is forged is noticed by the program, one that is always lost by the device.
+cell() { # OPERATION FAULT RULE MESSAGE
+	local told side from=client
+	# an answer comes from the other end
+	[[ $3 != *is=* ]] || from=server
+	bridge "fault: ${3/AT/conn=1 message=$4 from=$from}"
+	run "$1"
+	[[ $SAID == *$'\n'"fault: "*": "[1-9]*" of "* ]] || fail "$1, $2: the fault has hit nothing: $SAID"
+	case $2 in
+	*forged)
+		((RC == 1)) || fail "$1, $2: nobody noticed: $(<"$WORK/said")"
+		grep -q "is 0x[0-9a-f]*, expected 0x\|CRC" "$WORK/said" || fail "$1, $2: $(<"$WORK/said")"
+		;;
+	*lost-always)
+		((RC == 1)) || fail "$1, $2: $(<"$WORK/said")"
+		grep -q "retry counter exceeded" "$WORK/said" || fail "$1, $2: $(<"$WORK/said")"
+		;;
+	*)
+		((RC == 0)) || fail "$1, $2: exit $RC: $(<"$WORK/said") $SAID"
+		;;
+	esac
+	# the side of the end whose packets are hit has them as they were sent
+	[[ $from == client ]] && side=client || side=target
+	rtgt explain --check --complete --profile rxe -i "$side" "$WORK/both.pcapng" >"$WORK/judged" || fail "$1, $2: $(<"$WORK/judged")"
+	told=$(messages ".[$4 - 1] | \"\(.status) needed=\(.needed) sent=\(.sent) again=\(.retransmitted) us=\(.rtt_us // \"-\")\"" | tr -d '"')
+	note "wire $1 $2: $told $(sed -n 's/.* \([0-9]*\) RNR, \([0-9]*\) NAK.*/naks=\2/p' "$WORK/judged")"
+}
+
+# The cells whose faults have a name like this.
+matrix() { # OPERATION PATTERN
+	local fault name which at
+	two_devices
+	target_port recv_size=8K recv_depth=16 region mem size=8K access=read,write,atomic
+	bridge
+	run "$1"
+	((RC == 0)) || fail "$(<"$WORK/said")"
+	case $1 in
+	write-imm) at='map(.op | startswith("WRITE_WITH_IMM")) | index(true)' ;;
+	write) at='map(.op == "WRITE") | rindex(true)' ;;
+	*) at="map(.op == \"${1^^}\") | index(true)" ;;
+	esac
+	at=$(($(messages "$at") + 1))
+	((at > 0)) || fail "no such message: $(messages 'map(.op)')"
+	for fault in "${FAULTS[@]}"; do
+		name=${fault%%:*}
+		which=${name#* }
+		# shellcheck disable=SC2053 # a pattern
+		[[ ${name% *} == $2 ]] && affected "$1" "$which" || continue
+		cell "$1" "${name% *}" "${fault#*: }" "$at"
+	done
+}
+
+for op in write write-imm send read cas faa; do
+	tcase "$op" --more --limit 120 --needs cm "each fault of the wire, at a packet of ${op^^}" matrix "$op" "!(*-always)"
+	# a device gives up after some ten seconds
+	tcase "$op-always" --long --limit 300 --needs cm "each fault that lasts, at a packet of ${op^^}" matrix "$op" "*-always"
+done
+
+tmain "$@"
