@@ -30,6 +30,8 @@ help:
 #: make bench-compare  what became slower than selftests/bench-baseline
 #: make bench-figures  draws what make bench found, for Documentation/performance.rst
 #: make shell        the same two guests, for you
+#: make faults       what each fault of the wire does to each operation, as a table
+#:                   (Documentation/faults.rst); ten minutes
 #: make capture      what goes over the wire of a running lab, as pcapng on standard
 #:                   output (make -s capture >FILE); make wireshark: there, as it happens
 #: make report-check the demo's report, used in a browser without a screen; the display
@@ -116,6 +118,11 @@ report-check: build
 report-picture: build
 	@vm/report-check picture
 
+# A [long] case runs by its own name only
+faults: build
+	@T='wire_faults.* $(foreach op,write write-imm send read cas faa,wire_faults.$(op)-always)' vm/check
+	@cat build/check/wire-faults-table
+
 coverage:
 	@vm/coverage
 
@@ -167,5 +174,5 @@ clean:
 distclean: clean
 	@vm/root forget
 
-.PHONY: help messages demo check check-list check-more check-kernels bench bench-compare bench-explain bench-figures shell coverage mutants lint docs features \
+.PHONY: help messages demo check check-list check-more check-kernels bench bench-compare bench-explain bench-figures shell faults coverage mutants lint docs features \
 	capture wireshark report-check report-picture library-check fuzz build kernel-config kernel kernel-patch source matrix install clean distclean

@@ -66,5 +66,6 @@ ping() { # OPTION...
 end_bridge() {
 	kill -INT "${BG_PID[bridge]}"
 	finish bridge
+	# shellcheck disable=SC2034 # of whoever calls
 	SAID=$(<"$WORK/bridge.out")
 }

@@ -232,6 +232,9 @@ void flow_answer(struct flow *f, const struct pkt *p, struct flow_seen *seen)
 	if (negative) {
 		refused(f, p, seen, h, m);
 	} else if (m) {
+		/* an atomic's answer is one of the packets that it needs, as a READ's are */
+		if (m->op != FLOW_READ && flow_own_answer(m) && (p->opcode & 0x1f) != PKT_ACK)
+			m->sent++;
 		if (m->op == FLOW_READ && is_data(p))
 			data(f, p, seen, h, m);
 		else if (m->status == FLOW_OPEN && m->whole && m->last_psn == p->psn &&

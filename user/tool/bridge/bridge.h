@@ -81,9 +81,11 @@ struct bridge_frame {
 struct bridge_what {
 	const struct pkt *p;
 	struct flow_seen seen;
-	uint32_t packet;	/* of its message, from 1; 0: it is of none */
-	uint32_t tx;		/* transmissions of it so far, from 1 */
+	uint32_t message;	/* of its direction, from 1; 0: it is of none, as are these: */
+	enum flow_op op;
+	uint32_t packet;	/* of its message, from 1 */
 	bool last;		/* of its message */
+	uint32_t tx;		/* transmissions of it so far, from 1 */
 };
 
 enum bridge_action {

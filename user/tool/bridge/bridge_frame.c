@@ -3,9 +3,10 @@
  * What a frame is to its connection, as libwire follows it: rules ask for that.
  *
  * libwire sees each frame as it comes in, so also what a rule drops afterwards: what its sender
- * sends again is a retransmission.  Which transmission it is, libwire does not keep; here is a
- * table with the number of each packet that was sent, by its connection and PSN, in which a new one
- * takes the place of another after some ten thousand.
+ * sends again is a retransmission.  Of a message that was answered libwire keeps nothing, although
+ * the answer may not have arrived.  So here is a table of packets, by their connection and PSN,
+ * with their message and how often each was sent, in which a new one takes the place of another
+ * after some ten thousand.
  */
 #include <pcap/dlt.h>
 #include <stdlib.h>
@@ -14,19 +15,20 @@
 #include "bridge.h"
 #include "libwire/iwarp.h"
 
-#define COUNTS		65536	/* a power of two */
+#define PACKETS		65536	/* a power of two */
 #define CONNS		4096
 #define MSGS		4096
 
-struct count {
+struct packet {
 	uint64_t key;
-	uint32_t n;
+	uint32_t tx, message, first_psn;
+	enum flow_op op;
 };
 
 struct bridge_seer {
 	struct flow *flow;
 	struct iwarp *iwarp;
-	struct count count[COUNTS];
+	struct packet packet[PACKETS];
 	uint64_t first_ns;
 };
 
@@ -67,14 +69,15 @@ void bridge_seer_free(struct bridge_seer *s)
 }
 
 /* Counts one more of what has this key */
-static uint32_t one_more(struct bridge_seer *s, uint64_t key)
+static struct packet *one_more(struct bridge_seer *s, uint64_t key)
 {
 	uint64_t h = key * 0x9e3779b97f4a7c15ull;
-	struct count *c = &s->count[h >> 48 & (COUNTS - 1)];
+	struct packet *k = &s->packet[h >> 48 & (PACKETS - 1)];
 
-	if (c->key != key)
-		*c = (struct count){ .key = key };
-	return ++c->n;
+	if (k->key != key)
+		*k = (struct packet){ .key = key };
+	k->tx++;
+	return k;
 }
 
 /* A CM message that is sent again has the transaction of the first one */
@@ -93,10 +96,15 @@ static void place(struct bridge_seer *s, struct bridge_what *w)
 	const struct pkt *p = w->p;
 	const uint8_t op = p->opcode & 0x1f;
 	const struct flow_msg *m = w->seen.msg;
+	struct packet *k;
 
 	w->tx = 1;
+	if (m) {
+		w->message = m->nth;
+		w->op = m->op;
+	}
 	if (p->kind == PKT_ROCE_CM) {
-		w->tx = one_more(s, cm_key(p));
+		w->tx = one_more(s, cm_key(p))->tx;
 		return;
 	}
 	if (p->kind == PKT_IWARP) {
@@ -106,12 +114,19 @@ static void place(struct bridge_seer *s, struct bridge_what *w)
 	}
 	if (p->kind != PKT_ROCE || !w->seen.conn)
 		return;
-	w->tx = one_more(s, w->seen.conn->id << 26 | (uint64_t)w->seen.from << 25 |
-			 (uint64_t)w->seen.answer << 24 | p->psn);
+	k = one_more(s, w->seen.conn->id << 26 | (uint64_t)w->seen.from << 25 |
+		     (uint64_t)w->seen.answer << 24 | p->psn);
+	if (m) {
+		k->message = m->nth;
+		k->op = m->op;
+		k->first_psn = m->first_psn;
+	}
+	w->tx = k->tx;
+	w->message = k->message;
+	w->op = k->op;
+	w->packet = k->message ? ((p->psn - k->first_psn) & FLOW_PSN_MASK) + 1 : 0;
 	w->last = !(op == PKT_SEND_FIRST || op == PKT_SEND_MIDDLE || op == PKT_WRITE_FIRST ||
 		    op == PKT_WRITE_MIDDLE || op == PKT_READ_FIRST || op == PKT_READ_MIDDLE);
-	if (m && p->psn - m->first_psn < 1u << 23)
-		w->packet = p->psn - m->first_psn + 1;
 }
 
 /**

@@ -401,11 +401,10 @@ static bool has(const struct bridge_rule *r, enum bridge_property i, const struc
 {
 	const struct pkt *p = w->p;
 	const struct flow_conn *c = w->seen.conn;
-	const struct flow_msg *m = w->seen.msg;
 
 	switch (i) {
 	case BRIDGE_OP:
-		return m && m->op == r->at[i].min;
+		return w->message && w->op == r->at[i].min;
 	case BRIDGE_IS:
 		return is_of(w, r->at[i].min);
 	case BRIDGE_CM:
@@ -420,10 +419,10 @@ static bool has(const struct bridge_rule *r, enum bridge_property i, const struc
 	case BRIDGE_CONN:
 		return c && in_range(r, i, c->id);
 	case BRIDGE_MESSAGE:
-		return m && in_range(r, i, m->nth);
+		return w->message && in_range(r, i, w->message);
 	case BRIDGE_PACKET:
-		return r->at[i].min == BRIDGE_LAST ? m && w->last : m && w->packet &&
-		       in_range(r, i, w->packet);
+		return w->message && (r->at[i].min == BRIDGE_LAST ? w->last :
+				      in_range(r, i, w->packet));
 	case BRIDGE_PSN:
 		return p->kind == PKT_ROCE && in_range(r, i, p->psn);
 	case BRIDGE_TX:
