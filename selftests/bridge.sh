@@ -31,7 +31,7 @@ forwards() {
 	rtgt explain "$WORK/both.pcapng" >"$WORK/said"
 	same "REQs in the capture" "$(grep -c -e "CM REQ " -e "MPA Request" "$WORK/said")" "$(is_iwarp && echo 1 || echo 2)"
 	for side in client target; do
-		rtgt explain --check --complete --profile "$RTGT_DEVICE" -i "$side" "$WORK/both.pcapng" >"$WORK/said" || fail "$side: $(<"$WORK/said")"
+		rtgt explain --check --complete --profile rxe -i "$side" "$WORK/both.pcapng" >"$WORK/said" || fail "$side: $(<"$WORK/said")"
 	done
 	fails_with "the file has no interface wa" rtgt explain -i wa "$WORK/both.pcapng"
 }
