@@ -31,7 +31,7 @@ help:
 #: make bench-figures  draws what make bench found, for Documentation/performance.rst
 #: make shell        the same two guests, for you
 #: make faults       what each fault of the wire does to each operation, as a table
-#:                   (Documentation/faults.rst); ten minutes
+#:                   (Documentation/faults.rst); five minutes
 #: make capture      what goes over the wire of a running lab, as pcapng on standard
 #:                   output (make -s capture >FILE); make wireshark: there, as it happens
 #: make report-check the demo's report, used in a browser without a screen; the display
@@ -120,7 +120,7 @@ report-picture: build
 
 # A [long] case runs by its own name only
 faults: build
-	@T='wire_faults.* $(foreach op,write write-imm send read cas faa,wire_faults.$(op)-always)' vm/check
+	@T='wire_faults.* $(foreach op,write write-imm send read cas faa,wire_faults.$(op)-always) $(foreach over,rxe siw tcp,wire_faults.loss-$(over))' vm/check
 	@cat build/check/wire-faults-table
 
 coverage:

@@ -16,8 +16,21 @@ hit() { # EVENTS RULE ACTION TEXT
 	[[ $SAID == *$'\n'"$2: $3: $1 of "* ]] || fail "$SAID"
 }
 
+told() { # PORT
+	rtgt explain -i "$1" "$WORK/both.pcapng"
+}
+
+fields() { # PORT FIELD
+	rtgt explain -i "$1" -T fields -e "$2" "$WORK/both.pcapng"
+}
+
 writes() { # PORT
-	rtgt explain -i "$1" "$WORK/both.pcapng" | grep -c "RDMA WRITE "
+	told "$1" | grep -c "RDMA WRITE "
+}
+
+# Packets of WRITEs with the PSN before that of the one in front of them
+steps_back() { # PORT
+	told "$1" | sed -n 's/.*RDMA WRITE .*psn=\([0-9]*\).*/\1/p' | awk 'NR > 1 && $1 == last - 1 { n++ } { last = $1 } END { print n + 0 }'
 }
 
 forwards() {
@@ -50,7 +63,7 @@ dropped() {
 }
 
 dropped_answers() {
-	bridged "ack: drop is=ack count=1" "nak: drop is=nak" "data: drop is=response packet=last tx=1 count=1"
+	bridged "ack: drop is=ack count=1" "data: drop is=response packet=last tx=1 count=1"
 	ping -o write,read -S 5000 -C 3 >"$WORK/said" || fail "$(<"$WORK/said")"
 	end_bridge
 	hit 1 ack drop "RC Acknowledge"
@@ -68,6 +81,12 @@ changed() {
 	hit 1 bad corrupt "RDMA WRITE Middle"
 	hit 1 short truncate "RDMA WRITE Last"
 	hit 1 ecn mark "RDMA WRITE First"
+	# and so it left
+	same "packets of WRITEs" "$(writes target)" "$(($(writes client) + 1))"
+	same "wrong ICRCs" "$(told client | grep -c "Middle .*ICRC WRONG") $(told target | grep -c "Middle .*ICRC WRONG")" "0 1"
+	same "short frames" "$(fields client frame.len | grep -cx 60) $(fields target frame.len | grep -cx 60)" "0 1"
+	same "marks" "$(fields client ip.dsfield.ecn | grep -cx 3) $(fields target ip.dsfield.ecn | grep -cx 3)" "0 1"
+	same "steps back by one" "$(steps_back target)" "$(($(steps_back client) + 1))"
 }
 
 # What has a right ICRC only the programs can notice.
@@ -114,7 +133,7 @@ bursts() {
 # A slow link: what does not fit into its queue is dropped, what waits long is marked, nothing else
 # is told.
 slow_link() {
-	bridged "link: rate=20mbit queue=6K mark=3K port=client is=roce"
+	bridged "link: rate=1mbit queue=6K mark=3K port=client is=roce"
 	ping -o write -S 8000 -C 4 >"$WORK/said" || fail "$(<"$WORK/said")"
 	end_bridge
 	grep -q ": link: drop: RC RDMA WRITE" <<<"$SAID" || fail "nothing is dropped: $SAID"
@@ -145,6 +164,8 @@ on_siw() {
 qemu() {
 	background bridge rtgt -j bridge --seed 7 --rule "drop size=100" "listen:$WORK/a" "listen:$WORK/b"
 	wait_line bridge begin
+	# another one does not take the place of this one
+	fails_with "Address already in use" rtgt bridge "listen:$WORK/a" "listen:$WORK/c"
 	python3 - "$WORK/a" "$WORK/b" <<-'END'
 		import socket, struct, sys
 		ends = [socket.socket(socket.AF_UNIX) for _ in range(2)]
@@ -177,6 +198,24 @@ qemu() {
 	[[ ! -e $WORK/a ]] || fail "the socket is still there"
 }
 
+# The kernel takes the tag of a VLAN out of a frame before a packet socket gets it.
+vlan() {
+	bridged "tagged: drop size=64"
+	python3 - "$(<"/sys/class/net/ba/address")" "$(<"/sys/class/net/bb/address")" <<-'END'
+		import socket, sys
+		addr = [bytes.fromhex(a.replace(":", "")) for a in sys.argv[1:]]
+		s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+		s.bind(("bb", 0))
+		for size in (60, 46):
+		    s.send(addr[0] + addr[1] + b"\x81\x00\x20\x05\x88\xb5" + bytes(size))
+	END
+	wait_line bridge "frame"
+	end_bridge
+	hit 1 tagged drop ""
+	same "VLANs that came in" "$(fields client vlan.id | grep -cx 5)" 2
+	same "VLANs that left" "$(fields target vlan.id | grep -cx 5)" 1
+}
+
 misused() {
 	printf '%s\n' "# nothing" "drop op=write" "drop opp=write" >"$WORK/rules"
 	fails_with "rules:3: there is no property opp: op, is, cm," rtgt bridge --rules "$WORK/rules" a b
@@ -186,7 +225,7 @@ misused() {
 	fails_with "rule 1: delay=5: a time with its unit" rtgt bridge --rule "delay=5 op=write" a b
 	fails_with "rule 1: nth=0: a number from 1 on" rtgt bridge --rule "drop nth=0" a b
 	fails_with "rule 1: nth=5-3: a number from 1 on" rtgt bridge --rule "drop nth=5-3" a b
-	fails_with "rule 1: chance=2: more than 0% and at most 100%" rtgt bridge --rule "drop chance=2" a b
+	fails_with "rule 1: chance=2: from 0.0001% to 100%" rtgt bridge --rule "drop chance=2" a b
 	fails_with "rule 1: after=x: no rule before this one has that name" rtgt bridge --rule "drop after=x" a b
 	fails_with "rule 2: two rules have the name x" rtgt bridge --rule "x: drop" --rule "x: drop" a b
 	fails_with "rule 1: port=c: the bridge has no port of that name" rtgt bridge --rule "drop port=c" a b
@@ -194,6 +233,9 @@ misused() {
 	fails_with "no such kind of port" rtgt bridge tcp:a b
 	fails_with "two ports have the name x" rtgt bridge x=a x=b
 	fails_with "none: no such interface" rtgt bridge none also-none
+	echo precious >"$WORK/file"
+	fails_with "Address already in use" rtgt bridge "listen:$WORK/file" "listen:$WORK/b"
+	same "the file" "$(<"$WORK/file")" precious
 }
 
 tcase forwards --limit 60 "all operations pass, and nothing is lost" forwards
@@ -206,6 +248,7 @@ tcase bursts "losses in bursts, and the same with the same seed" bursts
 tcase slow-link --limit 60 --needs cm "a link of a rate with a queue" slow_link
 tcase on-siw --limit 60 "iWARP: a Reply is late, a segment of a WRITE is lost once" on_siw
 tcase qemu "QEMU's stream sockets" qemu
+tcase vlan --limit 60 "tags of VLANs stay" vlan
 tcase misused "a wrong rule, or a wrong port" misused
 
 tmain "$@"

@@ -19,6 +19,8 @@ two_devices() {
 		echo 1 >"/proc/sys/net/ipv4/conf/b$dev/accept_local"
 		echo 0 >"/proc/sys/net/ipv4/conf/b$dev/rp_filter"
 		ip link set "w$dev" up
+		# a packet of TCP is a frame here, too
+		ip link set "b$dev" gso_max_segs 1
 		[[ ! -e /proc/sys/net/ipv6/conf/w$dev/disable_ipv6 ]] || echo 1 >"/proc/sys/net/ipv6/conf/w$dev/disable_ipv6"
 		ip link set "b$dev" up
 	done

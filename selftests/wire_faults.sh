@@ -126,6 +126,40 @@ matrix() { # OPERATION PATTERN
 	done
 }
 
+# Messages that are measured, by their size
+declare -A MESSAGES=([1K]=400 [8K]=200 [64K]=60)
+
+# Packets with data of the client's are lost at random.  What it sends then, and how long that takes.
+loss() { # rxe|siw|tcp
+	local RTGT_DEVICE=$1 over=rdma size rate told
+	[[ $1 != tcp ]] || RTGT_DEVICE=rxe over=tcp
+	modprobe -q "$RTGT_DEVICE" || modprobe -q "rdma_$RTGT_DEVICE" || skip "no siw, the software iWARP device"
+	two_devices
+	target_port recv_size=8K region mem size=1M
+	if [[ $over == tcp ]]; then
+		TCP_PORT=$((30000 + CASE_INDEX))
+		background server rtgt tcp-serve -a "$RTGT_TARGET_ADDR" -p "$TCP_PORT"
+		wait_line server listening
+	fi
+	for size in 1K 8K 64K; do
+		for rate in 0 0.1 1 5; do
+			local -a rule=(--rule "drop port=client size=1000- chance=$rate%")
+			[[ $rate != 0 ]] || rule=()
+			background bridge rtgt -j bridge --quiet --seed 1 "${rule[@]}" target=wa client=wb
+			wait_line bridge begin
+			rtgt -j bw --over "$over" -o write -S "$size" -C "${MESSAGES[$size]}" -t 4 -W 0 -p "$CM_PORT" ${TCP_PORT:+--tcp-port "$TCP_PORT"} \
+				--timeout 60 -I "$RTGT_CLIENT_ADDR" "$RTGT_TARGET_ADDR" >"$WORK/json" || fail "$1 $size $rate%: $(<"$WORK/json")"
+			end_bridge
+			told=$(jq -r 'select(.type == "summary") | "bytes=\(.ports[] | select(.port == "client") | .bytes_in) lost=\(.dropped)"' "$WORK/bridge.out")
+			[[ $rate == 0 || $rate == 0.1 || $told != *lost=0 ]] || fail "nothing was lost: $told"
+			note "loss $1 $size $rate: $told $(jq -r '.results[0] | "messages=\(.messages) us=\(.elapsed_us)"' "$WORK/json")"
+		done
+	done
+}
+
+for what in rxe siw tcp; do
+	tcase "loss-$what" --long --limit 900 --needs cm "what random loss costs, over $what" loss "$what"
+done
 for op in write write-imm send read cas faa; do
 	tcase "$op" --more --limit 120 --needs cm "each fault of the wire, at a packet of ${op^^}" matrix "$op" "!(*-always)"
 	tcase "$op-always" --long --limit 300 --needs cm "each fault that lasts, at a packet of ${op^^}" matrix "$op" "*-always"

@@ -384,8 +384,6 @@ lab_netdev() {
 		else
 			echo "stream,id=n0,server=off,addr.type=unix,addr.path=$wire"
 		fi
-	elif [[ ${RTGT_RULES:-} ]]; then
-		die "RTGT_RULES wants QEMU 7.2"
 	elif [[ $1 == server ]]; then
 		echo "socket,id=n0,udp=127.0.0.1:$((LAB_UDP + 1)),localaddr=127.0.0.1:$LAB_UDP"
 	else
@@ -398,10 +396,16 @@ lab_netdev() {
 lab_bridge() {
 	local path=$LAB_RUN/bridge
 
-	{ [[ ${RTGT_RULES:-} ]] && ! lab_alive bridge; } || return 0
+	[[ ${RTGT_RULES:-} ]] || return 0
+	[[ $(lab_netdev server) == *bridge-server ]] || die "RTGT_RULES wants QEMU 7.2, and no RTGT_WIRE=udp"
+	# one that is still there is about to end, with the guests that it was for
+	if [[ ${LAB_PID[bridge]:-} ]]; then
+		kill -TERM "${LAB_PID[bridge]}" 2>/dev/null
+		wait "${LAB_PID[bridge]}" 2>/dev/null
+	fi
 	setpriv --pdeathsig KILL "$RTGT_OUT/bin/rtgt" bridge --rules "$RTGT_RULES" -w "$LAB_OUT/both.pcapng" \
 		"server=listen:$path-server" "client=listen:$path-client" \
-		</dev/null >"$LAB_OUT/bridge.log" 2>&1 {LAB_LOCK}>&- &
+		</dev/null >>"$LAB_OUT/bridge.log" 2>&1 {LAB_LOCK}>&- &
 	LAB_PID[bridge]=$!
 	lab_until 10 lab_bridge_ended_or test -S "$path-client"
 	lab_alive bridge || die "$(<"$LAB_OUT/bridge.log")"

@@ -161,9 +161,11 @@ static void frame_in(struct bridge_port *from, const struct bridge_got *got)
 	from->frames_in++;
 	from->bytes_in += got->len;
 	b->frames++;
-	/* it has no addresses */
-	if (got->len < 14)
+	/* it has no addresses; or a sender leaves more to its device to cut than we keep */
+	if (got->len < 14 || got->len > BRIDGE_FRAME) {
+		from->lost++;
 		return;
+	}
 	to = ways(b, from->index, got->data);
 	f = malloc(sizeof(*f) + got->len);
 	if (!f) {
@@ -241,7 +243,7 @@ static int begin(struct bridge *b, struct request *q, const struct words *words)
 	return ret;
 }
 
-/* All QEMUs that were there have gone */
+/* All QEMUs that have sent something have gone; another bridge that knocks has not */
 static bool alone(const struct bridge *b)
 {
 	bool was = false;
@@ -253,7 +255,7 @@ static bool alone(const struct bridge *b)
 			continue;
 		if (p->fd >= 0)
 			return false;
-		was |= p->was_there;
+		was |= p->frames_in > 0;
 	}
 	return was;
 }
@@ -269,8 +271,8 @@ static struct timespec *patience(const struct bridge *b, struct timespec *wait)
 			return memset(wait, 0, sizeof(*wait));
 	if (!b->first)
 		return NULL;
-	if (b->first->due > now)
-		ns = b->first->due - now;
+	if (b->first->at > now)
+		ns = b->first->at - now;
 	*wait = (struct timespec){ .tv_sec = (time_t)(ns / 1000000000),
 				   .tv_nsec = (long)(ns % 1000000000) };
 	return wait;
@@ -296,7 +298,7 @@ static void serve_port(struct bridge_port *p)
 	bridge_port_close(p);
 }
 
-/* Nobody waits for a full buffer: neither the machines nor whoever reads the events */
+/* Nobody waits for a buffer to be full: neither the machines nor whoever reads the events */
 static void flush(struct bridge *b)
 {
 	for (unsigned int i = 0; i < b->ports; i++)
@@ -305,7 +307,7 @@ static void flush(struct bridge *b)
 	fflush(stdout);
 }
 
-static void forward(struct bridge *b, int stop)
+static int forward(struct bridge *b, int stop)
 {
 	struct pollfd fds[2 * BRIDGE_PORTS + 1] = { { .fd = stop, .events = POLLIN } };
 	struct timespec wait;
@@ -316,28 +318,36 @@ static void forward(struct bridge *b, int stop)
 		for (unsigned int i = 0; i < b->ports; i++) {
 			struct bridge_port *p = &b->port[i];
 
-			fds[nr++] = (struct pollfd){ .fd = p->listener, .events = POLLIN };
+			/* the next one has its turn when the one that is there has gone */
+			fds[nr++] = (struct pollfd){ .fd = p->fd < 0 ? p->listener : -1,
+						     .events = POLLIN };
 			fds[nr++] = (struct pollfd){ .fd = p->fd, .events = (short)
 				(POLLIN | (p->out_len > p->out_at ? POLLOUT : 0)) };
 		}
-		if (ppoll(fds, nr, patience(b, &wait), NULL) < 0 && errno != EINTR)
-			return;
+		if (ppoll(fds, nr, patience(b, &wait), NULL) < 0) {
+			if (errno == EINTR)
+				continue;
+			return failed("bridge: poll: %s", strerror(errno));
+		}
 		bridge_due(b, bridge_now());
 		/* who has come may be whom the first frame is for */
 		for (unsigned int i = 0; i < b->ports; i++)
-			if (fds[2 * i + 1].revents)
-				bridge_port_accept(&b->port[i]);
+			if (fds[2 * i + 1].revents && bridge_port_accept(&b->port[i]))
+				return EXIT_FAILED;
 		for (unsigned int i = 0; i < b->ports; i++)
 			if (b->port[i].fd >= 0 &&
 			    (fds[2 * i + 2].revents || bridge_port_has(&b->port[i])))
 				serve_port(&b->port[i]);
 		flush(b);
 	}
+	/* only a rule loses a frame */
+	bridge_due(b, UINT64_MAX);
+	flush(b);
+	return EXIT_OK;
 }
 
 static void release(struct bridge *b)
 {
-	bridge_drop_held(b);
 	for (unsigned int i = 0; i < b->ports; i++) {
 		struct bridge_port *p = &b->port[i];
 
@@ -359,7 +369,7 @@ int cmd_bridge(struct tool *tool, int argc, char **argv)
 	struct bridge *b = calloc(1, sizeof(*b));
 	struct request q = { .b = b };
 	struct words words = { argc, argv };
-	int ret, stop;
+	int ret, stop, stop_rc;
 
 	if (!b)
 		return failed("no memory");
@@ -373,8 +383,9 @@ int cmd_bridge(struct tool *tool, int argc, char **argv)
 	ret = stop < 0 ? failed("eventfd: %s", strerror(errno)) : begin(b, &q, &words);
 	if (!ret) {
 		bridge_began(b);
-		forward(b, stop);
-		ret = bridge_ended(b);
+		ret = forward(b, stop);
+		stop_rc = bridge_ended(b);
+		ret = ret ? ret : stop_rc;
 	}
 	release(b);
 	if (stop >= 0) {

@@ -34,7 +34,6 @@ enum bridge_kind { BRIDGE_LISTEN, BRIDGE_STREAM, BRIDGE_UDP, BRIDGE_INTERFACE, B
  * struct bridge_port - where frames come from and go to
  * @listener: BRIDGE_LISTEN: the socket, -1: there is none
  * @fd: -1: nobody is there
- * @was_there: somebody has been
  * @in: of a stream, @in_len bytes of which those from @in_at on are no whole frame yet
  * @out: of a stream, likewise the bytes that its reader has not taken yet
  * @gso: it was said that a frame of this interface is too long for others
@@ -46,7 +45,7 @@ struct bridge_port {
 	char name[BRIDGE_NAME];
 	const char *where;
 	int listener, fd;
-	bool was_there, gso;
+	bool gso;
 	uint8_t *in, *out;
 	size_t in_at, in_len, out_at, out_len;
 	uint64_t frames_in, frames_out, bytes_in, bytes_out, lost;
@@ -62,16 +61,19 @@ struct bridge_got {
  * struct bridge_frame - a frame on its way
  * @number: of all that came in, from 1; a copy has that of its original
  * @ns: when it came in, since 1970
- * @due: CLOCK_MONOTONIC: when it leaves
+ * @due: CLOCK_MONOTONIC: it leaves no earlier; 0: at once
+ * @at: its place among those that wait: it leaves no later
  * @from: port it came in on
  * @to: ports it leaves by, a bit each
  * @behind: so many frames of the same way have to leave before it
+ * @copy: of one that leaves, too
  * @vnet: of an interface: struct virtio_net_hdr of what its sender left to the device
  */
 struct bridge_frame {
 	struct bridge_frame *prev, *next;
-	uint64_t number, ns, due;
+	uint64_t number, ns, due, at;
 	unsigned int from, behind;
+	bool copy;
 	uint32_t to, len;
 	uint8_t vnet[10];
 	uint8_t data[];
@@ -85,6 +87,7 @@ struct bridge_what {
 	enum flow_op op;
 	uint32_t packet;	/* of its message, from 1 */
 	bool last;		/* of its message */
+	bool iwarp;		/* a TCP segment of iWARP */
 	uint32_t tx;		/* transmissions of it so far, from 1 */
 };
 
@@ -131,11 +134,12 @@ struct bridge {
 	unsigned int ports;
 	struct bridge_rule rule[BRIDGE_RULES];
 	unsigned int rules;
-	uint64_t seed, frames, dropped;
-	bool json, quiet;
+	uint64_t seed, frames, dropped, held;
+	bool json, quiet, capture_failed;
 	FILE *capture;
-	/* frames that wait, in the order of @due; those with @behind are in it, too */
+	/* frames that wait, @held bytes, in the order of @at; @overtaken of them have @behind */
 	struct bridge_frame *first, *last;
+	unsigned int overtaken;
 	struct bridge_seer *seer;
 	struct bridge_mac *mac;
 };
@@ -148,6 +152,7 @@ int bridge_port_next(struct bridge_port *p, struct bridge_got *got);
 bool bridge_port_has(const struct bridge_port *p);
 int bridge_port_flush(struct bridge_port *p);
 bool bridge_port_send(struct bridge_port *p, const struct bridge_frame *f);
+void bridge_port_count_lost(struct bridge_port *p);
 void bridge_port_close(struct bridge_port *p);
 
 /* bridge_frame.c */
@@ -171,7 +176,6 @@ int bridge_act(struct bridge *b, struct bridge_rule *r, struct bridge_frame *f,
 uint64_t bridge_now(void);
 void bridge_leave(struct bridge *b, struct bridge_frame *f);
 void bridge_due(struct bridge *b, uint64_t now);
-void bridge_drop_held(struct bridge *b);
 
 /* bridge_log.c */
 int bridge_capture_begin(struct bridge *b, const char *path);

@@ -10,6 +10,7 @@
  * so that nothing but the program at the other end can notice it, and after a "mark" IPv4's
  * checksum is.  "corrupt" leaves the sums as they are.
  */
+#include <pcap/dlt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,6 +19,7 @@
 #include "libwire/packet.h"
 
 #define HELD_NS		1000000000ull
+#define HELD_BYTES	(256u << 20)
 #define CE		3	/* ECN: congestion experienced */
 
 /**
@@ -44,13 +46,25 @@ static void hold(struct bridge *b, struct bridge_frame *f)
 {
 	struct bridge_frame *prev = b->last;
 
-	while (prev && prev->due > f->due)
+	if (b->held + f->len > HELD_BYTES) {
+		b->port[f->from].lost++;
+		free(f);
+		return;
+	}
+	f->at = f->due;
+	if (f->behind)
+		f->at = (f->due ? f->due : bridge_now()) + HELD_NS;
+	b->held += f->len;
+	b->overtaken += f->behind > 0;
+	while (prev && prev->at > f->at)
 		prev = prev->prev;
 	put_behind(b, f, prev);
 }
 
 static void take_out(struct bridge *b, struct bridge_frame *f)
 {
+	b->held -= f->len;
+	b->overtaken -= f->behind > 0;
 	*(f->prev ? &f->prev->next : &b->first) = f->next;
 	*(f->next ? &f->next->prev : &b->last) = f->prev;
 }
@@ -60,72 +74,69 @@ static void send_to_all(struct bridge *b, struct bridge_frame *f)
 	for (unsigned int i = 0; i < b->ports; i++)
 		if (f->to & 1u << i && bridge_port_send(&b->port[i], f))
 			bridge_capture(b, f, i, true, NULL);
-	free(f);
 }
 
-/* A frame has left: those that wait for it to overtake them may be free, and so on */
-static void overtaken(struct bridge *b, unsigned int from, uint64_t number)
+/* The first that waited for the frame @number, which has left, and for no more; NULL: none did */
+static struct bridge_frame *overtaken(struct bridge *b, unsigned int from, uint64_t number)
 {
-	struct bridge_frame *f, *next;
+	struct bridge_frame *found = NULL;
 
-	for (f = b->first; f; f = next) {
-		next = f->next;
-		if (!f->behind || f->from != from || f->number >= number || --f->behind)
+	for (struct bridge_frame *f = b->first; f; f = f->next) {
+		if (!f->behind || f->from != from || f->number >= number)
 			continue;
-		take_out(b, f);
-		send_to_all(b, f);
+		if (f->behind > 1)
+			f->behind--;
+		else if (!found)
+			found = f;
 	}
+	return found;
 }
 
 /**
- * bridge_leave() - a frame leaves now, or when it is due
+ * bridge_leave() - a frame leaves now, or when it may
  * @b: bridge
  * @f: frame, which is not the caller's any more
  */
 void bridge_leave(struct bridge *b, struct bridge_frame *f)
 {
-	const unsigned int from = f->from;
-	const uint64_t number = f->number;
+	struct bridge_frame *next;
 
 	if (f->due || f->behind) {
-		if (!f->due)
-			f->due = bridge_now() + HELD_NS;
 		hold(b, f);
 		return;
 	}
-	send_to_all(b, f);
-	if (b->first)
-		overtaken(b, from, number);
+	/* one that leaves may be what another one waited for */
+	for (; f; f = next) {
+		next = NULL;
+		send_to_all(b, f);
+		if (b->overtaken && !f->copy)
+			next = overtaken(b, f->from, f->number);
+		free(f);
+		if (!next)
+			return;
+		take_out(b, next);
+		next->behind = 0;
+		if (next->due > bridge_now()) {
+			hold(b, next);
+			return;
+		}
+	}
 }
 
 /**
  * bridge_due() - let those go that are due
  * @b: bridge
- * @now: CLOCK_MONOTONIC
+ * @now: CLOCK_MONOTONIC; UINT64_MAX: all
  */
 void bridge_due(struct bridge *b, uint64_t now)
 {
 	struct bridge_frame *f;
 
-	while ((f = b->first) && f->due <= now) {
+	while ((f = b->first) && f->at <= now) {
 		take_out(b, f);
 		f->due = 0;
 		f->behind = 0;
 		bridge_leave(b, f);
-	}
-}
-
-/**
- * bridge_drop_held() - forget all frames that wait
- * @b: bridge
- */
-void bridge_drop_held(struct bridge *b)
-{
-	struct bridge_frame *f;
-
-	while ((f = b->first)) {
-		take_out(b, f);
-		free(f);
 	}
 }
 
@@ -149,7 +160,7 @@ static void mend_udp(const struct pkt *p, uint8_t *data, uint32_t at, uint8_t wa
 	const bool low = (at - p->at[PKT_UDP].off) & 1;
 	uint32_t sum = (uint32_t)c[0] << 8 | c[1];
 
-	if (!sum)
+	if (!p->at[PKT_UDP].len || !sum)
 		return;
 	sum = (~sum & 0xffff) + (~((uint32_t)was << (low ? 0 : 8)) & 0xffff) +
 	      ((uint32_t)data[at] << (low ? 0 : 8));
@@ -169,32 +180,38 @@ static void set_byte(const struct pkt *p, uint8_t *data, uint32_t at, uint8_t va
 	mend_udp(p, data, at, was);
 }
 
-/* Another bit in the last byte of the payload, or in front of the ICRC */
-static bool flip(const struct pkt *p, uint8_t *data, bool mend)
+/* Where a bit is to be another one: the last byte of the data, or of the last header */
+static uint32_t last_byte(const struct pkt *p)
 {
-	const uint32_t icrc = p->at[PKT_ICRC].off;
-	uint32_t at = p->payload ? p->at[PKT_PAYLOAD].off + p->payload - 1 : icrc - 1;
+	static const enum pkt_header data[] = { PKT_PAYLOAD, PKT_PRIVATE, PKT_TCP, PKT_UDP };
+
+	for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++)
+		if ((!p->at[PKT_ICRC].len || i < 2) && p->at[data[i]].len)
+			return p->at[data[i]].off + p->at[data[i]].len - 1;
+	return p->at[PKT_ICRC].len ? p->at[PKT_ICRC].off - 1 : p->len - 1;
+}
+
+/* Another bit; @mend: the ICRC of the data is right again */
+static bool flip(const struct pkt *p, struct bridge_frame *f, bool mend)
+{
+	const uint32_t at = last_byte(p), icrc = p->at[PKT_ICRC].off;
 	struct pkt q;
 
-	if (!p->at[PKT_ICRC].len || p->icrc == PKT_ICRC_CUT) {
-		/* the checksum of what carries it, or the FCS of a real wire, finds it */
-		if (mend || !p->len)
-			return false;
-		data[p->len - 1] ^= 1;
-		return true;
-	}
-	if (mend && !p->payload)
+	/* what is cut is gone, and what its device is to cut gets new checksums */
+	if (at >= f->len || f->vnet[1])
 		return false;
-	set_byte(p, data, at, data[at] ^ 1);
+	if (mend && (!p->at[PKT_PAYLOAD].len || p->icrc != PKT_ICRC_OK || icrc + 4 > f->len))
+		return false;
+	set_byte(p, f->data, at, f->data[at] ^ 1);
 	if (!mend)
 		return true;
 	memset(&q, 0, sizeof(q));
-	q.data = data;
+	q.data = f->data;
 	q.caplen = p->caplen;
 	q.len = p->len;
-	pkt_parse(&q, 1);
+	pkt_parse(&q, DLT_EN10MB);
 	for (unsigned int i = 0; i < 4 && q.icrc == PKT_ICRC_BAD; i++)
-		set_byte(p, data, icrc + i, (uint8_t)(q.icrc_want >> 8 * i));
+		set_byte(p, f->data, icrc + i, (uint8_t)(q.icrc_want >> 8 * i));
 	return true;
 }
 
@@ -219,6 +236,7 @@ static bool duplicate(struct bridge *b, const struct bridge_frame *f)
 	if (!copy)
 		return false;
 	memcpy(copy, f, sizeof(*f) + f->len);
+	copy->copy = true;
 	bridge_leave(b, copy);
 	return true;
 }
@@ -229,7 +247,7 @@ static bool duplicate(struct bridge *b, const struct bridge_frame *f)
  */
 static int pace(struct bridge_rule *r, struct bridge_frame *f, const struct pkt *p, uint64_t rate)
 {
-	const uint64_t now = f->due ? f->due : bridge_now();
+	const uint64_t now = bridge_now();
 	const uint64_t waits = r->busy > now ? r->busy - now : 0;
 	const uint64_t bytes = (uint64_t)((double)waits * (double)rate / 8e9);
 
@@ -238,7 +256,8 @@ static int pace(struct bridge_rule *r, struct bridge_frame *f, const struct pkt 
 		return 1;
 	}
 	r->busy = now + waits + (uint64_t)((double)f->len * 8e9 / (double)rate);
-	f->due = r->busy;
+	/* behind another delay */
+	f->due = (f->due ? f->due : now) + (r->busy - now);
 	return r->has & 1u << BRIDGE_ABOVE && bytes > r->at[BRIDGE_ABOVE].min && mark(p, f->data);
 }
 
@@ -274,7 +293,7 @@ int bridge_act(struct bridge *b, struct bridge_rule *r, struct bridge_frame *f,
 		return 1;
 	case BRIDGE_CORRUPT:
 	case BRIDGE_FORGE:
-		return flip(p, f->data, r->action == BRIDGE_FORGE) ? 1 : -1;
+		return flip(p, f, r->action == BRIDGE_FORGE) ? 1 : -1;
 	case BRIDGE_TRUNCATE:
 		if (n >= f->len)
 			return -1;

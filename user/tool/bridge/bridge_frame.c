@@ -97,6 +97,7 @@ static void place(struct bridge_seer *s, struct bridge_what *w)
 	const uint8_t op = p->opcode & 0x1f;
 	const struct flow_msg *m = w->seen.msg;
 	struct packet *k;
+	uint64_t kind = 0;
 
 	w->tx = 1;
 	if (m) {
@@ -114,8 +115,11 @@ static void place(struct bridge_seer *s, struct bridge_what *w)
 	}
 	if (p->kind != PKT_ROCE || !w->seen.conn)
 		return;
-	k = one_more(s, w->seen.conn->id << 26 | (uint64_t)w->seen.from << 25 |
-		     (uint64_t)w->seen.answer << 24 | p->psn);
+	/* a NAK and an ACK of one PSN are two packets */
+	if (op == PKT_ACK)
+		kind = (uint64_t)(PKT_SYNDROME(p->syndrome) + 1) << 60;
+	k = one_more(s, kind ^ (w->seen.conn->id << 26 | (uint64_t)w->seen.from << 25 |
+				(uint64_t)w->seen.answer << 24 | p->psn));
 	if (m) {
 		k->message = m->nth;
 		k->op = m->op;
@@ -166,6 +170,7 @@ unsigned int bridge_see(struct bridge_seer *s, const struct bridge_frame *f, str
 		if (enough)
 			continue;
 		place(s, &w);
+		w.iwarp = nr || (p->kind == PKT_TCP_SEGMENT && w.seen.conn);
 		told++;
 		enough = each(arg, &w);
 	}

@@ -73,6 +73,7 @@ static void end(struct bridge *b, struct block *k)
 	fprintf(stderr, "rtgt: bridge: the capture ends here: %s\n", strerror(errno));
 	fclose(b->capture);
 	b->capture = NULL;
+	b->capture_failed = true;
 }
 
 /**
@@ -157,7 +158,8 @@ void bridge_capture(struct bridge *b, const struct bridge_frame *f, unsigned int
 void bridge_event(struct bridge *b, const struct bridge_rule *r, const struct bridge_frame *f,
 		  const struct pkt *p)
 {
-	const uint64_t ns = f->ns - p->first_ns;
+	/* the clock may have been set */
+	const uint64_t ns = flow_since(f->ns, p->first_ns);
 	/* a link tells what it did to a frame that was not only late */
 	const char *what = bridge_actions[r->action != BRIDGE_RATE ? r->action :
 					  f->to ? BRIDGE_MARK : BRIDGE_DROP];
@@ -245,8 +247,10 @@ static void sums_json(const struct bridge *b)
  */
 int bridge_ended(struct bridge *b)
 {
-	int ret = EXIT_OK;
+	int ret = b->capture_failed ? EXIT_FAILED : EXIT_OK;
 
+	for (unsigned int i = 0; i < b->ports; i++)
+		bridge_port_count_lost(&b->port[i]);
 	if (b->capture && fclose(b->capture))
 		ret = failed("the capture: %s", strerror(errno));
 	b->capture = NULL;

@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -36,6 +37,8 @@
 #define OUT_ROOM	(4 * 1024 * 1024)
 #define VNET		sizeof(struct virtio_net_hdr)
 #define SOCKET_BUFFER	(8 * 1024 * 1024)
+#define TAG		4	/* of a VLAN */
+#define FRAME_AT	64	/* behind struct virtio_net_hdr, with room for a tag */
 
 static const char *const kinds[] = {
 	[BRIDGE_LISTEN] = "listen:", [BRIDGE_STREAM] = "stream:", [BRIDGE_UDP] = "udp:",
@@ -52,14 +55,14 @@ static const char *const kinds[] = {
 int bridge_port_add(struct bridge *b, char *word)
 {
 	struct bridge_port *p = &b->port[b->ports];
-	char *equals = strchr(word, '=');
+	char *equals = word + strcspn(word, ":/=");
 	unsigned int kind;
 
 	if (b->ports == BRIDGE_PORTS)
 		return misused("%s: a bridge has at most %u ports", word, BRIDGE_PORTS);
 	*p = (struct bridge_port){ .bridge = b, .index = b->ports, .kind = BRIDGE_INTERFACE,
 				   .listener = -1, .fd = -1 };
-	if (equals) {
+	if (*equals == '=') {
 		*equals = 0;
 		if (!*word || strlen(word) >= sizeof(p->name))
 			return misused("%s: the name of a port has 1 to %zu letters", word,
@@ -94,6 +97,7 @@ static int wrong(const struct bridge_port *p, const char *what)
 static int open_unix(struct bridge_port *p)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct stat st;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), ret;
 
 	if (fd < 0)
@@ -105,20 +109,23 @@ static int open_unix(struct bridge_port *p)
 	if (p->kind == BRIDGE_STREAM) {
 		ret = connect(fd, (struct sockaddr *)&at, sizeof(at));
 		p->fd = fd;
-		p->was_there = true;
 		return ret ? wrong(p, "connecting") : 0;
 	}
 	/* what an earlier bridge left: nobody listens there any more */
 	ret = connect(fd, (struct sockaddr *)&at, sizeof(at));
-	if (ret && errno == ECONNREFUSED)
+	if (ret && errno == ECONNREFUSED && !lstat(p->where, &st) && S_ISSOCK(st.st_mode))
 		unlink(p->where);
-	p->listener = fd;
-	if (!ret) {
-		errno = EADDRINUSE;
-		return wrong(p, "listening");
+	/* a socket is connected once */
+	close(fd);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at))) {
+		ret = wrong(p, "listening");
+		close(fd);
+		return ret;
 	}
-	return bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 1) ?
-	       wrong(p, "listening") : 0;
+	/* from here on it is ours, and is removed in the end */
+	p->listener = fd;
+	return listen(fd, 1) ? wrong(p, "listening") : 0;
 }
 
 static int open_udp(struct bridge_port *p)
@@ -143,7 +150,7 @@ static int open_interface(struct bridge_port *p)
 {
 	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	struct packet_mreq all = { .mr_type = PACKET_MR_PROMISC };
-	const int one = 1, room = SOCKET_BUFFER;
+	const int one = 1;
 
 	at.sll_ifindex = (int)if_nametoindex(p->where);
 	if (!at.sll_ifindex)
@@ -154,12 +161,10 @@ static int open_interface(struct bridge_port *p)
 		return wrong(p, errno == EPERM ? "a packet socket takes CAP_NET_RAW" : "socket");
 	if (setsockopt(p->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
 	    setsockopt(p->fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)) ||
+	    setsockopt(p->fd, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)) ||
 	    bind(p->fd, (struct sockaddr *)&at, sizeof(at)) ||
 	    setsockopt(p->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)))
 		return wrong(p, "listening to all packets");
-	/* more than net.core.rmem_max takes CAP_NET_ADMIN; with less, frames are lost earlier */
-	if (setsockopt(p->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
-		setsockopt(p->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	return 0;
 }
 
@@ -177,6 +182,17 @@ static int open_tap(struct bridge_port *p)
 	return 0;
 }
 
+/* More than net.core.rmem_max takes CAP_NET_ADMIN; with less, frames are lost earlier */
+static void more_room(int fd)
+{
+	const int room = SOCKET_BUFFER;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)))
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+}
+
 /**
  * bridge_port_open() - open it
  * @p: port
@@ -185,6 +201,8 @@ static int open_tap(struct bridge_port *p)
  */
 int bridge_port_open(struct bridge_port *p)
 {
+	int ret;
+
 	p->in = malloc(IN_ROOM);
 	p->out = malloc(OUT_ROOM);
 	if (!p->in || !p->out)
@@ -194,34 +212,34 @@ int bridge_port_open(struct bridge_port *p)
 	case BRIDGE_STREAM:
 		return open_unix(p);
 	case BRIDGE_UDP:
-		return open_udp(p);
+		ret = open_udp(p);
+		break;
 	case BRIDGE_INTERFACE:
-		return open_interface(p);
+		ret = open_interface(p);
+		break;
 	default:
 		return open_tap(p);
 	}
+	if (!ret)
+		more_room(p->fd);
+	return ret;
 }
 
 /**
  * bridge_port_accept() - somebody connects
- * @p: BRIDGE_LISTEN; a second one takes the place of the first
+ * @p: BRIDGE_LISTEN that nobody is at
  *
- * Return: 0, or -errno.
+ * Return: 0, or an exit status; the reason is printed.
  */
 int bridge_port_accept(struct bridge_port *p)
 {
 	int fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	/* whoever came may have gone already */
 	if (fd < 0)
-		return -errno;
-	if (p->fd >= 0)
-		close(p->fd);
+		return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED ? 0 :
+		       wrong(p, "accepting");
 	p->fd = fd;
-	p->in_at = 0;
-	p->in_len = 0;
-	p->out_at = 0;
-	p->out_len = 0;
-	p->was_there = true;
 	return 0;
 }
 
@@ -295,6 +313,75 @@ static void fill_in(uint8_t *vnet, uint8_t *data, uint32_t len)
 	memset(vnet, 0, VNET);
 }
 
+/*
+ * The kernel has taken the outer tag of a VLAN out of the frame: put it back.  There is room for it
+ * in front of the frame.
+ */
+static uint8_t *put_tag_back(struct msghdr *m, uint8_t *frame, uint32_t *len)
+{
+	struct tpacket_auxdata aux;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)
+			continue;
+		memcpy(&aux, CMSG_DATA(c), sizeof(aux));
+		if (!(aux.tp_status & TP_STATUS_VLAN_VALID) || *len < 12)
+			continue;
+		if (!(aux.tp_status & TP_STATUS_VLAN_TPID_VALID))
+			aux.tp_vlan_tpid = ETHERTYPE_VLAN;
+		memmove(frame - TAG, frame, 12);
+		frame -= TAG;
+		frame[12] = (uint8_t)(aux.tp_vlan_tpid >> 8);
+		frame[13] = (uint8_t)aux.tp_vlan_tpid;
+		frame[14] = (uint8_t)(aux.tp_vlan_tci >> 8);
+		frame[15] = (uint8_t)aux.tp_vlan_tci;
+		*len += TAG;
+		break;
+	}
+	return frame;
+}
+
+/* The headers begin behind a tag that was put back */
+static void move_vnet(uint8_t *vnet)
+{
+	struct virtio_net_hdr h;
+
+	memcpy(&h, vnet, sizeof(h));
+	if (h.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+		h.csum_start += TAG;
+	if (h.gso_type != VIRTIO_NET_HDR_GSO_NONE)
+		h.hdr_len += TAG;
+	memcpy(vnet, &h, sizeof(h));
+}
+
+static ssize_t next_of_interface(struct bridge_port *p, struct bridge_got *got)
+{
+	uint8_t control[CMSG_SPACE(sizeof(struct tpacket_auxdata))], *frame = p->in + FRAME_AT;
+	struct iovec v[] = {
+		{ .iov_base = p->in, .iov_len = VNET },
+		{ .iov_base = frame, .iov_len = IN_ROOM - FRAME_AT },
+	};
+	struct msghdr m = { .msg_iov = v, .msg_iovlen = 2, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(p->fd, &m, 0);
+
+	/* a frame that its sender left to be cut in a way that the header has no word for */
+	if (n < 0 && (errno == EINVAL || errno == ENOBUFS)) {
+		p->lost++;
+		errno = EAGAIN;
+	}
+	if (n <= (ssize_t)VNET)
+		return n;
+	got->vnet = p->in;
+	got->len = (uint32_t)((size_t)n - VNET);
+	frame = put_tag_back(&m, frame, &got->len);
+	if (frame != p->in + FRAME_AT)
+		move_vnet(p->in);
+	fill_in(p->in, frame, got->len);
+	got->data = frame;
+	return n;
+}
+
 /**
  * bridge_port_next() - the next frame that has come
  * @p: port that somebody is at
@@ -304,23 +391,22 @@ static void fill_in(uint8_t *vnet, uint8_t *data, uint32_t len)
  */
 int bridge_port_next(struct bridge_port *p, struct bridge_got *got)
 {
-	const size_t head = p->kind == BRIDGE_INTERFACE ? VNET : 0;
 	ssize_t n;
 
 	if (p->kind == BRIDGE_LISTEN || p->kind == BRIDGE_STREAM)
 		return next_of_stream(p, got);
-	n = read(p->fd, p->in, IN_ROOM);
+	*got = (struct bridge_got){ .data = p->in };
+	if (p->kind == BRIDGE_INTERFACE) {
+		n = next_of_interface(p, got);
+	} else {
+		n = read(p->fd, p->in, IN_ROOM);
+		got->len = n > 0 ? (uint32_t)n : 0;
+	}
 	/* the peer of a pair of UDP ports comes later; an interface may go down and up */
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR || errno == ECONNREFUSED ||
 		       errno == ENETDOWN ? 0 : -errno;
-	if ((size_t)n <= head)
-		return 0;
-	*got = (struct bridge_got){ .vnet = head ? p->in : NULL, .data = p->in + head,
-				    .len = (uint32_t)((size_t)n - head) };
-	if (head)
-		fill_in(p->in, p->in + head, got->len);
-	return 1;
+	return got->len ? 1 : 0;
 }
 
 /**
@@ -408,6 +494,20 @@ bool bridge_port_send(struct bridge_port *p, const struct bridge_frame *f)
 	p->bytes_out += sent ? f->len : 0;
 	p->lost += !sent;
 	return sent;
+}
+
+/**
+ * bridge_port_count_lost() - count the frames that the kernel had to drop before they were read
+ * @p: port
+ */
+void bridge_port_count_lost(struct bridge_port *p)
+{
+	struct tpacket_stats stats;
+	socklen_t len = sizeof(stats);
+
+	if (p->kind == BRIDGE_INTERFACE && p->fd >= 0 &&
+	    !getsockopt(p->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len))
+		p->lost += stats.tp_drops;
 }
 
 /**

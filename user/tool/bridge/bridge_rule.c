@@ -110,7 +110,7 @@ static bool read_unit(const char *text, char **end, const struct unit *units, ui
 {
 	double n = strtod(text, end);
 
-	if (*end == text || !(n >= 0) || n > 3600e9)
+	if (*end == text || !(n >= 0))
 		return false;
 	for (; units->name; units++) {
 		const size_t len = strlen(units->name);
@@ -118,6 +118,8 @@ static bool read_unit(const char *text, char **end, const struct unit *units, ui
 		if (strncasecmp(*end, units->name, len))
 			continue;
 		*end += len;
+		if (n * units->times > 1e18)
+			return false;
 		*value = (uint64_t)(n * units->times);
 		return true;
 	}
@@ -131,7 +133,7 @@ static bool read_one(const char *text, char **end, const struct unit *units, uin
 	if (!isdigit((unsigned char)*text))
 		return false;
 	errno = 0;
-	*value = strtoull(text, end, 0);
+	*value = strtoull(text, end, strncmp(text, "0x", 2) ? 10 : 16);
 	return !errno;
 }
 
@@ -204,9 +206,8 @@ static int read_property(struct bridge *b, struct bridge_rule *r, const char *wh
 		r->after = &b->rule[is];
 	} else if (i == BRIDGE_CHANCE) {
 		percent = strtod(value, &end);
-		if (end == value || strcmp(end, "%") || !(percent > 0) || percent > 100)
-			return bad(where, "chance=%s: more than 0%% and at most 100%%, as 0.1%%",
-				   value);
+		if (end == value || strcmp(end, "%") || !(percent >= 0.0001) || percent > 100)
+			return bad(where, "chance=%s: from 0.0001%% to 100%%, as 0.1%%", value);
 		r->at[i].min = (uint64_t)(percent * 10000 + 0.5);
 	} else if (i == BRIDGE_PACKET && !strcmp(value, "last")) {
 		r->at[i].min = BRIDGE_LAST;
@@ -383,11 +384,11 @@ static bool is_of(const struct bridge_what *w, uint64_t is)
 	case ROCE:
 		return roce || p->kind == PKT_ROCE_CM || p->kind == PKT_CNP;
 	case IWARP:
-		return p->kind == PKT_IWARP;
+		return w->iwarp;
 	case RDMA:
-		return p->kind != PKT_OTHER && p->kind != PKT_TCP_SEGMENT;
+		return w->iwarp || (p->kind != PKT_OTHER && p->kind != PKT_TCP_SEGMENT);
 	default:
-		return p->kind == PKT_OTHER || p->kind == PKT_TCP_SEGMENT;
+		return !w->iwarp && (p->kind == PKT_OTHER || p->kind == PKT_TCP_SEGMENT);
 	}
 }
 
@@ -462,16 +463,16 @@ bool bridge_rule_takes(struct bridge_rule *r)
 	if (r->after && !r->after->acted)
 		return false;
 	r->seen++;
-	if (r->has & BIT(BRIDGE_NTH) && !in_range(r, BRIDGE_NTH, r->seen))
-		return false;
-	if (r->has & BIT(BRIDGE_EVERY) && !r->burst && r->seen % r->at[BRIDGE_EVERY].min)
-		return false;
 	if (r->has & BIT(BRIDGE_COUNT) && r->acted >= r->at[BRIDGE_COUNT].min)
 		return false;
 	if (r->burst) {
 		r->burst--;
 		return true;
 	}
+	if (r->has & BIT(BRIDGE_NTH) && !in_range(r, BRIDGE_NTH, r->seen))
+		return false;
+	if (r->has & BIT(BRIDGE_EVERY) && r->seen % r->at[BRIDGE_EVERY].min)
+		return false;
 	if (r->has & BIT(BRIDGE_CHANCE) && bridge_random(r, 0, 999999) >= r->at[BRIDGE_CHANCE].min)
 		return false;
 	r->burst = r->has & BIT(BRIDGE_BURST) ? r->at[BRIDGE_BURST].min - 1 : 0;
