@@ -65,6 +65,13 @@ nak_late() { # CASE
 	same "status of the WRITE" "$PAIR" wc=rem-access
 }
 
+local_error() {
+	pair local
+	[[ $PAIR != wc=flush ]] || xfail rxe-local-flushed "device $RTGT_CLIENT_DEV completes a request with an lkey that is nobody's as flushed"
+	# rxe's copy_data() does not tell an lkey that is not valid from other errors
+	[[ $PAIR == wc=loc-prot || $PAIR == wc=loc-qp-op ]] || fail "status of the SEND: $PAIR"
+}
+
 odp_iova() {
 	pair odp-iova
 	has "$PAIR" wc=success arrived=1 behind=0
@@ -87,6 +94,7 @@ tcase uc-send --needs qp-states --more "UC: an incomplete SEND costs no later SE
 tcase uc-write --needs qp-states --more "UC: an incomplete WRITE costs no later WRITE" uc_cut_short write
 tcase nak --needs qp-states --more "a consumer that sees the error of a bad WRITE_WITH_IMM cannot prevent the NAK" nak_late nak
 tcase nak-event --needs qp-states --more "a consumer that gets the event of a bad WRITE cannot prevent the NAK" nak_late nak-event
+tcase local --needs qp-states --more "a request with an lkey that is nobody's completes with a local error" local_error
 tcase flush-init --needs qp-states --more "a queue pair that goes from INIT to error flushes its receives" flushed_init
 tcase flush-rtr --needs qp-states --limit 60 --more "a queue pair whose transition to RTR failed for lack of memory flushes its receives" flushed_rtr
 

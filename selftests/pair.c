@@ -187,7 +187,8 @@ static const char *status_of(struct side *s, int ms)
 {
 	static const char *const words[] = {
 		[IBV_WC_SUCCESS] = "success", [IBV_WC_WR_FLUSH_ERR] = "flush",
-		[IBV_WC_REM_INV_REQ_ERR] = "rem-inv-req",
+		[IBV_WC_REM_INV_REQ_ERR] = "rem-inv-req", [IBV_WC_LOC_PROT_ERR] = "loc-prot",
+		[IBV_WC_LOC_QP_OP_ERR] = "loc-qp-op",
 		[IBV_WC_REM_ACCESS_ERR] = "rem-access", [IBV_WC_RETRY_EXC_ERR] = "retry-exceeded",
 	};
 	struct ibv_wc wc;
@@ -395,6 +396,18 @@ static void nak(char **devices, bool event)
 	_exit(0);
 }
 
+/* local: a SEND from memory that is nobody's; the receive is there */
+static void local(char **devices)
+{
+	struct side a = {}, b = {};
+
+	open_pair(&a, &b, devices, IBV_QPT_RC, false);
+	post_recv(&b);
+	a.mr->lkey = ~a.mr->lkey;
+	post(&a, &b, IBV_WR_SEND, 0, false);
+	printf("wc=%s\n", status_of(&a, 5000));
+}
+
 /* odp-iova: a WRITE to memory registered on demand with an I/O virtual address of its own */
 static void odp_iova(char **devices)
 {
@@ -436,6 +449,8 @@ int main(int argc, char **argv)
 		nak(argv + 2, false);
 	else if (!strcmp(what, "nak-event"))
 		nak(argv + 2, true);
+	else if (!strcmp(what, "local"))
+		local(argv + 2);
 	else if (!strcmp(what, "odp-iova"))
 		odp_iova(argv + 2);
 	else if (!strcmp(what, "flush-rtr"))

@@ -24,9 +24,15 @@ _Static_assert(FLOW_REGIONS == RTGT_MAX_REGIONS, "flow.h does not include the ua
 #define ANY_REGION	0xffff
 #define RPING_INFO	16
 
+/* There may be none, and no memory for any */
+static struct flow_cap *caps_end(const struct flow_half *h)
+{
+	return h->caps ? h->cap + h->caps : h->cap;
+}
+
 static struct flow_cap *cap_of(const struct flow_half *h, uint64_t addr, uint32_t rkey)
 {
-	for (struct flow_cap *cap = h->cap; cap < h->cap + h->caps; cap++)
+	for (struct flow_cap *cap = h->cap; cap < caps_end(h); cap++)
 		if (cap->rkey == rkey && cap->addr == addr)
 			return cap;
 	return NULL;
@@ -105,14 +111,14 @@ void flow_cap_rep(struct flow *f, struct flow_conn *c, const struct pkt *p)
 
 static void dying(struct flow_half *h, uint16_t region, bool is_dying)
 {
-	for (struct flow_cap *cap = h->cap; cap < h->cap + h->caps; cap++)
+	for (struct flow_cap *cap = h->cap; cap < caps_end(h); cap++)
 		if (cap->region == region && cap->source != 'c' && !cap->dead)
 			cap->dying = is_dying;
 }
 
 static void dead(struct flow_half *h, uint16_t region)
 {
-	for (struct flow_cap *cap = h->cap; cap < h->cap + h->caps; cap++)
+	for (struct flow_cap *cap = h->cap; cap < caps_end(h); cap++)
 		if (cap->region == region && cap->source != 'c')
 			cap->dead = true;
 }
@@ -303,7 +309,7 @@ void flow_cap_inv(struct flow *f, struct flow_conn *c, const struct flow_msg *m,
 	struct flow_half *h = &c->half[!m->from];
 	struct flow_killed *k = &f->killed[f->killeds++ % FLOW_KILLED];
 
-	for (struct flow_cap *cap = h->cap; cap < h->cap + h->caps; cap++) {
+	for (struct flow_cap *cap = h->cap; cap < caps_end(h); cap++) {
 		if (cap->rkey == m->inv_rkey) {
 			cap->dying = !done;
 			cap->dead = done;
@@ -384,7 +390,7 @@ enum flow_grant flow_cap_grant(struct flow *f, struct flow_conn *c, const struct
 		return FLOW_GRANT_NONE_NEEDED;
 	if (!h->caps || c->guessed)
 		return FLOW_GRANT_UNKNOWN;
-	for (const struct flow_cap *cap = h->cap; cap < h->cap + h->caps; cap++) {
+	for (const struct flow_cap *cap = h->cap; cap < caps_end(h); cap++) {
 		if (cap->rkey != m->rkey)
 			continue;
 		if (cap->dead)

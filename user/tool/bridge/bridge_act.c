@@ -158,10 +158,11 @@ static void mend_udp(const struct pkt *p, uint8_t *data, uint32_t at, uint8_t wa
 {
 	uint8_t *c = data + p->at[PKT_UDP].off + 6;
 	const bool low = (at - p->at[PKT_UDP].off) & 1;
-	uint32_t sum = (uint32_t)c[0] << 8 | c[1];
+	uint32_t sum;
 
-	if (!p->at[PKT_UDP].len || !sum)
+	if (p->at[PKT_UDP].len < 8 || !(c[0] | c[1]))
 		return;
+	sum = (uint32_t)c[0] << 8 | c[1];
 	sum = (~sum & 0xffff) + (~((uint32_t)was << (low ? 0 : 8)) & 0xffff) +
 	      ((uint32_t)data[at] << (low ? 0 : 8));
 	while (sum >> 16)

@@ -36,10 +36,10 @@ const char *const bridge_actions[] = {
 
 /* What stands behind "=" of an action */
 static const struct { enum { NONE, TIME, NUMBER, RATE } kind; uint64_t missing, max; } takes[] = {
-	[BRIDGE_DROP] = { NONE }, [BRIDGE_DELAY] = { TIME, 0, 3600000000000 },
+	[BRIDGE_DROP] = { .kind = NONE }, [BRIDGE_DELAY] = { TIME, 0, 3600000000000 },
 	[BRIDGE_DUP] = { NUMBER, 1, 1000 }, [BRIDGE_REORDER] = { NUMBER, 1, 1000 },
-	[BRIDGE_CORRUPT] = { NONE }, [BRIDGE_FORGE] = { NONE },
-	[BRIDGE_TRUNCATE] = { NUMBER, 0, BRIDGE_FRAME }, [BRIDGE_MARK] = { NONE },
+	[BRIDGE_CORRUPT] = { .kind = NONE }, [BRIDGE_FORGE] = { .kind = NONE },
+	[BRIDGE_TRUNCATE] = { NUMBER, 0, BRIDGE_FRAME }, [BRIDGE_MARK] = { .kind = NONE },
 	[BRIDGE_RATE] = { RATE, 0, 1000000000000 },
 };
 
@@ -70,11 +70,14 @@ static const char *const ends[] = { "client", "server", NULL };
 static const struct { const char *name; const char *const *words; } properties[] = {
 	[BRIDGE_OP] = { "op", ops }, [BRIDGE_IS] = { "is", kinds }, [BRIDGE_CM] = { "cm", cm },
 	[BRIDGE_MPA] = { "mpa", mpa }, [BRIDGE_FROM] = { "from", ends },
-	[BRIDGE_PORT] = { "port" }, [BRIDGE_CONN] = { "conn" }, [BRIDGE_MESSAGE] = { "message" },
-	[BRIDGE_PACKET] = { "packet" }, [BRIDGE_PSN] = { "psn" }, [BRIDGE_TX] = { "tx" },
-	[BRIDGE_SIZE] = { "size" }, [BRIDGE_NTH] = { "nth" }, [BRIDGE_EVERY] = { "every" },
-	[BRIDGE_COUNT] = { "count" }, [BRIDGE_CHANCE] = { "chance" }, [BRIDGE_BURST] = { "burst" },
-	[BRIDGE_AFTER] = { "after" }, [BRIDGE_QUEUE] = { "queue" }, [BRIDGE_ABOVE] = { "mark" },
+	[BRIDGE_PORT] = { .name = "port" }, [BRIDGE_CONN] = { .name = "conn" },
+	[BRIDGE_MESSAGE] = { .name = "message" }, [BRIDGE_PACKET] = { .name = "packet" },
+	[BRIDGE_PSN] = { .name = "psn" }, [BRIDGE_TX] = { .name = "tx" },
+	[BRIDGE_SIZE] = { .name = "size" }, [BRIDGE_NTH] = { .name = "nth" },
+	[BRIDGE_EVERY] = { .name = "every" }, [BRIDGE_COUNT] = { .name = "count" },
+	[BRIDGE_CHANCE] = { .name = "chance" }, [BRIDGE_BURST] = { .name = "burst" },
+	[BRIDGE_AFTER] = { .name = "after" }, [BRIDGE_QUEUE] = { .name = "queue" },
+	[BRIDGE_ABOVE] = { .name = "mark" },
 };
 
 /* "a, b or c" */
