@@ -240,15 +240,15 @@ misused() {
 
 tcase forwards --limit 60 "all operations pass, and nothing is lost" forwards
 tcase dropped --limit 60 --needs cm "one packet of a WRITE is lost once" dropped
-tcase dropped-answers --limit 60 --needs cm "an acknowledgment and a READ's last packet are lost once" dropped_answers
-tcase changed --limit 60 --needs cm "a copy, another order, a wrong ICRC, a short frame, a mark" changed
+tcase dropped-answers --more --limit 60 --needs cm "an acknowledgment and a READ's last packet are lost once" dropped_answers
+tcase changed --more --limit 60 --needs cm "a copy, another order, a wrong ICRC, a short frame, a mark" changed
 tcase forged --limit 60 --needs cm "a changed byte with a right ICRC is noticed by the program" forged
-tcase set-up --limit 60 --needs cm "the first REP is lost, the second is late" set_up
-tcase bursts "losses in bursts, and the same with the same seed" bursts
-tcase slow-link --limit 60 --needs cm "a link of a rate with a queue" slow_link
-tcase on-siw --limit 60 "iWARP: a Reply is late, a segment of a WRITE is lost once" on_siw
+tcase set-up --more --limit 60 --needs cm "the first REP is lost, the second is late" set_up
+tcase bursts --more "losses in bursts, and the same with the same seed" bursts
+tcase slow-link --more --limit 60 --needs cm "a link of a rate with a queue" slow_link
+tcase on-siw --more --limit 60 "iWARP: a Reply is late, a segment of a WRITE is lost once" on_siw
 tcase qemu "QEMU's stream sockets" qemu
-tcase vlan --limit 60 "tags of VLANs stay" vlan
+tcase vlan --more --limit 60 "tags of VLANs stay" vlan
 tcase misused "a wrong rule, or a wrong port" misused
 
 tmain "$@"
