@@ -102,7 +102,7 @@ forged() {
 	hit 1 lie forge "RDMA WRITE Middle"
 }
 
-# Losses in bursts are always of four; the same seed loses the same of what is sent in order.
+# A burst is always four frames long, and the same seed loses the same frames.
 bursts() {
 	local seed again=''
 	for seed in 5 5 6; do
@@ -130,8 +130,8 @@ bursts() {
 		fail "lost: $(tr '\n' ' ' <"$WORK/5")"
 }
 
-# A slow link: what does not fit into its queue is dropped, what waits long is marked, nothing else
-# is told.
+# A slow link drops frames that do not fit into its queue and marks those that wait long.  Only
+# these two are events.
 slow_link() {
 	bridged "link: rate=1mbit queue=6K mark=3K port=client is=roce"
 	ping -o write -S 8000 -C 4 >"$WORK/said" || fail "$(<"$WORK/said")"
@@ -216,6 +216,31 @@ vlan() {
 	same "VLANs that left" "$(fields target vlan.id | grep -cx 5)" 1
 }
 
+# Two frames wait for one that comes later: both leave behind it, before the next.
+order() {
+	background bridge rtgt bridge --rule "reorder=1 size=70" "listen:$WORK/a" "listen:$WORK/b"
+	wait_line bridge "2 ports"
+	python3 - "$WORK/a" "$WORK/b" >"$WORK/order" <<-'END'
+		import socket, struct, sys
+		ends = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+		for end, path in zip(ends, sys.argv[1:]):
+		    end.connect(path)
+		ends[1].settimeout(20)
+		for name, size in ("A", 70), ("B", 70), ("C", 60), ("D", 60):
+		    frame = b"\x02" * 11 + b"\x01\x88\xb5" + name.encode() + bytes(size - 15)
+		    ends[0].sendall(struct.pack(">I", size) + frame)
+		data = b""
+		while len(data) < 4 * 4 + 260:
+		    data += ends[1].recv(1000)
+		while data:
+		    size = struct.unpack(">I", data[:4])[0]
+		    print(chr(data[18]), end="")
+		    data = data[4 + size:]
+	END
+	finish bridge
+	same "order" "$(<"$WORK/order")" CABD
+}
+
 misused() {
 	printf '%s\n' "# nothing" "drop op=write" "drop opp=write" >"$WORK/rules"
 	fails_with "rules:3: there is no property opp: op, is, cm," rtgt bridge --rules "$WORK/rules" a b
@@ -248,6 +273,7 @@ tcase bursts --more "losses in bursts, and the same with the same seed" bursts
 tcase slow-link --more --limit 60 --needs cm "a link of a rate with a queue" slow_link
 tcase on-siw --more --limit 60 "iWARP: a Reply is late, a segment of a WRITE is lost once" on_siw
 tcase qemu "QEMU's stream sockets" qemu
+tcase order --more "frames that wait for the same one leave together" order
 tcase vlan --more --limit 60 "tags of VLANs stay" vlan
 tcase misused "a wrong rule, or a wrong port" misused
 

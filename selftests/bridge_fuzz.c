@@ -85,13 +85,12 @@ struct matches {
 	bool has[BRIDGE_RULES];
 };
 
-static bool match(void *arg, const struct bridge_what *w)
+static void match(void *arg, const struct bridge_what *w)
 {
 	struct matches *m = arg;
 
 	for (unsigned int i = 0; i < m->b->rules; i++)
 		m->has[i] |= bridge_rule_has(&m->b->rule[i], w, m->f);
-	return false;
 }
 
 static void come(struct bridge *b, const uint8_t *data, uint32_t len)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rtgt bridge: a wire between machines that loses, delays and changes the frames it is told to.
+ * rtgt bridge: a wire between machines that loses, delays and changes the frames that rules name.
  *
  * It learns who is behind which port, as a switch does, and forwards.  With rules, libwire follows
  * all connections, so that a rule can name a packet as an engineer would: the third packet of
@@ -76,14 +76,6 @@ struct request {
 	bool seed;
 };
 
-static uint64_t wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static struct bridge_mac *slot(struct bridge *b, const uint8_t *addr)
 {
 	uint32_t h = 0;
@@ -109,21 +101,20 @@ static uint32_t ways(struct bridge *b, unsigned int from, const uint8_t *frame)
 	return all & ~(1u << from);
 }
 
-/* Which rules a frame has the properties of: by what of it, which libwire keeps until the next */
+/* For each rule, the packet of a frame that has its properties; valid until the next frame */
 struct matches {
 	struct bridge *b;
 	const struct bridge_frame *f;
 	const struct pkt *by[BRIDGE_RULES];
 };
 
-static bool match(void *arg, const struct bridge_what *w)
+static void match(void *arg, const struct bridge_what *w)
 {
 	struct matches *m = arg;
 
 	for (unsigned int i = 0; i < m->b->rules; i++)
 		if (!m->by[i] && bridge_rule_has(&m->b->rule[i], w, m->f))
 			m->by[i] = w->p;
-	return false;
 }
 
 static void apply_rules(struct bridge *b, struct bridge_frame *f)
@@ -172,8 +163,8 @@ static void frame_in(struct bridge_port *from, const struct bridge_got *got)
 		from->lost++;
 		return;
 	}
-	*f = (struct bridge_frame){ .number = b->frames, .ns = wall_ns(), .from = from->index,
-				    .to = to, .len = got->len };
+	*f = (struct bridge_frame){ .number = b->frames, .ns = bridge_wall_ns(),
+				    .from = from->index, .to = to, .len = got->len };
 	if (got->vnet)
 		memcpy(f->vnet, got->vnet, sizeof(f->vnet));
 	memcpy(f->data, got->data, got->len);

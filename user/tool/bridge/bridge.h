@@ -158,8 +158,8 @@ void bridge_port_close(struct bridge_port *p);
 /* bridge_frame.c */
 struct bridge_seer *bridge_seer_new(void);
 void bridge_seer_free(struct bridge_seer *s);
-unsigned int bridge_see(struct bridge_seer *s, const struct bridge_frame *f, struct pkt *p,
-			bool (*each)(void *arg, const struct bridge_what *w), void *arg);
+void bridge_see(struct bridge_seer *s, const struct bridge_frame *f, struct pkt *p,
+		void (*each)(void *arg, const struct bridge_what *w), void *arg);
 
 /* bridge_rule.c */
 extern const char *const bridge_actions[];
@@ -178,6 +178,7 @@ void bridge_leave(struct bridge *b, struct bridge_frame *f);
 void bridge_due(struct bridge *b, uint64_t now);
 
 /* bridge_log.c */
+uint64_t bridge_wall_ns(void);
 int bridge_capture_begin(struct bridge *b, const char *path);
 void bridge_capture(struct bridge *b, const struct bridge_frame *f, unsigned int port, bool out,
 		    const char *comment);

@@ -76,20 +76,34 @@ static void send_to_all(struct bridge *b, struct bridge_frame *f)
 			bridge_capture(b, f, i, true, NULL);
 }
 
-/* The first that waited for the frame @number, which has left, and for no more; NULL: none did */
-static struct bridge_frame *overtaken(struct bridge *b, unsigned int from, uint64_t number)
+/*
+ * @f has left.  Those that waited for it, and for no more, leave behind @last, or when they are
+ * due.  Return: the last one that leaves.
+ */
+static struct bridge_frame *overtaken(struct bridge *b, const struct bridge_frame *f,
+				      struct bridge_frame *last)
 {
-	struct bridge_frame *found = NULL;
+	struct bridge_frame *h, *next;
 
-	for (struct bridge_frame *f = b->first; f; f = f->next) {
-		if (!f->behind || f->from != from || f->number >= number)
+	for (h = b->first; h; h = next) {
+		next = h->next;
+		if (!h->behind || h->from != f->from || h->number >= f->number)
 			continue;
-		if (f->behind > 1)
-			f->behind--;
-		else if (!found)
-			found = f;
+		if (h->behind > 1) {
+			h->behind--;
+			continue;
+		}
+		take_out(b, h);
+		h->behind = 0;
+		if (h->due > bridge_now()) {
+			hold(b, h);
+			continue;
+		}
+		h->next = NULL;
+		last->next = h;
+		last = h;
 	}
-	return found;
+	return last;
 }
 
 /**
@@ -99,27 +113,19 @@ static struct bridge_frame *overtaken(struct bridge *b, unsigned int from, uint6
  */
 void bridge_leave(struct bridge *b, struct bridge_frame *f)
 {
-	struct bridge_frame *next;
+	struct bridge_frame *last = f, *next;
 
 	if (f->due || f->behind) {
 		hold(b, f);
 		return;
 	}
-	/* one that leaves may be what another one waited for */
-	for (; f; f = next) {
-		next = NULL;
+	/* each that leaves may be what others waited for */
+	for (f->next = NULL; f; f = next) {
 		send_to_all(b, f);
 		if (b->overtaken && !f->copy)
-			next = overtaken(b, f->from, f->number);
+			last = overtaken(b, f, last);
+		next = f->next;
 		free(f);
-		if (!next)
-			return;
-		take_out(b, next);
-		next->behind = 0;
-		if (next->due > bridge_now()) {
-			hold(b, next);
-			return;
-		}
 	}
 }
 

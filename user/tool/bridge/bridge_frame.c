@@ -139,17 +139,14 @@ static void place(struct bridge_seer *s, struct bridge_what *w)
  * @f: frame
  * @p: taken apart
  * @each: told what it is, and of a TCP segment also each unit of iWARP that becomes whole with
- *	it; true: that is enough
+ *	it
  * @arg: for @each
- *
- * Return: how often @each was called.
  */
-unsigned int bridge_see(struct bridge_seer *s, const struct bridge_frame *f, struct pkt *p,
-			bool (*each)(void *arg, const struct bridge_what *w), void *arg)
+void bridge_see(struct bridge_seer *s, const struct bridge_frame *f, struct pkt *p,
+		void (*each)(void *arg, const struct bridge_what *w), void *arg)
 {
 	const struct pkt *inner = NULL;
-	unsigned int nr = 0, told = 0;
-	bool enough = false;
+	unsigned int nr = 0;
 
 	memset(p, 0, sizeof(*p));
 	if (!s->first_ns)
@@ -167,12 +164,8 @@ unsigned int bridge_see(struct bridge_seer *s, const struct bridge_frame *f, str
 		struct bridge_what w = { .p = i ? &inner[i - 1] : p };
 
 		flow_packet(s->flow, w.p, &w.seen);
-		if (enough)
-			continue;
 		place(s, &w);
 		w.iwarp = nr || (p->kind == PKT_TCP_SEGMENT && w.seen.conn);
-		told++;
-		enough = each(arg, &w);
+		each(arg, &w);
 	}
-	return told;
 }

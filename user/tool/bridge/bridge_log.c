@@ -109,7 +109,10 @@ int bridge_capture_begin(struct bridge *b, const char *path)
 	return b->capture ? 0 : EXIT_FAILED;
 }
 
-static uint64_t wall_ns(void)
+/**
+ * bridge_wall_ns() - nanoseconds since 1970
+ */
+uint64_t bridge_wall_ns(void)
 {
 	struct timespec t;
 
@@ -130,7 +133,7 @@ void bridge_capture(struct bridge *b, const struct bridge_frame *f, unsigned int
 {
 	static struct block k;
 	const uint32_t flags = out ? 2 : 1;
-	const uint64_t ns = out ? wall_ns() : f->ns;
+	const uint64_t ns = out ? bridge_wall_ns() : f->ns;
 
 	if (!b->capture)
 		return;
@@ -160,7 +163,7 @@ void bridge_event(struct bridge *b, const struct bridge_rule *r, const struct br
 {
 	/* the clock may have been set */
 	const uint64_t ns = flow_since(f->ns, p->first_ns);
-	/* a link tells what it did to a frame that was not only late */
+	/* of a slow link, only drops and marks are events */
 	const char *what = bridge_actions[r->action != BRIDGE_RATE ? r->action :
 					  f->to ? BRIDGE_MARK : BRIDGE_DROP];
 	struct json_object *o;
