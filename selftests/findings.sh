@@ -72,6 +72,46 @@ local_error() {
 	[[ $PAIR == wc=loc-prot || $PAIR == wc=loc-qp-op ]] || fail "status of the SEND: $PAIR"
 }
 
+# The target's interface takes no packet of a path MTU any more.
+small_mtu() {
+	DEV=$(netdev "$RTGT_TARGET_DEV")
+	MTU=$(target cat_contents "/sys/class/net/$DEV/mtu")
+	defer target ip link set "$DEV" mtu "$MTU"
+	target ip link set "$DEV" mtu 600
+}
+
+not_sent() {
+	target cat_contents "/sys/class/infiniband/$RTGT_TARGET_DEV/ports/1/hw_counters/send_err"
+}
+
+more_not_sent() { # THAN
+	(($(not_sent) > $1))
+}
+
+read_mtu() {
+	pair read
+	same "a READ that fits" "$PAIR" "wc=success arrived=1"
+	small_mtu
+	pair read
+	[[ $PAIR != wc=rnr-retry-exceeded* ]] || xfail rxe-read-mtu "device $RTGT_TARGET_DEV answers a READ whose response it cannot send with RNR NAKs"
+	same "a READ that does not fit" "$PAIR" "wc=retry-exceeded arrived=0"
+}
+
+# The response fits in the end; whatever the responder makes of that, no READ without its bytes
+# may succeed.
+read_mtu_late() {
+	local before
+	small_mtu
+	before=$(not_sent)
+	background pair "$HERE/pair" read-patient "$RTGT_CLIENT_DEV" "$RTGT_TARGET_DEV"
+	wait_until 10 more_not_sent "$before" || fail "no response failed: $(<"$WORK/pair.err")"
+	target ip link set "$DEV" mtu "$MTU"
+	wait_until 20 process_gone "${BG_PID[pair]}" || fail "the READ does not end: $(<"$WORK/pair.out")"
+	PAIR=$(<"$WORK/pair.out")
+	[[ $PAIR != "wc=bad-response arrived=0" ]] || xfail rxe-read-mtu "device $RTGT_TARGET_DEV begins the response of a READ with its end, after one that it could not send"
+	same "the READ" "$PAIR" "wc=success arrived=1"
+}
+
 odp_iova() {
 	pair odp-iova
 	has "$PAIR" wc=success arrived=1 behind=0
@@ -95,8 +135,12 @@ tcase uc-write --needs qp-states --more "UC: an incomplete WRITE costs no later 
 tcase nak --needs qp-states --more "a consumer that sees the error of a bad WRITE_WITH_IMM cannot prevent the NAK" nak_late nak
 tcase nak-event --needs qp-states --more "a consumer that gets the event of a bad WRITE cannot prevent the NAK" nak_late nak-event
 tcase local --needs qp-states --more "a request with an lkey that is nobody's completes with a local error" local_error
+tcase read-mtu --needs qp-states --more "a READ whose response does not fit through the responder's interface fails like one without a response" read_mtu
 tcase flush-init --needs qp-states --more "a queue pair that goes from INIT to error flushes its receives" flushed_init
 tcase flush-rtr --needs qp-states --limit 60 --more "a queue pair whose transition to RTR failed for lack of memory flushes its receives" flushed_rtr
+
+# On rxe without the patch this warns in the kernel log
+tcase read-mtu-late --needs qp-states --long "a READ whose response fits through the responder's interface in the end has its bytes" read_mtu_late
 
 # On rxe without the patch these take the kernel down
 tcase window-twice --needs qp-states --limit 60 --long "a memory window is invalidated once, the second SEND_WITH_INV fails" invalidated_twice

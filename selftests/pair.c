@@ -24,6 +24,9 @@
 #define PSN	0x1000
 #define SIZE	8192
 
+/* RNR retries, too; 7 of these are without end, and rxe takes 7 of the others for that, too */
+static uint8_t retries = 3;
+
 struct side {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -133,8 +136,8 @@ static int to_rtr(struct side *s, const struct side *peer)
 static int to_rts(struct side *s)
 {
 	bool rc = s->qp->qp_type == IBV_QPT_RC;
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 3,
-				 .rnr_retry = 3, .sq_psn = PSN, .max_rd_atomic = 1 };
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = retries,
+				 .rnr_retry = retries, .sq_psn = PSN, .max_rd_atomic = 1 };
 
 	return ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN |
 			     (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -190,6 +193,8 @@ static const char *status_of(struct side *s, int ms)
 		[IBV_WC_REM_INV_REQ_ERR] = "rem-inv-req", [IBV_WC_LOC_PROT_ERR] = "loc-prot",
 		[IBV_WC_LOC_QP_OP_ERR] = "loc-qp-op",
 		[IBV_WC_REM_ACCESS_ERR] = "rem-access", [IBV_WC_RETRY_EXC_ERR] = "retry-exceeded",
+		[IBV_WC_RNR_RETRY_EXC_ERR] = "rnr-retry-exceeded",
+		[IBV_WC_BAD_RESP_ERR] = "bad-response",
 	};
 	struct ibv_wc wc;
 
@@ -408,6 +413,28 @@ static void local(char **devices)
 	printf("wc=%s\n", status_of(&a, 5000));
 }
 
+/* read: a READ of one packet of the path MTU, which the responder's interface may be too small
+ * for. A patient requester tries for ever. Prints the status, and whether the bytes are there.
+ */
+static void read_packet(char **devices, bool patient)
+{
+	struct side a = {}, b = {};
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (patient)
+		retries = 7;
+	open_pair(&a, &b, devices, IBV_QPT_RC, false);
+	memset(b.buf, 1, SIZE);
+	sge = (struct ibv_sge){ (uintptr_t)a.buf, MTU, a.mr->lkey };
+	wr.wr.rdma.remote_addr = (uintptr_t)b.buf;
+	wr.wr.rdma.rkey = b.mr->rkey;
+	if (ibv_post_send(a.qp, &wr, &bad))
+		give_up("post");
+	printf("wc=%s", status_of(&a, 5000));
+	printf(" arrived=%d\n", byte(&a, 0) && byte(&a, MTU - 1));
+}
+
 /* odp-iova: a WRITE to memory registered on demand with an I/O virtual address of its own */
 static void odp_iova(char **devices)
 {
@@ -451,6 +478,10 @@ int main(int argc, char **argv)
 		nak(argv + 2, true);
 	else if (!strcmp(what, "local"))
 		local(argv + 2);
+	else if (!strcmp(what, "read"))
+		read_packet(argv + 2, false);
+	else if (!strcmp(what, "read-patient"))
+		read_packet(argv + 2, true);
 	else if (!strcmp(what, "odp-iova"))
 		odp_iova(argv + 2);
 	else if (!strcmp(what, "flush-rtr"))
