@@ -197,6 +197,17 @@ path_mtu() {
 	finds_only "path-mtu: 16 bytes come back, [0-9]* do not: an MTU on the way .*ping -M do -s 1056" -- doctor
 }
 
+# The target's interface takes no full-sized packet: nobody else drops one.
+target_mtu() {
+	local dev mtu
+	dev=$(netdev "$RTGT_TARGET_DEV")
+	mtu=$(target cat_contents "/sys/class/net/$dev/mtu")
+	target_port recv_size=8K
+	defer target ip link set "$dev" mtu "$mtu"
+	target ip link set "$dev" mtu 600
+	finds_only "path-mtu: 16 bytes come back, [0-9]* do not: the connection ends, as with an MTU that is smaller .*ip link show at both ends" -- doctor
+}
+
 # A target whose replies, or whose memory, are not what they should be
 lied() {
 	local after=0
@@ -235,6 +246,7 @@ tcase disabled --needs cm --more "a port that is disabled" disabled
 tcase full --more "a target that is full" full
 tcase firewall --more --needs cm "a firewall that drops UDP 4791" firewall
 tcase path-mtu --more --needs cm "an MTU on the way that is too small" path_mtu
+tcase target-mtu --more --needs qp-states "an MTU of the target's interface that is too small" target_mtu
 tcase lied --more "replies and memory with a flipped bit" lied
 tcase misused --more "a wrong command line" misused
 

@@ -318,8 +318,9 @@ static bool check_messages(struct doctor *d, const struct way *w, struct rtgt_cl
 {
 	struct rtgt_err err = {};
 	struct rtgt_facts f = {};
-	char fix[160];
+	char fix[192];
 	unsigned int mtu;
+	bool ended;
 
 	rtgt_facts_qp(&f, &c->qp);
 	mtu = (unsigned int)strtoul(f.path_mtu, NULL, 10);
@@ -338,16 +339,19 @@ static bool check_messages(struct doctor *d, const struct way *w, struct rtgt_cl
 			    c->payload);
 		return true;
 	}
-	if (err.code != ETIMEDOUT && err.wc_status != IBV_WC_RETRY_EXC_ERR) {
+	/* a target that cannot send its reply ends the connection */
+	ended = err.wc_status == IBV_WC_WR_FLUSH_ERR;
+	if (!ended && err.code != ETIMEDOUT && err.wc_status != IBV_WC_RETRY_EXC_ERR) {
 		doctor_wrong(d, "messages", "there: dmesg; rtgt show", "an echo of %u bytes: %s",
 			     c->payload, err.text);
 		return false;
 	}
-	snprintf(fix, sizeof(fix), "ip link show at both ends and between them; ping -M do -s %u %s",
-		 mtu + BESIDE - IP_UDP, w->to);
+	snprintf(fix, sizeof(fix), "ip link show at both ends and between them; ping -M do -s %u %s%s",
+		 mtu + BESIDE - IP_UDP, w->to, ended ? "; there: dmesg" : "");
 	doctor_wrong(d, "path-mtu", fix,
-		     "%u bytes come back, %u do not: an MTU on the way is smaller than path MTU %u + %u",
-		     SMALL, c->payload, mtu, BESIDE);
+		     "%u bytes come back, %u do not: %s smaller than path MTU %u + %u",
+		     SMALL, c->payload, ended ? "the connection ends, as with an MTU that is" :
+		     "an MTU on the way is", mtu, BESIDE);
 	return false;
 }
 
