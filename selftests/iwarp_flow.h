@@ -72,18 +72,16 @@ static void broken(void *arg, const char *rule, uint64_t packet, const char *wor
 
 static const struct flow_ops ops = { message, connection, broken, NULL };
 
-/* All bytes of @from's that are not sent yet, in one segment */
-static inline void segment(struct _test_data_flow *self, int from, size_t begin, uint8_t flags)
+/* The frame that was built last is captured, without its last @cut bytes */
+static inline void captured(struct _test_data_flow *self, size_t cut)
 {
 	const struct pkt *u;
 	struct flow_seen seen;
 	struct pkt p = {};
 	unsigned int nr;
 
-	stream_segment(&self->frame, &self->dir[from], from, flags, 50000, begin,
-		       self->dir[from].len);
-	p.data = exact(&self->block, self->frame.b, self->frame.len);
-	p.caplen = self->frame.len;
+	p.data = exact(&self->block, self->frame.b, self->frame.len - cut);
+	p.caplen = self->frame.len - cut;
 	p.len = self->frame.len;
 	p.number = ++self->number;
 	p.ns = self->number * 1000;
@@ -95,6 +93,14 @@ static inline void segment(struct _test_data_flow *self, int from, size_t begin,
 		if (u[i].at[PKT_RDMAP].variant == PKT_RDMAP_TERMINATE)
 			pkt_terminate(&u[i], &self->said);
 	}
+}
+
+/* All bytes of @from's that are not sent yet, in one segment */
+static inline void segment(struct _test_data_flow *self, int from, size_t begin, uint8_t flags)
+{
+	stream_segment(&self->frame, &self->dir[from], from, flags, 50000, begin,
+		       self->dir[from].len);
+	captured(self, 0);
 }
 
 /* At the end of @from's bytes, and not sent yet; returns where it begins */

@@ -366,25 +366,11 @@ static void reconnect(struct _test_data_flow *self, uint8_t request, uint8_t rep
 /* As segment(), with all of the other end's bytes acknowledged and @more; @cut: not captured */
 static void acked(struct _test_data_flow *self, int from, size_t begin, int more, size_t cut)
 {
-	struct flow_seen seen;
-	const struct pkt *u;
-	struct pkt p = {};
-	unsigned int nr;
-
 	stream_segment(&self->frame, &self->dir[from], from, 0x10, 50000, begin,
 		       self->dir[from].len);
 	put(self->frame.b, self->frame.ip + 20 + 8, 4,
 	    STREAM_SEQ + self->dir[!from].len + (size_t)more);
-	p.data = exact(&self->block, self->frame.b, self->frame.len - cut);
-	p.caplen = self->frame.len - cut;
-	p.len = self->frame.len;
-	p.number = ++self->number;
-	p.ns = self->number * 1000;
-	pkt_parse(&p, DLT_EN10MB);
-	u = iwarp_feed(self->w, &p, &nr);
-	flow_packet(self->f, &p, &seen);
-	for (unsigned int i = 0; i < nr; i++)
-		flow_packet(self->f, &u[i], &seen);
+	captured(self, cut);
 }
 
 /* A capture may lack a segment: what it follows, or what is acknowledged, shows that */

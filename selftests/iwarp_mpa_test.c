@@ -243,29 +243,15 @@ TEST_F(flow, behind_no_operation)
 TEST_F(flow, two_servers)
 {
 	struct _test_data_flow *other = calloc(1, sizeof(*other));
-	struct flow_seen seen;
-	const struct pkt *u;
-	struct pkt p;
-	unsigned int nr;
 
 	ASSERT_NE(NULL, other);
 	talk(self);
 	for (int from = 0; from < 2; from++) {
 		stream_begin(&other->dir[from], from ? "MPA ID Rep Frame" : "MPA ID Req Frame",
 			     0x40, false);
-		memset(&p, 0, sizeof(p));
 		stream_segment(&self->frame, &other->dir[from], from, 0x10, 50000, 0, 40);
 		self->frame.b[self->frame.ip + (from ? 15 : 19)] = 9;
-		p.data = exact(&self->block, self->frame.b, self->frame.len);
-		p.caplen = self->frame.len;
-		p.len = self->frame.len;
-		p.number = ++self->number;
-		p.ns = self->number * 1000;
-		pkt_parse(&p, DLT_EN10MB);
-		u = iwarp_feed(self->w, &p, &nr);
-		flow_packet(self->f, &p, &seen);
-		for (unsigned int i = 0; i < nr; i++)
-			flow_packet(self->f, &u[i], &seen);
+		captured(self, 0);
 	}
 	free(other);
 	EXPECT_EQ(0, self->connections);
