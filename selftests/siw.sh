@@ -159,6 +159,21 @@ mpa_leak() {
 	(($(kmalloced) - before < 1000)) || xfail siw-mpa-leak "siw leaks the endpoint of a TCP connection without an MPA Request"
 }
 
+# Documentation/findings/siw-mpa-flags.rst.  A Request of revision 1 with the reserved flags; the target
+# rejects it, as it asks for nothing.
+mpa_flags() {
+	local fd reply
+	target_port
+	exec {fd}<>"/dev/tcp/$RTGT_TARGET_ADDR/$CM_PORT"
+	printf 'MPA ID Req Frame\x07\x01\0\0' >&"$fd"
+	reply=$(timeout "$PATIENCE" head -c 20 <&"$fd" | od -An -v -tx1 | tr -d ' \n')
+	exec {fd}>&-
+	[[ $reply == "$(printf 'MPA ID Rep Frame' | od -An -v -tx1 | tr -d ' \n')"* && ${#reply} == 40 ]] || fail "no MPA Reply: $reply"
+	note "flags and revision of the Reply: ${reply:32:2} ${reply:34:2}"
+	expect_counters rejects_ask=1
+	((!(0x${reply:32:2} & 7))) || xfail siw-mpa-flags "siw sends the reserved flags of an MPA Request back in its Reply"
+}
+
 # Documentation/findings/siw-listener.rst: with the defect, the kernel may crash.
 listener() {
 	local i fd
@@ -180,6 +195,7 @@ tcase queues --more "a program has 64 connections, with queues of more than 144 
 tcase closed --more "a client whose peer closes TCP during a WRITE gets an error, and no signal ends it" on_siw closed
 tcase sigpipe --more "siw raises no SIGPIPE when the peer closes TCP during a WRITE" on_siw sigpipe
 tcase mpa-leak --more "TCP connections that are closed without an MPA Request leave nothing behind" on_siw mpa_leak
+tcase mpa-flags --more "the reserved flags of an MPA Request are not in the Reply" on_siw mpa_flags
 tcase listener --long "a TCP connection that is closed before siw accepts it does not end the listener" on_siw listener
 
 main_on_siw "$@"
