@@ -158,3 +158,11 @@ hw_grew() {
 	((!repeated && !cm)) || HW_WRONG=${HW_WRONG:+"${HW_WRONG}after $repeated retransmissions and $cm messages of the CM sent again"}
 	[[ -z $HW_WRONG ]]
 }
+
+# The target's interface takes no packet of the path MTU any more; MTU_OF is its name.
+small_mtu() {
+	MTU_OF=$(netdev "$RTGT_TARGET_DEV")
+	MTU_WAS=$(target cat_contents "/sys/class/net/$MTU_OF/mtu")
+	defer target ip link set "$MTU_OF" mtu "$MTU_WAS"
+	target ip link set "$MTU_OF" mtu 600
+}

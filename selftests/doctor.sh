@@ -199,12 +199,8 @@ path_mtu() {
 
 # The target's interface takes no full-sized packet: nobody else drops one.
 target_mtu() {
-	local dev mtu
-	dev=$(netdev "$RTGT_TARGET_DEV")
-	mtu=$(target cat_contents "/sys/class/net/$dev/mtu")
 	target_port recv_size=8K
-	defer target ip link set "$dev" mtu "$mtu"
-	target ip link set "$dev" mtu 600
+	small_mtu
 	finds_only "path-mtu: 16 bytes come back, [0-9]* do not: the connection ends, as with an MTU that is smaller .*ip link show at both ends" -- doctor
 }
 

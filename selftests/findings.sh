@@ -72,14 +72,6 @@ local_error() {
 	[[ $PAIR == wc=loc-prot || $PAIR == wc=loc-qp-op ]] || fail "status of the SEND: $PAIR"
 }
 
-# The target's interface takes no packet of a path MTU any more.
-small_mtu() {
-	DEV=$(netdev "$RTGT_TARGET_DEV")
-	MTU=$(target cat_contents "/sys/class/net/$DEV/mtu")
-	defer target ip link set "$DEV" mtu "$MTU"
-	target ip link set "$DEV" mtu 600
-}
-
 not_sent() {
 	target cat_contents "/sys/class/infiniband/$RTGT_TARGET_DEV/ports/1/hw_counters/send_err"
 }
@@ -105,7 +97,7 @@ read_mtu_late() {
 	before=$(not_sent)
 	background pair "$HERE/pair" read-patient "$RTGT_CLIENT_DEV" "$RTGT_TARGET_DEV"
 	wait_until 10 more_not_sent "$before" || fail "no response failed: $(<"$WORK/pair.err")"
-	target ip link set "$DEV" mtu "$MTU"
+	target ip link set "$MTU_OF" mtu "$MTU_WAS"
 	wait_until 20 process_gone "${BG_PID[pair]}" || fail "the READ does not end: $(<"$WORK/pair.out")"
 	PAIR=$(<"$WORK/pair.out")
 	[[ $PAIR != "wc=bad-response arrived=0" ]] || xfail rxe-read-mtu "device $RTGT_TARGET_DEV begins the response of a READ with its end, after one that it could not send"
