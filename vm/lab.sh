@@ -28,10 +28,14 @@
 # A guest is unwell when QEMU ends before it is told to, when the agent does not
 # answer in time, or when the console holds one of LAB_SPLAT.  A guest that does
 # not answer gets an NMI, on which its kernel says where it hangs and panics.
+#
+# A script that fails with a guest whose processor had flags that none has (lab_impossible) is
+# run once more, as a whole: what failed is the emulator, and nothing that it showed counts.
 
 LAB_SPLAT='Oops|BUG: ([^K]|K[^C])|Kernel panic|general protection fault|WARNING:|non-static key|KASAN|UBSAN|blocked for more than|self-detected stall|soft lockup|hard LOCKUP|refcount_t:|list_(add|del) corruption'
 # shellcheck source=vm/kernels
 . "$RTGT_TOP/vm/kernels"
+LAB_SELF=$(realpath "$0") LAB_ARGS=("$@")
 LAB_GUEST=$(kernel_guest "$KERNEL") || exit
 LAB_CLIENT=$(kernel_guest "${CLIENT_KERNEL:-$KERNEL}") || exit
 read -r _ _ LAB_SLOW _ <<<"$LAB_GUEST"
@@ -103,7 +107,7 @@ lab_open() {
 	LAB_RUN=$(mktemp -d "$base/rtgt.XXXXXX") || die "no directory for sockets in $base"
 	exec {LAB_LOCK}>"$LAB_RUN/lock"
 	flock -n "$LAB_LOCK"
-	trap 'lab_close' EXIT
+	trap 'lab_end $?' EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
 	lab_sweep_out
@@ -136,6 +140,35 @@ lab_close() {
 		mv "$LAB_OUT" "$LAB_KEEP"
 	fi
 	steps_end
+}
+
+# lab_impossible: says which guests' kernels printed flags that no x86 processor can have, and
+# fails if none did: the bits 3, 5, 15 and from 22 on are always zero, bit 1 is always one (Intel
+# SDM, volume 1, 3.4.3).
+lab_impossible() {
+	local console flags rc=1
+
+	for console in "$LAB_KEEP"/*.console; do
+		[[ -e $console ]] || continue
+		while read -r flags; do
+			((0x$flags & ~0x3f7fd7 || !(0x$flags & 2))) || continue
+			console=${console##*/}
+			say "guest ${console%.console}: EFLAGS $flags, which no processor can have, so the emulator failed"
+			rc=0
+			break
+		done < <(grep -aoE 'EFLAGS: [0-9a-f]+' "$console" | cut -d' ' -f2)
+	done
+	return "$rc"
+}
+
+# lab_end STATUS: the end of the script, whatever ended it
+lab_end() {
+	lab_close
+	(($1)) && lab_impossible || exit "$1"
+	[[ ! ${RTGT_AGAIN:-} ]] || exit "$1"
+	say "once more, from the beginning"
+	trap - INT TERM HUP
+	RTGT_AGAIN=1 exec "$BASH" "$LAB_SELF" "${LAB_ARGS[@]}"
 }
 
 # A path as a value of one of QEMU's comma lists.
