@@ -7,7 +7,7 @@
 # A case starts another program in an empty environment, and with a file of its own for the
 # state that the machine must return to.
 #
-# weight 1.5
+# weight 1.0 1.9
 
 # $ is that of another shell
 # shellcheck disable=SC2016

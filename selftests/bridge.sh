@@ -5,7 +5,7 @@
 # names what it says, and the operations, the counters and the events show it.  A wrong rule is
 # refused with its line.
 #
-# weight 2
+# weight 3.0 3.4
 
 . "${0%/*}/lib.sh"
 . "$HERE/bridge_fixtures.sh"

@@ -6,7 +6,7 @@
 # A refused value must leave the old one and say which errno it is; nothing may
 # change while the port listens.
 #
-# weight 0.3
+# weight 0.3 1.0
 
 . "${0%/*}/lib.sh"
 LC_ALL=C

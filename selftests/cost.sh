@@ -3,7 +3,7 @@
 #
 # cost.sh: rtgt cost, and what the target tells of its own part (debugfs setups).
 #
-# weight 0.6
+# weight 0.7 0.2
 
 . "${0%/*}/lib.sh"
 

@@ -4,7 +4,7 @@
 # doctor.sh: rtgt doctor names what a host, or the way to another one, lacks, and finds nothing on a
 # host that is as it should be.  Each case breaks one thing, and the line for it must be there.
 #
-# weight 2.4
+# weight 3.8 2.1
 
 . "${0%/*}/lib.sh"
 

@@ -4,7 +4,7 @@
 # explain.sh: rtgt explain, of what is on the wire while the client does something, and of
 # captures that are not as they should be.
 #
-# weight 1.1
+# weight 2.7 0.5
 
 . "${0%/*}/lib.sh"
 . "$HERE/capture_fixtures.sh"

@@ -7,7 +7,7 @@
 # calls: whoever asked for something is told, nothing stays behind (which is seen when
 # the case ends), and then all is as ever.  Needs a kernel that injects faults.
 #
-# weight 12 where faults are injected
+# weight 12 12 where faults are injected
 
 . "${0%/*}/lib.sh"
 # shellcheck source=allocation_fixtures.sh

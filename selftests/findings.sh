@@ -7,7 +7,7 @@
 # expected failure (XFAIL) where the device has the defect, and passes where it has not, for example
 # with the finding's patch.
 #
-# weight 2.4
+# weight 1.0 1.2
 
 . "${0%/*}/lib.sh"
 

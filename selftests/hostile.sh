@@ -7,7 +7,7 @@
 # case other clients are served meanwhile, and the administrator can disable the port.
 # Each limit in time is one that a hang exceeds, not a measurement.
 #
-# weight 2.1
+# weight 0.9 1.9
 
 . "${0%/*}/lib.sh"
 

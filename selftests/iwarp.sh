@@ -3,7 +3,7 @@
 #
 # iwarp.sh: the target over iWARP: what is different there, and every operation once.
 #
-# weight 0.8
+# weight 0.6 0.9
 
 . "${0%/*}/lib.sh"
 # shellcheck source=siw_fixtures.sh

@@ -6,7 +6,7 @@
 #
 # The initiator runs on the client's machine, so the module is loaded there too.
 #
-# weight 1.1
+# weight 0.7 1.5
 
 . "${0%/*}/lib.sh"
 . "$HERE/initiator_fixtures.sh"

@@ -4,7 +4,7 @@
 # library.sh: librtgt, as other programs use it: the example programs, and what they cannot show,
 # from Python (user/python/rtgt.py).
 #
-# weight 2.8
+# weight 2.4 4.7
 
 . "${0%/*}/lib.sh"
 

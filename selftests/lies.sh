@@ -20,7 +20,7 @@
 #
 # scripts/lies-table makes a table of the output.
 #
-# weight 1.7
+# weight 0.8 1.9
 
 . "${0%/*}/lib.sh"
 . "$HERE/capture_fixtures.sh"

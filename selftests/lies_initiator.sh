@@ -4,7 +4,7 @@
 # lies_initiator.sh: targets that lie ("probe lie"), and the kernel's initiator: it must not
 # crash, and must not report bytes as verified that are not what they should be.
 #
-# weight 0.5
+# weight 0.4 0.8
 
 . "${0%/*}/lib.sh"
 . "$HERE/initiator_fixtures.sh"

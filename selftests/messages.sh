@@ -11,7 +11,7 @@
 # a name, the status that answers it, and what probe is told.  The messages of a
 # table go over one connection; one that is not answered as it should be is named.
 #
-# weight 0.6
+# weight 0.3 0.9
 
 . "${0%/*}/lib.sh"
 

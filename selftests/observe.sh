@@ -3,7 +3,7 @@
 #
 # observe.sh: what can be seen of the target from outside it.
 #
-# weight 0.8
+# weight 0.9 1.5
 
 . "${0%/*}/lib.sh"
 

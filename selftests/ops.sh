@@ -10,7 +10,7 @@
 #
 # Sizes around the path MTU are where a message becomes two packets.
 #
-# weight 0.9
+# weight 0.7 1.1
 
 . "${0%/*}/lib.sh"
 

@@ -8,7 +8,7 @@
 # in every case: the memory keeps its bytes, the connection goes, and a neighbour
 # on the same port does not notice.
 #
-# weight 0.4
+# weight 0.4 0.6
 
 . "${0%/*}/lib.sh"
 

@@ -6,7 +6,7 @@
 # The bytes are compared where they are, through debugfs at the target, and not
 # by what the target or the tool say about them.
 #
-# weight 1.1
+# weight 0.4 2.0
 
 . "${0%/*}/lib.sh"
 # shellcheck source=allocation_fixtures.sh

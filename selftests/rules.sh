@@ -6,7 +6,7 @@
 # (rtgt reconcile), and made a page of (rtgt report).  The capture is made at the target's
 # end.
 #
-# weight 2.2
+# weight 3.9 2.4
 
 . "${0%/*}/lib.sh"
 . "$HERE/capture_fixtures.sh"

@@ -138,11 +138,11 @@ set_of() { # SET
 	esac
 }
 
-# "./PROGRAM.sh:# weight N", from the head of those of which a case costs as much as N
-# ordinary ones, by the processor's time.  Another line counts where faults are injected.
+# "./PROGRAM.sh:# weight N M", from the head of those of which a case takes as long as N ordinary
+# ones, and one of the second look as M.  Another line counts where faults are injected.
 weights() {
-	local line='^# weight [0-9.]*$'
-	[[ ! -d /sys/kernel/debug/failslab ]] || line='^# weight [0-9.]*\( where faults are injected\)*$'
+	local line='^# weight [0-9.]* [0-9.]*$'
+	[[ ! -d /sys/kernel/debug/failslab ]] || line='^# weight [0-9.]* [0-9.]*\( where faults are injected\)*$'
 	(cd "$HERE" && grep -Hm 1 "$line" ./*.sh)
 }
 
@@ -157,13 +157,15 @@ part_of_all() { # I/N
 	awk -v i="${1%/*}" -v n="${1#*/}" -v weights="$(weights)" '
 		BEGIN {
 			for (k = split(weights, heads, "\n"); k; k--) {
-				split(heads[k], word, /(\.\/|\.sh:# weight )/)
+				split(heads[k], word, /(\.\/|\.sh:# weight | )/)
 				weight[word[2]] = word[3]
+				second[word[2]] = word[4]
 			}
 		}
 		{ split($2, name, "."); program = name[1]; line[NR] = $0; of[NR] = program }
 		!(program in cost) { order[++programs] = program }
-		{ cost[program] += (program in weight) ? weight[program] : 1 }
+		!(program in weight) { cost[program]++ }
+		program in weight { cost[program] += $3 ~ /^\[/ ? second[program] : weight[program] }
 		END {
 			for (;;) {
 				heaviest = ""

@@ -7,7 +7,7 @@
 # cases of other programs run against it as well: those declared with --serve (lib.sh), which
 # the pattern '*.serve-*' selects.
 #
-# weight 1.7
+# weight 0.8 2.7
 
 . "${0%/*}/lib.sh"
 KERNEL_DEBUGFS=$DEBUGFS

@@ -7,7 +7,7 @@
 # finding's patch; but "listener" fails there and may crash the kernel, and "closed" tests what
 # librtgt does about SIGPIPE.
 #
-# weight 1.4
+# weight 0.9 2.1
 
 . "${0%/*}/lib.sh"
 # shellcheck source=siw_fixtures.sh

@@ -6,7 +6,7 @@
 # No duration is asserted, only what comes before what: nothing can be on the wire
 # before it was posted.
 #
-# weight 2.6
+# weight 4.8 1.9
 
 # $ is jq's
 # shellcheck disable=SC2016

@@ -8,7 +8,7 @@
 # have to wait for what shall not come, it sends something else behind it (probe
 # unheard), and the counters tell what the target got.
 #
-# weight 0.7
+# weight 0.4 1.0
 
 . "${0%/*}/lib.sh"
 

@@ -9,7 +9,7 @@
 # in the sizes that matter, verified by itself.  What a device cannot is skipped,
 # with the capability it was asked for.
 #
-# weight 0.9
+# weight 0.5 1.4
 
 . "${0%/*}/lib.sh"
 

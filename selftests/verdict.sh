@@ -9,7 +9,7 @@
 # outer case tolerates these; the streams that scripts/ktap-verdict must reject are in
 # scripts/ktap-verdict-test.
 #
-# weight 4
+# weight 0.7 8.6
 
 . "${0%/*}/lib.sh"
 

@@ -4,7 +4,7 @@
 # why.sh: rtgt why names the cause of a failure, from a capture at the target's end.  Each case
 # makes something fail in one way, and the cause must be that one.
 #
-# weight 1.9
+# weight 1.9 1.3
 
 . "${0%/*}/lib.sh"
 . "$HERE/capture_fixtures.sh"

@@ -9,7 +9,7 @@
 # A run without a fault tells which message of the connection the operation is.  Each cell is a line
 # of the output; scripts/wire-faults-table makes a table of them.
 #
-# weight 2
+# weight 1.0 8.9
 
 # $ is jq's
 # shellcheck disable=SC2016
