@@ -6,7 +6,7 @@
 # No case judges a speed: what is told is that all messages arrived, that the bytes
 # were compared and that the document is valid.
 #
-# weight 1.9 2.7
+# weight 1.9 2.7 smp
 
 . "${0%/*}/lib.sh"
 

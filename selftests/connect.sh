@@ -6,7 +6,7 @@
 # Refusals are typed (enum rtgt_rej_reason in the REJ's private data) and counted.
 # However a connection ends, nothing of it stays at the target.
 #
-# weight 0.6 1.7
+# weight 0.6 1.7 smp
 
 . "${0%/*}/lib.sh"
 

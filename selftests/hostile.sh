@@ -7,7 +7,7 @@
 # case other clients are served meanwhile, and the administrator can disable the port.
 # Each limit in time is one that a hang exceeds, not a measurement.
 #
-# weight 0.9 1.9
+# weight 0.9 1.9 smp
 
 . "${0%/*}/lib.sh"
 

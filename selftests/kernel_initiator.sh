@@ -6,7 +6,7 @@
 #
 # The initiator runs on the client's machine, so the module is loaded there too.
 #
-# weight 0.7 1.5
+# weight 0.7 1.5 smp
 
 . "${0%/*}/lib.sh"
 . "$HERE/initiator_fixtures.sh"

@@ -8,7 +8,7 @@
 # the kernel itself would wait for it: "ip link del" waits for every process that
 # has the device open, whosever listener is on it.
 #
-# weight 0.9 1.2
+# weight 0.9 1.2 smp
 
 . "${0%/*}/lib.sh"
 

@@ -10,7 +10,7 @@
 #
 # Sizes around the path MTU are where a message becomes two packets.
 #
-# weight 0.7 1.1
+# weight 0.7 1.1 smp
 
 . "${0%/*}/lib.sh"
 

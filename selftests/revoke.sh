@@ -8,7 +8,7 @@
 # and the client tells the last that was acknowledged: no byte may land after the
 # revocation has returned, and none that landed may be unknown to the client.
 #
-# weight 0.7 1.8
+# weight 0.7 1.8 smp
 
 . "${0%/*}/lib.sh"
 

@@ -139,15 +139,16 @@ set_of() { # SET
 }
 
 # "./PROGRAM.sh:# weight N M", from the head of those of which a case takes as long as N ordinary
-# ones, and one of the second look as M.  Another line counts where faults are injected.
+# ones, and one of the second look as M.  Another line counts where faults are injected.  With "smp"
+# behind it, it is run where there are two processors (vm/lab.sh: the first part).
 weights() {
-	local line='^# weight [0-9.]* [0-9.]*$'
-	[[ ! -d /sys/kernel/debug/failslab ]] || line='^# weight [0-9.]* [0-9.]*\( where faults are injected\)*$'
+	local line='^# weight [0-9.]* [0-9.]*\( smp\)*$'
+	[[ ! -d /sys/kernel/debug/failslab ]] || line='^# weight [0-9.]* [0-9.]*\( smp\| where faults are injected\)*$'
 	(cd "$HERE" && grep -Hm 1 "$line" ./*.sh)
 }
 
-# Lines of it that are this part's: programs, from the heaviest on, each to the part with
-# the least so far.
+# Lines of it that are this part's: programs, those for two processors to the first, and then from
+# the heaviest on, each to the part with the least so far.
 part_of_all() { # I/N
 	if [[ $1 == 1/1 ]]; then
 		cat
@@ -160,6 +161,7 @@ part_of_all() { # I/N
 				split(heads[k], word, /(\.\/|\.sh:# weight | )/)
 				weight[word[2]] = word[3]
 				second[word[2]] = word[4]
+				smp[word[2]] = word[5] == "smp"
 			}
 		}
 		{ split($2, name, "."); program = name[1]; line[NR] = $0; of[NR] = program }
@@ -167,6 +169,12 @@ part_of_all() { # I/N
 		!(program in weight) { cost[program]++ }
 		program in weight { cost[program] += $3 ~ /^\[/ ? second[program] : weight[program] }
 		END {
+			for (k = 1; k <= programs; k++)
+				if (smp[order[k]]) {
+					part[order[k]] = 1
+					sum[1] += cost[order[k]]
+					cost[order[k]] = 0
+				}
 			for (;;) {
 				heaviest = ""
 				for (k = 1; k <= programs; k++)

@@ -9,7 +9,7 @@
 # must, and the port's counters, exactly.  What such a client cannot do wrong,
 # probe does.
 #
-# weight 0.4 1.9
+# weight 0.4 1.9 smp
 
 . "${0%/*}/lib.sh"
 # shellcheck source=rping_fixtures.sh

@@ -187,7 +187,7 @@ lab_start() {
 		read -r memory cpus _ more <<<"$LAB_CLIENT"
 		built=$LAB_CLIENT_BUILT payload=$LAB_OUT/payload.client
 	fi
-	case $tier in
+	case $name in
 	fast) cpus=${cpus%/*} ;;
 	*) cpus=${cpus#*/} ;;
 	esac
