@@ -206,7 +206,7 @@ TEST_F(fault, reply)
 		u32 len = make_reply(self->buf, replies[r].op, status, body);
 		u32 first = replies[r].op == RTGT_MSG_REVOKE ? HEAD : HEAD + 16;
 		unsigned char want[256], *buf;
-		u32 want_len = len;
+		u32 want_len = len, room = len;
 		bool fits = true;
 
 		if (replies[r].op == RTGT_MSG_EXTENTS)
@@ -226,6 +226,13 @@ TEST_F(fault, reply)
 			fits = body;
 			want_len = len - 1;
 			put(want, 8, 4, body - 1);
+			break;
+		case RTGT_FAULT_REPLY_LONG:
+			room = len + 7;
+			want_len = room;
+			put(want, 8, 4, body + 7);
+			memset(want + len, 0, 7);
+			memset(self->buf + len, 0xee, 7);
 			break;
 		case RTGT_FAULT_REPLY_STATUS:
 			fits = status == RTGT_OK;
@@ -258,14 +265,14 @@ TEST_F(fault, reply)
 			}
 			break;
 		}
-		buf = exact(&self->block, self->buf, len);
-		ASSERT_EQ(fits, rtgt_fault_reply_fits(fault, buf, len, &self->stale)) {
+		buf = exact(&self->block, self->buf, room);
+		ASSERT_EQ(fits, rtgt_fault_reply_fits(fault, buf, len, room, &self->stale)) {
 			TH_LOG("%s, operation %u, %u bytes", rtgt_fault_name(fault), replies[r].op,
 			       body);
 		}
 		if (!fits)
 			continue;
-		ASSERT_EQ(want_len, rtgt_fault_reply(fault, buf, len, &self->stale));
+		ASSERT_EQ(want_len, rtgt_fault_reply(fault, buf, len, room, &self->stale));
 		ASSERT_EQ(0, memcmp(want, buf, want_len)) {
 			TH_LOG("%s, operation %u, %u bytes", rtgt_fault_name(fault), replies[r].op,
 			       body);
@@ -273,20 +280,25 @@ TEST_F(fault, reply)
 	}
 }
 
+static bool stale_fits(const void *buf, u32 len, const struct rtgt_fault_stale *stale)
+{
+	return rtgt_fault_reply_fits(RTGT_FAULT_REPLY_STALE, buf, len, len, stale);
+}
+
 /* The body of an earlier reply, of which 64 bytes are kept; an equal one is no fault */
 TEST_F(fault, stale)
 {
 	u32 len = make_reply(self->buf, RTGT_MSG_ECHO, 0, 100);
 
-	EXPECT_FALSE(rtgt_fault_reply_fits(RTGT_FAULT_REPLY_STALE, self->buf, len, &self->stale));
+	EXPECT_FALSE(stale_fits(self->buf, len, &self->stale));
 	rtgt_fault_keep(&self->stale, self->buf, len);
 	EXPECT_EQ(64, self->stale.len);
-	EXPECT_FALSE(rtgt_fault_reply_fits(RTGT_FAULT_REPLY_STALE, self->buf, len, &self->stale));
+	EXPECT_FALSE(stale_fits(self->buf, len, &self->stale));
 	self->buf[HEAD + 64] ^= 1;
-	EXPECT_FALSE(rtgt_fault_reply_fits(RTGT_FAULT_REPLY_STALE, self->buf, len, &self->stale));
+	EXPECT_FALSE(stale_fits(self->buf, len, &self->stale));
 	self->buf[HEAD + 63] ^= 1;
-	EXPECT_TRUE(rtgt_fault_reply_fits(RTGT_FAULT_REPLY_STALE, self->buf, len, &self->stale));
-	rtgt_fault_reply(RTGT_FAULT_REPLY_STALE, self->buf, len, &self->stale);
+	EXPECT_TRUE(stale_fits(self->buf, len, &self->stale));
+	rtgt_fault_reply(RTGT_FAULT_REPLY_STALE, self->buf, len, len, &self->stale);
 	EXPECT_EQ(64, self->buf[HEAD + 63]);
 	len = make_reply(self->buf, RTGT_MSG_PULL, 0, 0);
 	rtgt_fault_keep(&self->stale, self->buf, len);
@@ -306,9 +318,9 @@ TEST_F(fault, stale_caps)
 	for (unsigned int i = 0; i < 3; i++) {
 		len = make_reply(self->buf, RTGT_MSG_EXTENTS, 0, 16 + 2 * 20);
 		buf = exact(&self->block, self->buf, len);
-		rtgt_fault_reply(RTGT_FAULT_REPLY_STALE, buf, len, &self->stale);
-		EXPECT_TRUE(rtgt_fault_reply_fits(caps[i], buf, len, &self->stale));
-		EXPECT_EQ(len, rtgt_fault_reply(caps[i], buf, len, &self->stale));
+		rtgt_fault_reply(RTGT_FAULT_REPLY_STALE, buf, len, len, &self->stale);
+		EXPECT_TRUE(rtgt_fault_reply_fits(caps[i], buf, len, len, &self->stale));
+		EXPECT_EQ(len, rtgt_fault_reply(caps[i], buf, len, len, &self->stale));
 	}
 }
 

@@ -79,6 +79,10 @@ reply-len	*			caught	not a reply|malformed
 # a PUSH has one reply, without a body
 reply-short	ping.push		never
 reply-short	*			caught	body of the reply|echo [0-9 ]*has|answers for|malformed
+# it does not fit into the memory for it; what fits may be from a later version
+reply-long	library.*		stands
+reply-long	messages.*		caught	receive
+reply-long	*			caught	local (length|QP operation) error
 reply-status	*			caught	refused|has the status failed
 reply-bit	ping.push		never
 # the bit is in the length that the reply to an immediate has
@@ -160,6 +164,8 @@ reply-twice	kernel:*		caught	tag|answered|is longer|$ENDED
 reply-twice	serve:@(library.run|messages.run|bw*.@(write|read|write+read)) either $ENDED
 reply-twice	serve:*			caught	tag|answered|is longer|$ENDED
 reply-short	kernel:ping.push	caught	body of the reply|extents
+# its first request is an echo without a body, here
+reply-long	serve:library.*		caught	echo
 reply-bit	kernel:k*		caught	extents|differ
 reply-bit	kernel:*		caught	extents
 reply-stale	kernel:ping.push	never
@@ -649,14 +655,14 @@ tables() {
 }
 
 FAULTS="reply-drop reply-delay reply-twice reply-swap reply-tag reply-op reply-len reply-short
-	reply-status reply-bit reply-stale region-bit move-range move-twice move-late move-never
+	reply-long reply-status reply-bit reply-stale region-bit move-range move-twice move-late move-never
 	cap-rkey cap-addr cap-len rep-rkey rep-addr rep-len rep-ask rep-version rep-short rep-delay
 	rep-never rej-version rej-size rej-full rej-resources rej-device rej-stopping rej-ask
 	recv-none rtu-ignore dreq-ignore disconnect qp-err qp-sqd"
 
 # A target that misbehaves is found out in one of these ways, each a branch of the initiators, and a
 # fault of each is run by make check-more (of QUICK by make check): what does not come (reply-drop,
-# recv-none), comes twice, is of another request (reply-tag, reply-op), is too short, says "failed", or
+# recv-none), comes twice, is of another request (reply-tag, reply-op), is too short or too long, says "failed", or
 # has other bytes (reply-bit of an echo, region-bit of a checksum, reply-stale of before); a device that
 # refuses (cap-rkey, rep-rkey), or would (cap-len, rep-len); a REP that cannot be read (rep-short), a
 # REJ, the end of the connection.  A fault that is left out here is found in the same way as one of

@@ -52,6 +52,7 @@ lie() { # FAULT N
 	reply-op) hex=${hex:0:2}82${hex:4} ;;
 	reply-len) hex=${hex:0:16}00000003${hex:24} ;;
 	reply-short) hex=${hex:0:16}00000003${hex:24:14} bytes=19 ;;
+	reply-long) printf -v hex '%s%08x%s%088d' "${hex:0:16}" 48 "${hex:24}" 0 && bytes=64 ;;
 	reply-status) hex=${hex:0:4}0009${hex:8} ;;
 	reply-bit) printf -v hex '%s%02x%s' "${hex:0:36}" $((16#${hex:36:2} ^ 1)) "${hex:38}" ;;
 	reply-stale)
@@ -76,7 +77,7 @@ opportunities() { # FAULT
 wrong_bytes() { # FAULT
 	local i LIE
 	local -a HONEST WANT
-	target_port
+	target_port recv_size=64
 	echoes
 	same end "$END" alive
 	HONEST=("${REPLIES[@]}")
@@ -636,7 +637,7 @@ held_srq() {
 
 # What make check runs of those that are alike
 QUICK=" reply-tag cap-rkey rep-rkey rep-short rej-full "
-for fault in reply-tag reply-op reply-len reply-short reply-status reply-bit reply-stale; do
+for fault in reply-tag reply-op reply-len reply-short reply-long reply-status reply-bit reply-stale; do
 	second "$fault"
 	tcase "$fault" ${MORE:+"$MORE"} "the two replies that are due are wrong in this way, all others are right" wrong_bytes "$fault"
 done

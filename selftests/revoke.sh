@@ -264,6 +264,27 @@ wrong() {
 	expect_counters rotations=1
 }
 
+# A client of a shared port may replace an rkey only if it is not valid: here the administrator has
+# revoked it, and nobody has registered the memory since.  What the client is given then works.
+behind_administrator() {
+	target_port region mem size=4096
+	background client probe messages
+	send_line client "before msg_op=6 body=24"
+	wait_line client "before "
+	revoke all
+	send_line client "first msg_op=6 body=24"
+	wait_line client "first "
+	send_line client "second msg_op=6 body=24"
+	wait_line client "second "
+	finish client
+	has "$(grep "^before " "$WORK/client.out")" status=shared len=0
+	has "$(grep "^first " "$WORK/client.out")" status=ok len=24
+	has "$(grep "^second " "$WORK/client.out")" status=shared len=0
+	has "$(<"$WORK/client.out")" alive=1
+	has "$(probe access op=write len=64)" wc=success
+	expect_counters qp_errors=0
+}
+
 tcase private-stream --tier wire,fast "a client whose rkeys are revoked is disconnected, its neighbour's traffic continues" private_stream
 
 tcase by-peer --more --tier fast,wire --serve-more "a client that asks for a new key is refused with the old one" by_peer
@@ -274,6 +295,7 @@ tcase private-bytes --more "after a revocation the client's memory no longer cha
 tcase private-all --more "all clients of a private port are cut off at once" private_all
 tcase shared-long --more "no byte of long WRITEs lands after a revocation" shared_stream 65536
 tcase by-invalidation "a shared rkey that a client invalidates is invalid for all clients, and is replaced" by_invalidation
+tcase behind-administrator --more "of a shared port a client may replace only an rkey that was revoked" behind_administrator
 tcase again --more "after repeated revocations, of valid and invalidated rkeys, the old rkeys stay invalid" again
 tcase during-pull --more "revoking the rkeys does not interrupt a PULL in progress" during_pull
 tcase during-connects-shared --more "a shared port's keys are revoked while clients come and go" during_connects shared

@@ -37,6 +37,7 @@ static const struct {
 	[RTGT_FAULT_REPLY_OP] = { "reply-op", "reply with another operation" },
 	[RTGT_FAULT_REPLY_LEN] = { "reply-len", "reply with a length that is off by one" },
 	[RTGT_FAULT_REPLY_SHORT] = { "reply-short", "send the reply without its last byte" },
+	[RTGT_FAULT_REPLY_LONG] = { "reply-long", "send as many bytes as recv_size" },
 	[RTGT_FAULT_REPLY_STATUS] = { "reply-status", "reply with the status \"failed\"" },
 	[RTGT_FAULT_REPLY_BIT] = { "reply-bit", "flip a bit of the reply's body" },
 	[RTGT_FAULT_REPLY_STALE] = { "reply-stale", "reply with the body of an earlier reply" },
@@ -239,10 +240,11 @@ static u32 stale_len(const struct rtgt_fault_stale *stale, u32 len)
  * @fault: enum rtgt_fault
  * @buf: the reply
  * @len: its bytes
+ * @room: those of its memory
  * @stale: from rtgt_fault_keep()
  * Return: true if so, and for a fault that changes no bytes of a reply (reply-drop).
  */
-bool rtgt_fault_reply_fits(unsigned int fault, const void *buf, u32 len,
+bool rtgt_fault_reply_fits(unsigned int fault, const void *buf, u32 len, u32 room,
 			   const struct rtgt_fault_stale *stale)
 {
 	const struct rtgt_msg *msg = buf;
@@ -255,6 +257,8 @@ bool rtgt_fault_reply_fits(unsigned int fault, const void *buf, u32 len,
 	case RTGT_FAULT_REPLY_SHORT:
 	case RTGT_FAULT_REPLY_BIT:
 		return len > sizeof(*msg);
+	case RTGT_FAULT_REPLY_LONG:
+		return len < room;
 	case RTGT_FAULT_REPLY_STALE:
 		same = stale_len(stale, len);
 		return same && memcmp(msg + 1, stale->bytes, same);
@@ -302,10 +306,12 @@ static void cap_fault(unsigned int fault, struct rtgt_cap *cap)
  * @fault: enum rtgt_fault, for which rtgt_fault_reply_fits() returned true
  * @buf: the reply, changed; a fault that changes no bytes of a reply leaves it alone
  * @len: its bytes
+ * @room: those of its memory
  * @stale: from rtgt_fault_keep()
  * Return: the bytes to send.
  */
-u32 rtgt_fault_reply(unsigned int fault, void *buf, u32 len, const struct rtgt_fault_stale *stale)
+u32 rtgt_fault_reply(unsigned int fault, void *buf, u32 len, u32 room,
+		     const struct rtgt_fault_stale *stale)
 {
 	struct rtgt_msg *msg = buf;
 	struct rtgt_cap *caps;
@@ -326,6 +332,12 @@ u32 rtgt_fault_reply(unsigned int fault, void *buf, u32 len, const struct rtgt_f
 		break;
 	case RTGT_FAULT_REPLY_SHORT:
 		len--;
+		msg->len = __cpu_to_be32(len - sizeof(*msg));
+		break;
+	case RTGT_FAULT_REPLY_LONG:
+		/* not what another client has sent */
+		memset((u8 *)buf + len, 0, room - len);
+		len = room;
 		msg->len = __cpu_to_be32(len - sizeof(*msg));
 		break;
 	case RTGT_FAULT_REPLY_STATUS:

@@ -33,6 +33,7 @@ enum rtgt_fault {
 	RTGT_FAULT_REPLY_OP,
 	RTGT_FAULT_REPLY_LEN,
 	RTGT_FAULT_REPLY_SHORT,
+	RTGT_FAULT_REPLY_LONG,
 	RTGT_FAULT_REPLY_STATUS,
 	RTGT_FAULT_REPLY_BIT,
 	RTGT_FAULT_REPLY_STALE,
@@ -99,9 +100,9 @@ const char *rtgt_fault_about(unsigned int fault);
 int rtgt_fault_parse(const char *line, unsigned int *fault, struct rtgt_fault_rule *rule);
 int rtgt_fault_print(char *line, unsigned int size, unsigned int fault,
 		     const struct rtgt_fault_rule *rule);
-bool rtgt_fault_reply_fits(unsigned int fault, const void *buf, uint32_t len,
+bool rtgt_fault_reply_fits(unsigned int fault, const void *buf, uint32_t len, uint32_t room,
 			   const struct rtgt_fault_stale *stale);
-uint32_t rtgt_fault_reply(unsigned int fault, void *buf, uint32_t len,
+uint32_t rtgt_fault_reply(unsigned int fault, void *buf, uint32_t len, uint32_t room,
 			  const struct rtgt_fault_stale *stale);
 void rtgt_fault_keep(struct rtgt_fault_stale *stale, const void *buf, uint32_t len);
 bool rtgt_fault_rep_fits(unsigned int fault, const void *priv, uint32_t len);

@@ -305,8 +305,9 @@ static u32 fault_bytes(struct rtgt_recv_ctx *recv, u32 len)
 	for (i = 0; i < RTGT_FAULT_SERVICE; i++)
 		if (i >= RTGT_FAULT_REPLY_TAG &&
 		    (i <= RTGT_FAULT_REPLY_STALE || i >= RTGT_FAULT_CAP_RKEY) &&
-		    rtgt_fault_reply_fits(i, msg, len, &old) && fault_due(port, i, NULL))
-			len = rtgt_fault_reply(i, msg, len, &old);
+		    rtgt_fault_reply_fits(i, msg, len, conn->recv_size, &old) &&
+		    fault_due(port, i, NULL))
+			len = rtgt_fault_reply(i, msg, len, conn->recv_size, &old);
 	spin_unlock_irqrestore(&port->faults.lock, flags);
 	return len;
 }

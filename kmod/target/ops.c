@@ -236,7 +236,7 @@ static void revoke_work(struct rtgt_recv_ctx *recv)
 	} else if (!register_extents(recv, map->nr, shared)) {
 		return;
 	}
-	if (shared && !recv->done) {
+	if (!recv->done) {
 		rtgt_reply(recv, RTGT_ST_SHARED, 0);
 		return;
 	}

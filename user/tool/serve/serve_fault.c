@@ -125,9 +125,9 @@ static uint32_t tamper(struct serve_conn *c, void *buf, uint32_t len)
 {
 	static const unsigned int all[] = {
 		RTGT_FAULT_REPLY_TAG, RTGT_FAULT_REPLY_OP, RTGT_FAULT_REPLY_LEN,
-		RTGT_FAULT_REPLY_SHORT, RTGT_FAULT_REPLY_STATUS, RTGT_FAULT_REPLY_BIT,
-		RTGT_FAULT_REPLY_STALE, RTGT_FAULT_CAP_RKEY, RTGT_FAULT_CAP_ADDR,
-		RTGT_FAULT_CAP_LEN,
+		RTGT_FAULT_REPLY_SHORT, RTGT_FAULT_REPLY_LONG, RTGT_FAULT_REPLY_STATUS,
+		RTGT_FAULT_REPLY_BIT, RTGT_FAULT_REPLY_STALE, RTGT_FAULT_CAP_RKEY,
+		RTGT_FAULT_CAP_ADDR, RTGT_FAULT_CAP_LEN,
 	};
 	const struct rtgt_fault_stale stale = c->stale;
 	struct server *s = c->s;
@@ -135,8 +135,9 @@ static uint32_t tamper(struct serve_conn *c, void *buf, uint32_t len)
 	rtgt_fault_keep(&c->stale, buf, len);
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (s->cfg.fault[all[i]].rule.every &&
-		    rtgt_fault_reply_fits(all[i], buf, len, &stale) && due(s, all[i]))
-			len = rtgt_fault_reply(all[i], buf, len, &stale);
+		    rtgt_fault_reply_fits(all[i], buf, len, c->recv_size, &stale) &&
+		    due(s, all[i]))
+			len = rtgt_fault_reply(all[i], buf, len, c->recv_size, &stale);
 	return len;
 }
 
