@@ -102,6 +102,19 @@ forged() {
 	hit 1 lie forge "RDMA WRITE Middle"
 }
 
+# A field of a header: an acknowledgment becomes a NAK of a lost packet, which is sent again.
+forged_field() {
+	bridged "nak: forge=infiniband.aeth.syndrome:0x60 is=ack count=1" "psn: forge=infiniband.bth.psn:0x123456 op=write packet=2 tx=1 count=1"
+	ping -o write -S 5000 -C 3 >"$WORK/said" 2>&1 || fail "$(<"$WORK/said")"
+	end_bridge
+	hit 1 nak forge "Acknowledge"
+	hit 1 psn forge "RDMA WRITE Middle"
+	same "NAKs that were sent" "$(fields target infiniband.aeth.syndrome.error_code | grep -c .)" 1
+	same "and that came" "$(fields client infiniband.aeth.syndrome.error_code | grep -c .)" 2
+	same "PSNs" "$(fields client infiniband.bth.psn | grep -c 1193046) $(fields target infiniband.bth.psn | grep -c 1193046)" "0 1"
+	same "wrong ICRCs" "$({ told client && told target; } | grep -c "ICRC WRONG")" 0
+}
+
 # A burst is always four frames long, and the same seed loses the same frames.
 bursts() {
 	local seed again=''
@@ -254,6 +267,9 @@ misused() {
 	fails_with "rule 1: after=x: no rule before this one has that name" rtgt bridge --rule "drop after=x" a b
 	fails_with "rule 2: two rules have the name x" rtgt bridge --rule "x: drop" --rule "x: drop" a b
 	fails_with "rule 1: port=c: the bridge has no port of that name" rtgt bridge --rule "drop port=c" a b
+	fails_with "rule 1: forge=ip.src: no field of a RoCE header" rtgt bridge --rule "forge=ip.src:1" a b
+	fails_with "rule 1: forge=infiniband.bth.psn:VALUE: a number of 24 bits" rtgt bridge --rule "forge=infiniband.bth.psn" a b
+	fails_with "rule 1: forge=infiniband.bth.psn:VALUE: a number of 24 bits" rtgt bridge --rule "forge=infiniband.bth.psn:0x1000000" a b
 	fails_with "at least two ports" rtgt bridge a
 	fails_with "no such kind of port" rtgt bridge tcp:a b
 	fails_with "two ports have the name x" rtgt bridge x=a x=b
@@ -268,6 +284,7 @@ tcase dropped --limit 60 --needs cm "one packet of a WRITE is lost once" dropped
 tcase dropped-answers --more --limit 60 --needs cm "an acknowledgment and a READ's last packet are lost once" dropped_answers
 tcase changed --more --limit 60 --needs cm "a copy, another order, a wrong ICRC, a short frame, a mark" changed
 tcase forged --limit 60 --needs cm "a changed byte with a right ICRC is noticed by the program" forged
+tcase forged-field --more --limit 60 --needs cm "a field with another value and a right ICRC is taken by the device" forged_field
 tcase set-up --more --limit 60 --needs cm "the first REP is lost, the second is late" set_up
 tcase bursts --more "losses in bursts, and the same with the same seed" bursts
 tcase slow-link --more --limit 60 --needs cm "a link of a rate with a queue" slow_link

@@ -3,13 +3,14 @@
 #
 # findings.sh: what devices do wrong whoever uses them (Documentation/findings/).
 #
-# No port and no connection manager: "pair" has two queue pairs in one process. A case is an
+# Mostly without a port and a connection manager: "pair" has two queue pairs in one process. A case is an
 # expected failure (XFAIL) where the device has the defect, and passes where it has not, for example
 # with the finding's patch.
 #
 # weight 1.0 1.2
 
 . "${0%/*}/lib.sh"
+. "$HERE/bridge_fixtures.sh"
 
 # Runs a case of pair; PAIR is what it printed.
 pair() { # CASE
@@ -104,6 +105,12 @@ read_mtu_late() {
 	same "the READ" "$PAIR" "wc=success arrived=1"
 }
 
+# An AETH of the reserved kind in a READ's response
+bad_response() {
+	bridged "kind: forge=infiniband.aeth.syndrome:0x40 is=response op=read count=1"
+	fails_with "READ failed: bad response" ping -o read -S 5000 -C 1
+}
+
 odp_iova() {
 	pair odp-iova
 	has "$PAIR" wc=success arrived=1 behind=0
@@ -133,6 +140,7 @@ tcase flush-rtr --needs qp-states --limit 60 --more "a queue pair whose transiti
 
 # On rxe without the patch this warns in the kernel log
 tcase read-mtu-late --needs qp-states --long "a READ whose response fits through the responder's interface in the end has its bytes" read_mtu_late
+tcase bad-response --needs cm --long --limit 60 "a READ whose response cannot be used completes with an error" bad_response
 
 # On rxe without the patch these take the kernel down
 tcase window-twice --needs qp-states --limit 60 --long "a memory window is invalidated once, the second SEND_WITH_INV fails" invalidated_twice

@@ -58,7 +58,8 @@ static const struct usage usage = {
 "  delay=5ms-10ms is=ack after=lost\n"
 "  drop chance=0.1% burst=4 port=client\n"
 "  rate=100mbit queue=64K mark=32K port=client\n"
-"Actions: drop, delay=TIME, dup[=N], reorder[=N], corrupt, forge, truncate=BYTES, mark, rate=BITS.\n"
+"Actions: drop, delay=TIME, dup[=N], reorder[=N], corrupt, forge[=FIELD:VALUE], truncate=BYTES,\n"
+"mark, rate=BITS.\n"
 "Properties: op, is, cm, mpa, from, port, conn, message, packet, psn, tx, size; then nth, every,\n"
 "count, chance, burst and after.\n",
 	.options = options,

@@ -113,7 +113,9 @@ enum bridge_property {
  * @has: properties that it has, a bit each
  * @at: range of each that is a number; of others @min is their index in a list of words, and
  *	of BRIDGE_CHANCE it is in millionths
- * @arg: range of what the action takes: nanoseconds, frames, bytes, bits per second
+ * @arg: range of what the action takes: nanoseconds, frames, bytes, bits per second, the value of
+ *	@field
+ * @field: BRIDGE_FORGE: name of what gets another value; NULL: the last bit of the data does
  * @after: the rule of BRIDGE_AFTER
  * @burst: so many frames are still to be hit
  * @busy: BRIDGE_RATE: CLOCK_MONOTONIC until which the link is busy with frames before
@@ -126,6 +128,7 @@ struct bridge_rule {
 	uint32_t has;
 	struct { uint64_t min, max; } at[BRIDGE_PROPERTIES], arg;
 	const struct bridge_rule *after;
+	const char *field;
 	uint64_t random, burst, busy, seen, acted, failed;
 };
 

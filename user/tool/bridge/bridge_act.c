@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "bridge.h"
-#include "libwire/packet.h"
+#include "libwire/fields.h"
 
 #define HELD_NS		1000000000ull
 #define HELD_BYTES	(256u << 20)
@@ -198,20 +198,48 @@ static uint32_t last_byte(const struct pkt *p)
 	return p->at[PKT_ICRC].len ? p->at[PKT_ICRC].off - 1 : p->len - 1;
 }
 
-/* Another bit; @mend: the ICRC of the data is right again */
-static bool flip(const struct pkt *p, struct bridge_frame *f, bool mend)
+/* Another bit.  What is cut is gone, and what its device is to cut gets new checksums. */
+static bool flip(const struct pkt *p, struct bridge_frame *f)
 {
-	const uint32_t at = last_byte(p), icrc = p->at[PKT_ICRC].off;
-	struct pkt q;
+	const uint32_t at = last_byte(p);
 
-	/* what is cut is gone, and what its device is to cut gets new checksums */
 	if (at >= f->len || f->vnet[1])
 		return false;
-	if (mend && (!p->at[PKT_PAYLOAD].len || p->icrc != PKT_ICRC_OK || icrc + 4 > f->len))
-		return false;
 	set_byte(p, f->data, at, f->data[at] ^ 1);
-	if (!mend)
-		return true;
+	return true;
+}
+
+/* Another value of a field, all of which is there; false: the packet has no such field */
+static bool set_field(const struct pkt *p, uint8_t *data, const char *name, uint64_t value)
+{
+	for (const struct pkt_layout *l = pkt_layouts; l->nr; l++)
+		for (const struct pkt_field *f = l->field; f < l->field + l->nr; f++) {
+			if (strcmp(f->name, name) || !pkt_has_layout(p, l) ||
+			    !pkt_has_field(p, l, f))
+				continue;
+			for (uint32_t i = f->bits, bit, at; i--; value >>= 1) {
+				bit = 0x80u >> ((f->bit + i) & 7);
+				at = p->at[l->header].off + (f->bit + i) / 8;
+				set_byte(p, data, at, (uint8_t)(value & 1 ? data[at] | bit :
+								data[at] & ~bit));
+			}
+			return true;
+		}
+	return false;
+}
+
+/* The same, or a field, and the ICRC is right again */
+static bool forge(const struct bridge_rule *r, const struct pkt *p, struct bridge_frame *f,
+		  uint64_t value)
+{
+	const uint32_t icrc = p->at[PKT_ICRC].off;
+	struct pkt q;
+
+	if (p->icrc != PKT_ICRC_OK || icrc + 4 > f->len || f->vnet[1])
+		return false;
+	if (r->field ? !set_field(p, f->data, r->field, value) :
+		       !p->at[PKT_PAYLOAD].len || !flip(p, f))
+		return false;
 	memset(&q, 0, sizeof(q));
 	q.data = f->data;
 	q.caplen = p->caplen;
@@ -299,8 +327,9 @@ int bridge_act(struct bridge *b, struct bridge_rule *r, struct bridge_frame *f,
 		f->behind = (unsigned int)n;
 		return 1;
 	case BRIDGE_CORRUPT:
+		return flip(p, f) ? 1 : -1;
 	case BRIDGE_FORGE:
-		return flip(p, f, r->action == BRIDGE_FORGE) ? 1 : -1;
+		return forge(r, p, f, n) ? 1 : -1;
 	case BRIDGE_TRUNCATE:
 		if (n >= f->len)
 			return -1;

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "bridge.h"
+#include "libwire/fields.h"
 
 #define WORDS_MAX	24
 #define BIT(property)	(1u << (property))
@@ -35,10 +36,13 @@ const char *const bridge_actions[] = {
 };
 
 /* What stands behind "=" of an action */
-static const struct { enum { NONE, TIME, NUMBER, RATE } kind; uint64_t missing, max; } takes[] = {
+static const struct {
+	enum { NONE, TIME, NUMBER, RATE, FIELD } kind;
+	uint64_t missing, max;
+} takes[] = {
 	[BRIDGE_DROP] = { .kind = NONE }, [BRIDGE_DELAY] = { TIME, 0, 3600000000000 },
 	[BRIDGE_DUP] = { NUMBER, 1, 1000 }, [BRIDGE_REORDER] = { NUMBER, 1, 1000 },
-	[BRIDGE_CORRUPT] = { .kind = NONE }, [BRIDGE_FORGE] = { .kind = NONE },
+	[BRIDGE_CORRUPT] = { .kind = NONE }, [BRIDGE_FORGE] = { .kind = FIELD },
 	[BRIDGE_TRUNCATE] = { NUMBER, 0, BRIDGE_FRAME }, [BRIDGE_MARK] = { .kind = NONE },
 	[BRIDGE_RATE] = { RATE, 0, 1000000000000 },
 };
@@ -233,6 +237,32 @@ static int read_property(struct bridge *b, struct bridge_rule *r, const char *wh
 	return 0;
 }
 
+/* FIELD:VALUE of a header of RoCE, as rtgt explain names it */
+static int read_field(struct bridge_rule *r, const char *where, char *name)
+{
+	char *value = strchr(name, ':');
+	unsigned int bits = 0;
+
+	if (value)
+		*value++ = 0;
+	for (const struct pkt_layout *l = pkt_layouts; l->nr; l++)
+		for (unsigned int i = 0; i < l->nr && l->header >= PKT_BTH &&
+		     l->header < PKT_MPA; i++)
+			if (!strcmp(l->field[i].name, name) && l->field[i].bits <= 64 &&
+			    l->field[i].format <= PKT_BOOL && l->field[i].format != PKT_DEC4) {
+				r->field = l->field[i].name;
+				bits = l->field[i].bits;
+			}
+	if (!bits)
+		return bad(where, "forge=%s: no field of a RoCE header with a number has this name (rtgt explain --list-fields)",
+			   name);
+	if (!value || !read_range(value, NULL, &r->arg.min, &r->arg.max) ||
+	    (bits < 64 && r->arg.max >> bits))
+		return bad(where, "forge=%s:VALUE: a number of %u bits, or a range: 3, 0x1f, 3-5",
+			   name, bits);
+	return 0;
+}
+
 static int read_action(struct bridge_rule *r, const char *where, char *word)
 {
 	char *value = strchr(word, '='), list[128];
@@ -248,8 +278,10 @@ static int read_action(struct bridge_rule *r, const char *where, char *word)
 	r->action = (enum bridge_action)i;
 	r->arg.min = takes[i].missing;
 	r->arg.max = r->arg.min;
+	if (value && takes[i].kind == FIELD)
+		return read_field(r, where, value);
 	if (!value)
-		return takes[i].kind == NONE || takes[i].missing ? 0 :
+		return takes[i].kind == NONE || takes[i].kind == FIELD || takes[i].missing ? 0 :
 		       bad(where, "%s", takes[i].kind == TIME ? "delay=TIME: how long?" :
 			   takes[i].kind == RATE ? "rate=BITS: how many per second, as 100mbit?" :
 			   "truncate=BYTES: how many?");
