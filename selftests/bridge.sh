@@ -113,6 +113,10 @@ forged_field() {
 	same "and that came" "$(fields client infiniband.aeth.syndrome.error_code | grep -c .)" 2
 	same "PSNs" "$(fields client infiniband.bth.psn | grep -c 1193046) $(fields target infiniband.bth.psn | grep -c 1193046)" "0 1"
 	same "wrong ICRCs" "$({ told client && told target; } | grep -c "ICRC WRONG")" 0
+	bridge "any: forge=infiniband.reth.va:0- op=write packet=1 count=1"
+	fails_with "WRITE failed: remote access error" ping -o write -S 5000 -C 3
+	end_bridge
+	hit 1 any forge "RDMA WRITE First"
 }
 
 # A burst is always four frames long, and the same seed loses the same frames.

@@ -109,6 +109,21 @@ revoked() {
 	target_filled mem 0 4096 0x11
 }
 
+# Of a shared port a client may replace an rkey that is not valid: here the administrator has
+# revoked it, and nobody has registered the memory since.
+revoke_after_revoke() {
+	local old
+	target_port region mem size=4096
+	learn
+	old=$RKEY
+	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
+	has "$(probe send blind=1 msg_op=6 body=24)" wc=success status=ok len=24
+	has "$(probe send blind=1 msg_op=6 body=24)" wc=success status=shared
+	learn
+	((RKEY != old)) || fail "the rkey is still $old"
+	has "$(probe access len=64)" wc=success
+}
+
 # The Terminate says why; the client's WRITE had left its queue by then.  An rkey that is none
 # ends the connection without a word from siw to the target.
 forged() {
@@ -411,6 +426,7 @@ tcase shared-5000 --tier wire,fast "every operation of 5000 bytes, and the reaso
 tcase large --more "a region of three extents is written, read, pulled and pushed as one" on_siw large
 tcase shared --more "clients of a shared port see one memory, registered once" on_siw shared
 tcase revoke-first --more "the first request of a private connection is REVOKE, and registers" on_siw never_registered
+tcase revoke-after-revoke --more "of a shared port a client may replace an rkey that was revoked" on_siw revoke_after_revoke
 tcase revoked "a revocation without a client invalidates the rkey, and the next client gets another" on_siw revoked
 tcase forged --tier wire,fast "a WRITE with a forged rkey is answered with a Terminate" on_siw forged
 tcase refused --more "a WRITE beyond the region is answered with a Terminate, and the log has the reason" on_siw refused

@@ -170,6 +170,9 @@ part_of_all() { # I/N
 		program in weight { cost[program] += $3 ~ /^\[/ ? second[program] : weight[program] }
 		END {
 			for (k = 1; k <= programs; k++)
+				others += !smp[order[k]]
+			# or another part would be empty
+			for (k = 1; k <= programs && others >= n - 1; k++)
 				if (smp[order[k]]) {
 					part[order[k]] = 1
 					sum[1] += cost[order[k]]

@@ -30,7 +30,8 @@
 # not answer gets an NMI, on which its kernel says where it hangs and panics.
 #
 # A script that fails with a guest whose processor had flags that none has (lab_impossible) is
-# run once more, as a whole: what failed is the emulator, and nothing that it showed counts.
+# run once more, as a whole, if it can be (LAB_REPEATS): what failed is the emulator, and nothing that
+# it showed counts.
 
 LAB_SPLAT='Oops|BUG: ([^K]|K[^C])|Kernel panic|general protection fault|WARNING:|non-static key|KASAN|UBSAN|blocked for more than|self-detected stall|soft lockup|hard LOCKUP|refcount_t:|list_(add|del) corruption'
 # shellcheck source=vm/kernels
@@ -144,7 +145,8 @@ lab_close() {
 
 # lab_impossible: says which guests' kernels printed flags that no x86 processor can have, and
 # fails if none did: the bits 3, 5, 15 and from 22 on are always zero, bit 1 is always one (Intel
-# SDM, volume 1, 3.4.3).
+# SDM, volume 1, 3.4.3).  Registers that are all zero are none: a kernel prints them at the end of a
+# thread's stack.
 lab_impossible() {
 	local console flags rc=1
 
@@ -156,17 +158,20 @@ lab_impossible() {
 			say "guest ${console%.console}: EFLAGS $flags, which no processor can have, so the emulator failed"
 			rc=0
 			break
-		done < <(grep -aoE 'EFLAGS: [0-9a-f]+' "$console" | cut -d' ' -f2)
+		done < <(grep -aoP 'RSP: (?!0000:)[0-9a-f]{4}:[0-9a-f]{16} EFLAGS: \K[0-9a-f]{8,16}\b' "$console")
 	done
 	return "$rc"
 }
 
-# lab_end STATUS: the end of the script, whatever ended it
+# lab_end STATUS: the end of the script, whatever ended it.  One that sets LAB_REPEATS, since it needs
+# no input, runs once more if the emulator failed; what the first run left is kept beside.
 lab_end() {
 	lab_close
-	(($1)) && lab_impossible || exit "$1"
+	[[ $1 != @(0|130|143) && ${LAB_REPEATS:-} ]] && lab_impossible || exit "$1"
 	[[ ! ${RTGT_AGAIN:-} ]] || exit "$1"
-	say "once more, from the beginning"
+	rm -rf "$LAB_KEEP.emulator"
+	mv "$LAB_KEEP" "$LAB_KEEP.emulator"
+	say "once more, from the beginning; $LAB_KEEP.emulator has the first run"
 	trap - INT TERM HUP
 	RTGT_AGAIN=1 exec "$BASH" "$LAB_SELF" "${LAB_ARGS[@]}"
 }

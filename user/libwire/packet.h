@@ -179,6 +179,7 @@ struct pkt {
  * telling what it stumbled over first.
  */
 void pkt_parse(struct pkt *p, int linktype);
+void pkt_check_icrc(struct pkt *p, uint32_t end);
 
 /* Does pkt_parse() know a link layer (DLT_*)? */
 bool pkt_knows_link(int linktype);

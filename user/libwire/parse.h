@@ -79,6 +79,5 @@ void parse_roce(struct parse *s);
 void parse_mad(struct parse *s);
 void parse_rest(struct parse *s);
 void pkt_private_kind(struct pkt *p, unsigned int attr);
-void pkt_check_icrc(struct pkt *p, uint32_t end);
 
 #endif /* RTGT_PACKET_PARSE_H */

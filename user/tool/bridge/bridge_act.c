@@ -6,9 +6,9 @@
  * overtake waits for these, or for HELD_NS, if they do not come: a rule delays, and only "drop"
  * loses a frame.
  *
- * What is changed stays a frame that its receiver takes: after a "forge" the ICRC is right again,
- * so that nothing but the program at the other end can notice it, and after a "mark" IPv4's
- * checksum is.  "corrupt" leaves the sums as they are.
+ * After a "forge" the ICRC is right again, so that only the program at the other end can notice
+ * another byte of the data, and the device judges another value of a field.  After a "mark" IPv4's
+ * checksum is right.  "corrupt" leaves the sums as they are.
  */
 #include <pcap/dlt.h>
 #include <stdlib.h>
@@ -240,11 +240,10 @@ static bool forge(const struct bridge_rule *r, const struct pkt *p, struct bridg
 	if (r->field ? !set_field(p, f->data, r->field, value) :
 		       !p->at[PKT_PAYLOAD].len || !flip(p, f))
 		return false;
-	memset(&q, 0, sizeof(q));
+	/* by its places as they were: what it is now may be no packet any more */
+	q = *p;
 	q.data = f->data;
-	q.caplen = p->caplen;
-	q.len = p->len;
-	pkt_parse(&q, DLT_EN10MB);
+	pkt_check_icrc(&q, icrc);
 	for (unsigned int i = 0; i < 4 && q.icrc == PKT_ICRC_BAD; i++)
 		set_byte(p, f->data, icrc + i, (uint8_t)(q.icrc_want >> 8 * i));
 	return true;

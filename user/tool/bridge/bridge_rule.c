@@ -241,7 +241,8 @@ static int read_property(struct bridge *b, struct bridge_rule *r, const char *wh
 static int read_field(struct bridge_rule *r, const char *where, char *name)
 {
 	char *value = strchr(name, ':');
-	unsigned int bits = 0;
+	unsigned int bits = 0, here;
+	uint64_t most;
 
 	if (value)
 		*value++ = 0;
@@ -251,15 +252,20 @@ static int read_field(struct bridge_rule *r, const char *where, char *name)
 			if (!strcmp(l->field[i].name, name) && l->field[i].bits <= 64 &&
 			    l->field[i].format <= PKT_BOOL && l->field[i].format != PKT_DEC4) {
 				r->field = l->field[i].name;
-				bits = l->field[i].bits;
+				here = l->field[i].bits;
+				/* two headers may have it, of different sizes */
+				bits = bits && bits < here ? bits : here;
 			}
 	if (!bits)
 		return bad(where, "forge=%s: no field of a RoCE header with a number has this name (rtgt explain --list-fields)",
 			   name);
-	if (!value || !read_range(value, NULL, &r->arg.min, &r->arg.max) ||
-	    (bits < 64 && r->arg.max >> bits))
-		return bad(where, "forge=%s:VALUE: a number of %u bits, or a range: 3, 0x1f, 3-5",
+	most = UINT64_MAX >> (64 - bits);
+	if (!value || !read_range(value, NULL, &r->arg.min, &r->arg.max) || r->arg.min > most ||
+	    (r->arg.max > most && r->arg.max != UINT64_MAX))
+		return bad(where, "forge=%s:VALUE: a number of %u bits, or a range: 3, 0x1f, 3-5, 3-",
 			   name, bits);
+	if (r->arg.max > most)
+		r->arg.max = most;
 	return 0;
 }
 
@@ -314,7 +320,11 @@ static uint64_t splitmix(uint64_t *state)
  */
 uint64_t bridge_random(struct bridge_rule *r, uint64_t min, uint64_t max)
 {
-	return min == max ? min : min + splitmix(&r->random) % (max - min + 1);
+	const uint64_t values = max - min + 1;
+
+	if (min == max)
+		return min;
+	return min + (values ? splitmix(&r->random) % values : splitmix(&r->random));
 }
 
 /**
