@@ -16,7 +16,7 @@
 . "${0%/*}/lib.sh"
 . "$HERE/bridge_fixtures.sh"
 
-# NAME OPERATIONS: RULES.  AT is the message; of OPERATIONS those count that have such a packet: all,
+# NAME OPERATIONS: RULE[; RULE].  AT is the message; of OPERATIONS those count that have such a packet: all,
 # long (several packets), acked, answered (with data), read (several packets of data).
 FAULTS=(
 	"first-lost all: drop AT packet=1 tx=1"
@@ -31,6 +31,9 @@ FAULTS=(
 	"cut all: truncate=60 AT packet=1 tx=1"
 	"marked all: mark AT packet=1 tx=1"
 	"forged long: forge AT packet=2 tx=1"
+	"nak-lost long: drop AT packet=2 tx=1; drop conn=1 is=nak count=1"
+	"nak-copied long: drop AT packet=2 tx=1; dup conn=1 is=nak count=1"
+	"nak-late long: drop AT packet=2 tx=1; delay=5ms conn=1 is=nak count=1"
 	"ack-lost acked: drop AT is=ack tx=1"
 	"ack-copied acked: dup AT is=ack tx=1"
 	"ack-late acked: delay=5ms AT is=ack tx=1"
@@ -59,11 +62,20 @@ affected() { # OPERATION WHICH
 	esac
 }
 
-# The messages of the first connection that the client sent, as the client's side has them.
+# The messages of the first connection that the client sent, as the client's side has them; $all has
+# the packets, too.
 messages() { # JQ-FILTER
 	rtgt explain --json -i client "$WORK/both.pcapng" |
-		jq -s -c "map(select(.type == \"message\" and .connection == 1 and .from == \"client\")) | sort_by(.id) | $1"
+		jq -s -rc ". as \$all | map(select(.type == \"message\" and .connection == 1 and .from == \"client\")) | sort_by(.id) | $1"
 }
+
+# Of a message: what became of it, its packets, and the microseconds from the first one to the answer, to
+# the first NAK, and to the first packet that is sent again.
+TOLD='. as $m | def us: if . then (.time - $m.time) * 1e6 | round else "-" end;
+	[$all[] | select(.type == "packet" and .message == $m.id)] |
+	"\($m.status) needed=\($m.needed) sent=\($m.sent) again=\($m.retransmitted) us=\($m.rtt_us // "-")" +
+	" nak_us=\(map(select(.line | contains(" NAK "))) | first | us)" +
+	" again_us=\(map(select(.class == "retransmitted" and .from == "client")) | first | us)"'
 
 run() { # OPERATION SECONDS
 	RC=0
@@ -73,13 +85,19 @@ run() { # OPERATION SECONDS
 
 # One cell.  A message that is forged is noticed by the program; one that is always lost fails.
 cell() { # OPERATION FAULT RULE MESSAGE
-	local told side limit from=client
-	# an answer comes from the other end
-	[[ $3 != *is=* ]] || from=server
-	bridge "fault: ${3/AT/conn=1 message=$4 from=$from}"
+	local told side limit rule from=client
+	local -a rules=()
+	while IFS= read -r -d ';' rule; do
+		# an answer comes from the other end
+		[[ $rule != *AT*is=* ]] || from=server
+		rules+=("fault${#rules[@]}: ${rule/AT/conn=1 message=$4 from=$from}")
+	done <<<"$3;"
+	bridge "${rules[@]}"
 	[[ $2 == *-always ]] && limit=3 || limit=30
 	run "$1" "$limit"
-	[[ $SAID == *$'\n'"fault: "*": "[1-9]*" of "* ]] || fail "$1, $2: the fault has hit nothing: $SAID"
+	for ((rule = 0; rule < ${#rules[@]}; rule++)); do
+		[[ $SAID == *$'\n'"fault$rule: "*": "[1-9]*" of "* ]] || fail "$1, $2: the fault has hit nothing: $SAID"
+	done
 	case $2 in
 	*forged)
 		((RC == 1)) || fail "$1, $2: nobody noticed: $(<"$WORK/said")"
@@ -97,7 +115,7 @@ cell() { # OPERATION FAULT RULE MESSAGE
 	# the side of the end whose packets are hit has them as they were sent
 	[[ $from == client ]] && side=client || side=target
 	rtgt explain --check --complete --profile rxe -i "$side" "$WORK/both.pcapng" >"$WORK/judged" || fail "$1, $2: $(<"$WORK/judged")"
-	told=$(messages ".[$4 - 1] | \"\(.status) needed=\(.needed) sent=\(.sent) again=\(.retransmitted) us=\(.rtt_us // \"-\")\"" | tr -d '"')
+	told=$(messages ".[$4 - 1] | $TOLD")
 	note "wire $1 $2: $told $(sed -n 's/.* \([0-9]*\) RNR, \([0-9]*\) NAK.*/naks=\2/p' "$WORK/judged")"
 }
 
