@@ -82,6 +82,8 @@ reply-short	*			caught	body of the reply|echo [0-9 ]*has|answers for|malformed
 # it does not fit into the memory for it; what fits may be from a later version
 reply-long	library.*		stands
 reply-long	messages.*		caught	receive
+# the target disconnects then, which the initiator in the kernel may see first
+reply-long	k*			caught	local (length|QP operation) error|closed the connection
 reply-long	*			caught	local (length|QP operation) error
 reply-status	*			caught	refused|has the status failed
 reply-bit	ping.push		never
@@ -112,6 +114,8 @@ cap-len		*			caught	capability|make no sense
 # the initiator in the kernel may see first that the target disconnects; the tool tells it the lengths
 rep-@(rkey|addr) k*.@(write|read|write-imm|cas|faa|write+read) caught remote access|closed the connection
 rep-len		k*			stands
+# and so may bw see that its other requests are flushed
+rep-@(rkey|addr) *bw*.@(write|read|write+read) caught remote access|closed the connection|Flushed
 # an address and an rkey that are not used do no harm
 rep-rkey	*.send*			stands
 rep-rkey	cost.*			stands
@@ -121,7 +125,7 @@ rep-addr	cost.*			stands
 rep-addr	*			caught	remote access
 # nor does memory that is not used: only ping and the second of several connections use the end of
 # a region.  The target disconnects from a client that it refuses, which bw may see first.
-rep-len		*bw*.write+read	caught	remote access|closed the connection
+rep-len		*bw*.write+read	caught	remote access|closed the connection|Flushed
 rep-len		ping.send*		stands
 rep-len		@(ping|reconcile|timeline).*		caught	remote access|range is not
 rep-len		*			stands
