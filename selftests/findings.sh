@@ -73,6 +73,13 @@ local_error() {
 	[[ $PAIR == wc=loc-prot || $PAIR == wc=loc-qp-op ]] || fail "status of the SEND: $PAIR"
 }
 
+# By the functions of an extended queue pair
+in_list() { # sge-list|inline-list BYTES
+	pair "$1"
+	[[ $PAIR != "wc=success arrived=$2" ]] || xfail rdma-core-lists "rdma-core sends $2 of 60 bytes ($1) on device $RTGT_CLIENT_DEV"
+	same "the WRITE" "$PAIR" "wc=success arrived=60"
+}
+
 not_sent() {
 	target cat_contents "/sys/class/infiniband/$RTGT_TARGET_DEV/ports/1/hw_counters/send_err"
 }
@@ -134,6 +141,8 @@ tcase uc-write --needs qp-states --more "UC: an incomplete WRITE costs no later 
 tcase nak --needs qp-states --more "a consumer that sees the error of a bad WRITE_WITH_IMM cannot prevent the NAK" nak_late nak
 tcase nak-event --needs qp-states --more "a consumer that gets the event of a bad WRITE cannot prevent the NAK" nak_late nak-event
 tcase local --needs qp-states --more "a request with an lkey that is nobody's completes with a local error" local_error
+tcase sge-list --needs qp-states --more "a request of three SGEs, by ibv_wr_set_sge_list(), sends all of them" in_list sge-list 30
+tcase inline-list --needs qp-states --more "a request of three pieces of inline data sends all of them" in_list inline-list 0
 tcase read-mtu --needs qp-states --more "a READ whose response does not fit through the responder's interface fails like one without a response" read_mtu
 tcase flush-init --needs qp-states --more "a queue pair that goes from INIT to error flushes its receives" flushed_init
 tcase flush-rtr --needs qp-states --limit 60 --more "a queue pair whose transition to RTR failed for lack of memory flushes its receives" flushed_rtr

@@ -27,6 +27,9 @@
 /* RNR retries, too; 7 of these are without end, and rxe takes 7 of the others for that, too */
 static uint8_t retries = 3;
 
+/* What ibv_wr_*() may post on queue pairs; 0: nothing, as where the device has none of them */
+static uint64_t extended;
+
 struct side {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -81,6 +84,20 @@ static void open_device(struct side *s, const char *name)
 	find_gid(s);
 }
 
+static struct ibv_qp *create_extended(struct side *s, const struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_init_attr_ex more = {
+		.qp_type = init->qp_type, .sq_sig_all = init->sq_sig_all, .cap = init->cap,
+		.send_cq = init->send_cq, .recv_cq = init->recv_cq, .pd = s->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = extended,
+	};
+
+	more.cap.max_send_sge = 3;
+	more.cap.max_inline_data = 64;
+	return ibv_create_qp_ex(s->ctx, &more);
+}
+
 static void open_side(struct side *s, const char *name, enum ibv_qp_type type, bool srq)
 {
 	struct ibv_srq_init_attr with_srq = { .attr = { .max_wr = 8, .max_sge = 1 } };
@@ -102,7 +119,8 @@ static void open_side(struct side *s, const char *name, enum ibv_qp_type type, b
 	init.send_cq = s->cq;
 	init.recv_cq = s->cq;
 	init.srq = s->srq;
-	s->qp = s->mr && s->cq ? ibv_create_qp(s->pd, &init) : NULL;
+	if (s->mr && s->cq)
+		s->qp = extended ? create_extended(s, &init) : ibv_create_qp(s->pd, &init);
 	if (!s->qp)
 		give_up("queue pair");
 }
@@ -456,6 +474,43 @@ static void odp_iova(char **devices)
 	       byte(&b, 99), byte(&b, 100));
 }
 
+/* sge-list, inline-list: a WRITE of 10, 20 and 30 bytes that lie one behind the other, by the
+ * functions of an extended queue pair.  Prints the status, and how many bytes have arrived.
+ */
+static void in_list(char **devices, bool inline_data)
+{
+	static const uint32_t lens[] = { 10, 20, 30 };
+	struct side a = {}, b = {};
+	struct ibv_data_buf bufs[3];
+	struct ibv_sge sges[3];
+	struct ibv_qp_ex *qp;
+	const char *status;
+	uint32_t at = 0;
+
+	extended = IBV_QP_EX_WITH_RDMA_WRITE;
+	open_pair(&a, &b, devices, IBV_QPT_RC, false);
+	memset(a.buf, 1, SIZE);
+	for (int i = 0; i < 3; at += lens[i++]) {
+		bufs[i] = (struct ibv_data_buf){ a.buf + at, lens[i] };
+		sges[i] = (struct ibv_sge){ (uintptr_t)a.buf + at, lens[i], a.mr->lkey };
+	}
+	qp = ibv_qp_to_qp_ex(a.qp);
+	ibv_wr_start(qp);
+	qp->wr_flags = IBV_SEND_SIGNALED | (inline_data ? IBV_SEND_INLINE : 0);
+	ibv_wr_rdma_write(qp, b.mr->rkey, (uintptr_t)b.buf);
+	if (inline_data)
+		ibv_wr_set_inline_data_list(qp, 3, bufs);
+	else
+		ibv_wr_set_sge_list(qp, 3, sges);
+	errno = ibv_wr_complete(qp);
+	if (errno)
+		give_up("post");
+	status = status_of(&a, 5000);
+	for (at = 0; byte(&b, at); at++)
+		;
+	printf("wc=%s arrived=%u\n", status, at);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc == 4 ? argv[1] : "";
@@ -482,6 +537,10 @@ int main(int argc, char **argv)
 		read_packet(argv + 2, false);
 	else if (!strcmp(what, "read-patient"))
 		read_packet(argv + 2, true);
+	else if (!strcmp(what, "sge-list"))
+		in_list(argv + 2, false);
+	else if (!strcmp(what, "inline-list"))
+		in_list(argv + 2, true);
 	else if (!strcmp(what, "odp-iova"))
 		odp_iova(argv + 2);
 	else if (!strcmp(what, "flush-rtr"))
