@@ -7,7 +7,7 @@
 # port's file "faults" must have counted it, every opportunity and every commitment.  The bytes
 # of each kind of reply with each fault are faults_test's, without a wire.
 #
-# weight 0.6 1.1 smp
+# weight 0.6 1.1
 
 . "${0%/*}/lib.sh"
 

@@ -10,7 +10,7 @@
 # device refuses ends this connection, as the transport has it: the target counts
 # a send error, and the neighbour on the same port does not notice.
 #
-# weight 0.4 1.7 smp
+# weight 0.4 1.7
 
 . "${0%/*}/lib.sh"
 # shellcheck source=rping_fixtures.sh
