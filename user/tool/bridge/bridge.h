@@ -113,9 +113,9 @@ enum bridge_property {
  * @has: properties that it has, a bit each
  * @at: range of each that is a number; of others @min is their index in a list of words, and
  *	of BRIDGE_CHANCE it is in millionths
- * @arg: range of what the action takes: nanoseconds, frames, bytes, bits per second, the value of
- *	@field
- * @field: BRIDGE_FORGE: name of what gets another value; NULL: the last bit of the data does
+ * @arg: range of what the action takes: nanoseconds, frames, bytes, bits per second, or values
+ *	of @field
+ * @field: BRIDGE_FORGE: name of the field that is set; NULL: the last bit of the data is flipped
  * @after: the rule of BRIDGE_AFTER
  * @burst: so many frames are still to be hit
  * @busy: BRIDGE_RATE: CLOCK_MONOTONIC until which the link is busy with frames before
