@@ -283,7 +283,8 @@ lab_stop() {
 		kill -KILL "${LAB_PID[$name]}" 2>/dev/null
 		wait "${LAB_PID[$name]}" 2>/dev/null
 		unset "LAB_PID[$name]"
-		rm -f "$LAB_RUN/$name"*
+		# not those of fast-b with fast's
+		rm -f "$LAB_RUN/$name"{,1,2,.monitor.in,.monitor.out} "$LAB_RUN/$name"-peer*
 	done
 }
 
