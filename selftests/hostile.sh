@@ -510,6 +510,18 @@ log_reason() {
 	((most >= 1 && most <= 10)) || fail "$most lines in five seconds say why a connection was closed"
 }
 
+# What fills the limit of one port's lines leaves another's: a neighbour cannot hide them.
+log_neighbour() {
+	target_port
+	background crowd probe hold count=20
+	wait_line crowd ready=20
+	finish crowd
+	expect_counters conns_closed=20
+	target_port
+	has "$(probe send)" wc=success
+	wait_until 5 logged "$PORT: connection 1 .*: closing: " || fail "the log does not say that it is closed"
+}
+
 # Each connection's receives take 16 MiB; the fourth would be beyond the ceiling.
 pools() {
 	target_port conn_memory_max=64M recv_depth=4096 recv_size=4096
@@ -690,6 +702,7 @@ tcase oom-private --limit 60 --more "private regions for which there is no memor
 	scope=private region mem size=8M
 tcase checksum-access --limit 60 "a checksum of a region that grants no read is refused" checksum_access
 tcase log-reason --limit 60 "twenty ordinary closings do not hide the reason of the next one" log_reason
+tcase log-neighbour --more "... nor that a connection to another port ends" log_neighbour
 tcase unresolved-receives --more --needs ud "datagrams whose sources do not exist occupy no receive" unresolved_receives
 tcase srq-refused --more --needs rnr --limit 60 "a request beyond the REP's number occupies no shared receive" srq_refused
 tcase backlog-whole --more --needs cm --limit 60 "half-open connections of all addresses take the backlog, and nothing else, and give it back" whole_backlog

@@ -95,14 +95,14 @@ void rtgt_conn_put(struct rtgt_conn *conn)
 /**
  * rtgt_conn_close() - close a connection, unless it is closing; does not wait
  * @conn: connection
- * @why: reason for the log
+ * @why: reason for the log, whose limit is the port's
  * Context: any.
  */
 void rtgt_conn_close(struct rtgt_conn *conn, const char *why)
 {
-	if (conn_set_state(conn, RTGT_CONN_CLOSING, why))
-		pr_info_ratelimited("%s: connection %u from %pISpc: closing: %s\n",
-				    conn->port->name, conn->id, &conn->peer, why);
+	if (conn_set_state(conn, RTGT_CONN_CLOSING, why) && __ratelimit(&conn->port->closings))
+		pr_info("%s: connection %u from %pISpc: closing: %s\n", conn->port->name,
+			conn->id, &conn->peer, why);
 }
 
 /**

@@ -99,8 +99,8 @@ struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *
 	rtgt_faults_init(&port->faults);
 	spin_lock_init(&port->half_lock);
 	hash_init(port->peers);
-	ratelimit_state_init(&port->failures, DEFAULT_RATELIMIT_INTERVAL,
-			     DEFAULT_RATELIMIT_BURST);
+	ratelimit_state_init(&port->closings, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
+	ratelimit_state_init(&port->failures, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 	mutex_init(&port->lock);
 	INIT_LIST_HEAD(&port->conns);
 	INIT_LIST_HEAD(&port->domains);
