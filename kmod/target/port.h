@@ -83,8 +83,8 @@ struct rtgt_port {
 	DECLARE_HASHTABLE(peers, RTGT_PEERS_BITS);	/* struct rtgt_peer */
 	spinlock_t half_lock;	/* @nr_half_open, rtgt_peer.half_open, rtgt_conn.half_open */
 	unsigned int nr_half_open;	/* @nr_requests included */
-	struct ratelimit_state closings;	/* rate limit of the log lines about ends of connections */
-	struct ratelimit_state failures;	/* ... and about QP errors */
+	struct ratelimit_state closings;	/* of the log lines about ends of connections */
+	struct ratelimit_state failures;	/* ... about QP errors */
 	u32 next_id;			/* number of the last connection */
 	struct list_head domains;	/* of a shared port, a rtgt_port_domain for each device */
 	wait_queue_head_t idle;		/* woken when @nr_conns and @nr_requests have become 0 */

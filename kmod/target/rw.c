@@ -16,7 +16,8 @@
  *
  * A READ or WRITE that the peer refuses moves the QP to error, so the connection closes.  When
  * posting fails, some of the work requests may have been posted; the rw context keeps its mapping
- * until the QP is drained.
+ * until the QP is drained.  siw loses completions of transfers when a connection ends: what has not
+ * completed by then never will.
  */
 #include <linux/slab.h>
 #include <rdma/rw.h>
@@ -51,6 +52,7 @@ static void rw_done(struct ib_cq *cq, struct ib_wc *wc)
 	bool moved = rtgt_wc_sent(conn, wc);
 	struct rtgt_recv_ctx *recv = rw->recv;
 
+	rw->posted = false;
 	rdma_rw_ctx_destroy(&rw->ctx, conn->qp, conn->port_num, rw->sg, rw->nr, rw->dir);
 	recv->worker = false;
 	/* neither idle nor silent; of a WRITE over iWARP TCP has the bytes, and holds few */
@@ -167,10 +169,10 @@ int rtgt_rw_post(struct rtgt_rw_ctx *rw, enum dma_data_direction dir, u64 addr, 
 	if (conn->iwarp && dir == DMA_FROM_DEVICE)
 		rw_hide_addresses(rw);
 	/* the completion may come before this returns */
+	rw->posted = true;
 	ret = rdma_rw_ctx_post(&rw->ctx, conn->qp, conn->port_num, &rw->cqe, NULL);
 	if (!ret)
 		return 0;
-	rw->lost = true;
 	rtgt_conn_close(conn, "a transfer could not be posted");
 	return ret;
 }
@@ -273,12 +275,12 @@ void rtgt_rws_release(struct rtgt_conn *conn)
 	for (i = 0; i < conn->nr_rws; i++) {
 		struct rtgt_rw_ctx *rw = &conn->rws[i];
 
-		if (rw->lost)
+		if (rw->posted)
 			rdma_rw_ctx_destroy(&rw->ctx, conn->qp, conn->port_num, rw->sg, rw->nr,
 					    rw->dir);
 		rtgt_mr_destroy(rw->mr);
 		rw->mr = NULL;
-		rw->lost = false;
+		rw->posted = false;
 	}
 }
 

@@ -24,7 +24,7 @@
 /* A READ or WRITE of the peer's memory, or a registration */
 struct rtgt_rw_ctx {
 	struct ib_cqe cqe;		/* of the last work request */
-	bool lost;		/* not posted, or only in part: the teardown releases its mapping */
+	bool posted;		/* as a whole or in part, and not completed: has a mapping */
 	struct list_head entry;		/* in rtgt_conn.rw_free */
 	struct rtgt_recv_ctx *recv;	/* request that it belongs to */
 	struct rtgt_mr *mr;	/* of a registration, owned; NULL for a transfer, which uses: */
