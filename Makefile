@@ -32,6 +32,8 @@ help:
 #: make shell        the same two guests, for you
 #: make faults       what each fault of the wire does to each operation, as a table
 #:                   (Documentation/faults.rst); five minutes
+#: make soak         random operations while devices, the module, packets and connections
+#:                   go and come, against a model of the memory: MINUTES=1 (at most 60), SEED=n
 #: make capture      what goes over the wire of a running lab, as pcapng on standard
 #:                   output (make -s capture >FILE); make wireshark: there, as it happens
 #: make report-check the demo's report, used in a browser without a screen; the display
@@ -123,6 +125,9 @@ faults: build
 	@T='wire_faults.* $(foreach op,write write-imm send read cas faa,wire_faults.$(op)-always) $(foreach over,rxe siw tcp,wire_faults.loss-$(over))' vm/check
 	@cat build/check/wire-faults-table
 
+soak: build
+	@RTGT_MINUTES=$(or $(MINUTES),1) RTGT_SEED=$(SEED) T=soak.everything vm/check
+
 coverage:
 	@vm/coverage
 
@@ -174,5 +179,5 @@ clean:
 distclean: clean
 	@vm/root forget
 
-.PHONY: help messages demo check check-list check-more check-kernels bench bench-compare bench-explain bench-figures shell faults coverage mutants lint docs features \
+.PHONY: help messages demo check check-list check-more check-kernels bench bench-compare bench-explain bench-figures shell faults soak coverage mutants lint docs features \
 	capture wireshark report-check report-picture library-check fuzz build kernel-config kernel kernel-patch source matrix install clean distclean

@@ -333,6 +333,11 @@ rdma_packets() {
 disturb_device() { # NETDEV U32-MATCH NETEM...
 	need_command tc
 	defer tc qdisc del dev "$1" root
+	begin_disturbing "$@"
+}
+
+# Likewise, and who calls it ends it.
+begin_disturbing() { # NETDEV U32-MATCH NETEM...
 	tc -batch - <<-END || skip "the kernel has no netem, prio or u32"
 		qdisc add dev $1 root handle 1: prio
 		qdisc add dev $1 parent 1:3 netem ${*:3}

@@ -58,6 +58,7 @@ int cmd_port(struct tool *tool, int argc, char **argv);
 int cmd_region(struct tool *tool, int argc, char **argv);
 int cmd_report(struct tool *tool, int argc, char **argv);
 int cmd_serve(struct tool *tool, int argc, char **argv);
+int cmd_soak(struct tool *tool, int argc, char **argv);
 int cmd_show(struct tool *tool, int argc, char **argv);
 int cmd_timeline(struct tool *tool, int argc, char **argv);
 int cmd_tcp_serve(struct tool *tool, int argc, char **argv);

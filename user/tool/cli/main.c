@@ -49,6 +49,7 @@ static const char help[] =
 "  explain    packets of a capture or an interface, in words\n"
 "  reconcile  compare the counts of client, target, devices and capture\n"
 "  report     what a run left in a directory, as one page: packet by packet, figures\n"
+"  soak       random operations, and a model of what the memory must hold\n"
 "  timeline   when did what happen, at both ends and on the wire\n"
 "  tcp-serve  serve lat and bw over TCP, to compare with\n"
 "  why        what in a capture failed or took long, and why; what a status means\n"
@@ -95,6 +96,7 @@ static const struct command commands[] = {
 	{ "doctor", IN_RTGT(cmd_doctor) },
 	{ "explain", IN_WIRE(cmd_explain) },
 	{ "report", IN_WIRE(cmd_report) },
+	{ "soak", IN_RTGT(cmd_soak) },
 	{ "timeline", IN_WIRE(cmd_timeline) },
 	{ "tcp-serve", IN_RTGT(cmd_tcp_serve) },
 	{ "why", IN_WIRE(cmd_why) },
