@@ -517,6 +517,7 @@ log_neighbour() {
 	wait_line crowd ready=20
 	finish crowd
 	expect_counters conns_closed=20
+	(($(target look since "$MARK$CASE" | grep -c "$PORT: connection .*: closing: ") < 20)) || fail "the limit is not reached"
 	target_port
 	has "$(probe send)" wc=success
 	wait_until 5 logged "$PORT: connection 1 .*: closing: " || fail "the log does not say that it is closed"

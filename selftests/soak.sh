@@ -39,7 +39,8 @@ said() { # FILTER
 soaks() { # [OPTION...]
 	soak "$@" || fail "rtgt soak: $(<"$WORK/err")"
 	same ok "$(said .ok)" true
-	(($(said .verified_bytes) > 0)) || fail "nothing is verified"
+	# more than the reading of the parts at the beginning and at the end
+	(($(said .verified_bytes) > 2 * 1048576)) || [[ $* != *"-t 8"* ]] || fail "too little is verified: $(said .verified_bytes)"
 }
 
 # All operations of the device, and what they moved is what the target counted.
@@ -81,7 +82,7 @@ seeds() {
 lied() { # FAULT OPERATION TEXT
 	target_port region mem size=64K
 	target attr_set "$CONFIGFS/ports/$PORT/faults" "$1 after 1 every 50"
-	! soak -n 2000 -q 1 -t 4 -o "read,write,$2" --timeout 5 || fail "$1 is not noticed: $(said .operations)"
+	! soak -n 2000 -q 1 -t 4 -o "read,write,$2" --timeout $((5 * SLOW)) || fail "$1 is not noticed: $(said .operations)"
 	grep -Eq "^rtgt: .*($3)" "$WORK/err" || fail "$1: $(<"$WORK/err")"
 	same "ok" "$(said .ok)" false
 	same "lines on stderr" "$(wc -l <"$WORK/err")" 1
@@ -101,20 +102,22 @@ lies() {
 
 # While the region's rkeys are revoked, connections fail and are made again, and the memory stays.
 revoked() {
-	local i
+	local i ended
 	target_port region mem size=256K
 	begin_soak -q 3
 	for i in 1 2 3 4; do
-		wait_until 20 three_stand || fail "no three connections"
+		wait_until 20 three_stand || fail "no three connections: $(target connections "$PORT")"
+		ended=$(counter conns_closed)
 		target attr_set "$CONFIGFS/ports/$PORT/revoke" all
-		wait_until 20 counters_grew_to conns_closed $((i * 3)) || fail "they do not end"
+		wait_until 20 counters_grew_to conns_closed $((ended + 3)) || fail "they do not end"
 	done
 	goes_on
-	(($(said .connected) >= 6)) || fail "they are not made again: $(said .)"
+	(($(said .connected) >= 12)) || fail "they are not made again: $(said .)"
 }
 
+# As the target has it: those that have been closed leave the list
 three_stand() {
-	(($(counter conns_established) == $(counter conns_closed) + 3))
+	(($(target connections "$PORT" | grep -c "state=live") == 3))
 }
 
 counters_grew_to() { # NAME LEAST
@@ -123,9 +126,13 @@ counters_grew_to() { # NAME LEAST
 
 # Packets are lost, which RoCE and TCP repeat: nothing fails, and each byte is right.
 lost() {
+	local dev dropped
 	target_port region mem size=256K "$ACCESS"
 	disturb "u32 0 0" loss 3%
-	soaks -n 500 -q 4 --reconnect 20
+	soaks -n 500 -q 4
+	dev=$(netdev "$RTGT_CLIENT_DEV")
+	dropped=$(tc -s qdisc show dev "$dev" | sed -n '/netem/,$s/.*dropped \([0-9]*\).*/\1/p' | head -n 1)
+	((dropped > 0)) || fail "no packet was lost: $(tc -s qdisc show dev "$dev")"
 }
 
 # In the middle of transfers the target ends all connections: what the teardown finds, complete or
@@ -186,7 +193,7 @@ reloaded_seen() {
 # In the background, until goes_on; when its connections do operations.
 begin_soak() { # [OPTION...]
 	sizes
-	background soak rtgt -j soak -s "$SIZES" -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -D 600 --reconnect 30 --timeout 2 "$@" "$RTGT_TARGET_ADDR"
+	background soak rtgt -j soak -s "$SIZES" -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -D 600 --reconnect $((30 * SLOW)) --timeout $((2 * SLOW)) "$@" "$RTGT_TARGET_ADDR"
 	wait_until 20 replied 50 || fail "it does nothing: $(<"$WORK/soak.err")"
 }
 
@@ -210,6 +217,7 @@ made_again() {
 	same "the exit status ($(<"$WORK/soak.err"))" "$rc" 130
 	cp "$WORK/soak.out" "$WORK/json"
 	document "$WORK/json"
+	same "the error" "$(said '.errors[0].text')" interrupted
 	(($(said .connected) > $(said .connections))) || fail "no connection was made again: $(said .)"
 	note "$(said '.failures[] | "\(.count) x \(.text)"')"
 }
@@ -233,7 +241,7 @@ everything() {
 	begin_soak -D $((60 * minutes)) --reconnect 120 --seed "$seed" --new-memory -q 4 -t 16
 	while ! process_gone "${BG_PID[soak]}"; do
 		event=${EVENTS[RANDOM % ${#EVENTS[@]}]}
-		printf '# %d s: %s, %d replies since the last one\n' $((SECONDS - began)) "$event" "$(counter replies)" >&"$PROGRESS"
+		printf '# %d s: %s, after %d replies of this port\n' $((SECONDS - began)) "$event" "$(counter replies)" >&"$PROGRESS"
 		happen "$event" || fail "$event fails; again: $AGAIN"
 		wait_until 120 recovered $(($(counter replies) + 100 + RANDOM % 400)) ||
 			fail "after $event it does nothing: $(<"$WORK/soak.err"); again: $AGAIN"
@@ -255,8 +263,8 @@ happen() { # EVENT
 	case $1 in
 	revoke) target attr_set "$CONFIGFS/ports/$PORT/revoke" all ;;
 	disable)
-		target attr_set "$CONFIGFS/ports/$PORT/enable" 0
-		target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+		target attr_set "$CONFIGFS/ports/$PORT/enable" 0 &&
+			target attr_set "$CONFIGFS/ports/$PORT/enable" 1
 		;;
 	lose)
 		netdev=$(netdev "$RTGT_CLIENT_DEV")
@@ -268,10 +276,8 @@ happen() { # EVENT
 	client-device) goes_and_comes "$RTGT_CLIENT_DEV" ;;
 	target-device) goes_and_comes "$RTGT_TARGET_DEV" ;;
 	reload)
-		target port_del "$PORT"
-		target module_unload
-		target module_load
-		target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "${PORT_WORDS[@]}"
+		target port_del "$PORT" && target module_unload && target module_load &&
+			target port_add "$PORT" "addr=$RTGT_TARGET_ADDR" "port=$CM_PORT" "${PORT_WORDS[@]}"
 		;;
 	esac
 }
@@ -281,9 +287,7 @@ lose_no_more() {
 }
 
 goes_and_comes() { # DEVICE
-	rdma link delete "$1"
-	wait_until 60 test ! -e "/sys/class/infiniband/$1"
-	bring_back
+	rdma link delete "$1" && wait_until 60 test ! -e "/sys/class/infiniband/$1" && bring_back
 }
 
 tcase honest --tier fast,wire --serve-more "random operations of four connections agree with a model of the memory" honest

@@ -190,11 +190,11 @@ static int run(struct soak *s)
 	err = soak_all(s);
 	progress_end(&s->progress);
 	pthread_mutex_destroy(&s->lock);
-	if (soak_out(s, &err))
+	if (soak_out(s, &err) && !err.code)
 		rtgt_fail(&err, EIO, "cannot write to standard output");
 	if (err.code)
 		failed("%s", err.text);
-	return !err.code ? EXIT_OK : interrupted ? EXIT_INTERRUPTED : EXIT_FAILED;
+	return !err.code ? EXIT_OK : err.code == EINTR ? EXIT_INTERRUPTED : EXIT_FAILED;
 }
 
 int cmd_soak(struct tool *tool, int argc, char **argv)

@@ -66,12 +66,13 @@ struct soak_model {
  * @done: operations that succeeded, by kind
  * @verified: bytes that were compared
  * @overwritten: bytes that were changed again before anybody compared them
+ * @unread: bytes that were changed and that nobody has compared since
  * @connected: connections that were made
  * @renewed: connections that found the memory new
  */
 struct soak_counts {
 	uint64_t done[SOAK_OPS];
-	uint64_t verified, overwritten;
+	uint64_t verified, overwritten, unread;
 	uint64_t connected, renewed;
 };
 
@@ -200,6 +201,7 @@ void soak_model_doubt(struct soak_model *m, uint64_t at, const uint8_t *bytes, u
 int soak_model_compare(struct soak_model *m, uint64_t at, const uint8_t *bytes, uint64_t len,
 		       struct soak_counts *counts, struct rtgt_err *err);
 bool soak_model_renewed(struct soak_model *m, const uint8_t *bytes);
+uint64_t soak_model_fresh(const struct soak_model *m);
 void soak_model_learn(struct soak_model *m, uint64_t at, const uint8_t *bytes, uint64_t len);
 
 /* soak_out.c */

@@ -36,11 +36,25 @@
 #define SETTLE_MS	1000
 #define AGAIN_MS	100
 
-/* A failure after which no other connection would help, or none may be made */
+/* What no other connection would mend: wrong bytes, a wrong reply, an operation that cannot be */
+static bool is_wrong(int ret)
+{
+	return ret == -EILSEQ || ret == -EPROTO || ret == -EOPNOTSUPP || ret == -ERANGE ||
+	       ret == -EXDEV || ret == -E2BIG || ret == -EREMOTEIO;
+}
+
 static bool is_final(const struct soak_client *c, int ret)
 {
-	return !c->s->reconnect || interrupted || atomic_load(&c->s->stop) || ret == -EILSEQ ||
-	       ret == -EPROTO || ret == -EINVAL || ret == -ERANGE || ret == -ENOMEM;
+	return !c->s->reconnect || interrupted || atomic_load(&c->s->stop) || is_wrong(ret);
+}
+
+static uint64_t operations(const struct soak_client *c)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < SOAK_OPS; i++)
+		n += c->counts.done[i];
+	return n;
 }
 
 static uint8_t *bytes(const struct soak_client *c, uint64_t at)
@@ -229,11 +243,14 @@ static int take_some(struct soak_client *c)
 	if (ret)
 		return ret;
 	n = take(c, done);
-	ret = n < 0 ? n : 0;
+	/* what has succeeded is looked at, whatever else has failed */
 	for (int i = 0; i < n && !ret; i++)
-		ret = done[i].error ? rtgt_done_error(c->conn, &done[i], &c->err) :
-				      finish(c, &c->cell[done[i].id], &done[i]);
-	return ret;
+		if (!done[i].error)
+			ret = finish(c, &c->cell[done[i].id], &done[i]);
+	for (int i = 0; i < n && !ret; i++)
+		if (done[i].error)
+			ret = rtgt_done_error(c->conn, &done[i], &c->err);
+	return n < 0 ? n : ret;
 }
 
 /* One operation, while nothing is under way, that no model follows */
@@ -251,8 +268,8 @@ static int do_one(struct soak_client *c, uint32_t type, uint64_t at, uint64_t le
 	return ret < 0 ? ret : rtgt_done_error(c->conn, &done, &c->err);
 }
 
-/* Nothing is under way: is the part as it must be? */
-static int read_part(struct soak_client *c)
+/* Nothing is under way: is the part as it must be?  On a new connection (@anew) it may be new */
+static int read_part(struct soak_client *c, bool anew)
 {
 	uint8_t *all = malloc(c->model.len), *data = bytes(c, 0);
 	struct rtgt_err why = { };
@@ -266,8 +283,9 @@ static int read_part(struct soak_client *c)
 		if (!ret)
 			memcpy(all + at, data, len);
 	}
-	if (!ret && c->s->renews && soak_model_renewed(&c->model, all)) {
+	if (!ret && anew && c->s->renews && soak_model_renewed(&c->model, all)) {
 		c->counts.renewed++;
+		c->counts.unread += soak_model_fresh(&c->model);
 	} else if (!ret) {
 		ret = soak_model_compare(&c->model, 0, all, c->model.len, &c->counts, &why);
 		if (ret)
@@ -295,7 +313,7 @@ static int fill_part(struct soak_client *c, bool write)
 		if (!ret)
 			soak_model_learn(&c->model, at, data, len);
 	}
-	return ret ? ret : read_part(c);
+	return ret ? ret : read_part(c, false);
 }
 
 /* Does the range of an operation that changes it meet one that is under way? */
@@ -365,24 +383,18 @@ static int begin(struct soak_client *c)
 		return ret;
 	*cell = next;
 	prepare(c, cell, &work);
-	for (;;) {
+	for (ret = rtgt_submit(c->conn, &work, &c->err); ret == -EAGAIN && !(ret = take_some(c));)
 		ret = rtgt_submit(c->conn, &work, &c->err);
-		if (ret != -EAGAIN)
-			break;
-		/* not what is not under way yet */
-		ret = take_some(c);
-		if (ret)
-			break;
-	}
-	if (ret)
-		cell->busy = false;
-	/* what nobody asked for may be impossible */
-	if (ret == -EOPNOTSUPP && !(c->s->asked & bit) && c->ops & ~bit) {
-		c->ops &= ~bit;
-		c->number--;
-		return 0;
-	}
-	return ret;
+	/* of one that failed otherwise a part may have been posted: it stays under way */
+	if (ret != -EOPNOTSUPP)
+		return ret;
+	cell->busy = false;
+	/* what nobody requested may be impossible */
+	if (c->s->asked & bit || !(c->ops & ~bit))
+		return ret;
+	c->ops &= ~bit;
+	c->number--;
+	return 0;
 }
 
 static bool is_enough(const struct soak_client *c)
@@ -407,7 +419,7 @@ static int operate(struct soak_client *c)
 		ret = interrupted || atomic_load(&c->s->stop) ? -ECANCELED : begin(c);
 	while (!ret && is_busy(c))
 		ret = take_some(c);
-	return ret ? ret : read_part(c);
+	return ret ? ret : read_part(c, false);
 }
 
 static int choose(struct soak_client *c, const struct rtgt_region_facts *region)
@@ -454,9 +466,9 @@ static int take_part(struct soak_client *c)
 		return ret;
 	if (c->model.len) {
 		if (part != c->model.len)
-			return rtgt_fail(&c->err, EINVAL, "region %u has another size now",
+			return rtgt_fail(&c->err, ERANGE, "region %u has another size now",
 					 c->s->region);
-		return read_part(c);
+		return read_part(c, true);
 	}
 	ret = soak_model_create(&c->model, part);
 	c->at = c->index * part;
@@ -513,7 +525,7 @@ static void let_go(void)
 /* What was under way may have been done, or not */
 static void drop(struct soak_client *c)
 {
-	struct rtgt_err ignored;
+	struct rtgt_err err;
 
 	for (unsigned int i = 0; i < c->s->depth; i++) {
 		struct soak_cell *cell = &c->cell[i];
@@ -524,10 +536,10 @@ static void drop(struct soak_client *c)
 	}
 	if (c->conn)
 		rtgt_close(c->conn);
-	if (c->buffer)
-		rtgt_buffer_destroy(c->buffer, &ignored);
-	if (c->domain)
-		rtgt_domain_close(c->domain, &ignored);
+	if (c->buffer && rtgt_buffer_destroy(c->buffer, &err))
+		soak_failed(c->s, err.text);
+	if (c->domain && rtgt_domain_close(c->domain, &err))
+		soak_failed(c->s, err.text);
 	c->conn = NULL;
 	c->buffer = NULL;
 	c->domain = NULL;
@@ -544,7 +556,8 @@ static void nap(const struct soak_client *c, int ms)
 void *soak_client_run(void *arg)
 {
 	struct soak_client *c = arg;
-	uint64_t since = 0, verified = 0;
+	uint64_t since = 0, done = 0;
+	bool connected;
 
 	for (;;) {
 		c->ret = connect_once(c);
@@ -553,20 +566,25 @@ void *soak_client_run(void *arg)
 		if (!c->ret || is_final(c, c->ret))
 			break;
 		soak_failed(c->s, c->err.text);
-		/* how long has nothing come back? */
-		if (!since || verified != c->counts.verified) {
+		/* how long has no operation succeeded? */
+		if (!since || done != operations(c)) {
 			since = rtgt_now_ns();
-			verified = c->counts.verified;
+			done = operations(c);
 		}
 		if (rtgt_now_ns() - since > c->s->reconnect * 1000000000ull)
 			break;
-		nap(c, c->conn ? SETTLE_MS : AGAIN_MS);
+		connected = c->conn;
 		drop(c);
 		let_go();
+		nap(c, connected ? SETTLE_MS : AGAIN_MS);
 	}
+	/* what fails as it is interrupted fails for that, unless it is wrong */
+	if (c->ret && interrupted && !is_wrong(c->ret))
+		c->ret = -ECANCELED;
 	if (c->ret && c->ret != -ECANCELED && !atomic_exchange(&c->s->stop, true))
 		c->s->failed = c;
 	drop(c);
+	c->counts.unread += soak_model_fresh(&c->model);
 	soak_model_destroy(&c->model);
 	return NULL;
 }

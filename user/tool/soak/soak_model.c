@@ -68,7 +68,7 @@ int soak_model_compare(struct soak_model *m, uint64_t at, const uint8_t *bytes, 
 {
 	for (uint64_t i = 0; i < len; i++) {
 		const uint64_t k = at + i;
-		char or[24] = "", by[48] = "nothing of this connection";
+		char or[24] = "", by[48] = "the first WRITE of all";
 
 		if (bytes[i] == m->now[k] || bytes[i] == m->other[k]) {
 			m->fresh[k] = false;
@@ -96,6 +96,16 @@ bool soak_model_renewed(struct soak_model *m, const uint8_t *bytes)
 		if (memcmp(bytes + i, zero, m->len - i < sizeof(zero) ? m->len - i : sizeof(zero)))
 			return false;
 	return memcmp(m->now, bytes, m->len);
+}
+
+/* How many bytes were changed and have not been compared since? */
+uint64_t soak_model_fresh(const struct soak_model *m)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < m->len; i++)
+		n += m->fresh[i];
+	return n;
 }
 
 /* The range has been read, and there is no doubt any more */

@@ -9,9 +9,10 @@
 #include "tool/out/json.h"
 #include "soak.h"
 
-static const char overwritten[] = "changed again before it was read";
+static const char overwritten[] = "changed again before they were read";
+static const char unread[] = "not read after they were changed";
 
-/* A connection has failed, and is made again; any thread */
+/* A connection has failed, or an attempt to make one; any thread */
 void soak_failed(struct soak *s, const char *text)
 {
 	unsigned int i = 0;
@@ -53,6 +54,7 @@ static struct soak_counts sum(const struct soak *s)
 			all.done[k] += one->done[k];
 		all.verified += one->verified;
 		all.overwritten += one->overwritten;
+		all.unread += one->unread;
 		all.connected += one->connected;
 		all.renewed += one->renewed;
 	}
@@ -70,14 +72,18 @@ static void print_text(const struct soak *s, const struct soak_counts *all)
 			       (unsigned long long)all->done[i]);
 	}
 	for (unsigned int i = 0; i < s->nr_failures; i++)
-		printf("made again %llu time%s: %s\n", (unsigned long long)s->failure[i].count,
+		printf("failed %llu time%s: %s\n", (unsigned long long)s->failure[i].count,
 		       s->failure[i].count == 1 ? "" : "s", s->failure[i].text);
 	if (all->renewed)
 		printf("%llu connection%s found new memory\n", (unsigned long long)all->renewed,
 		       all->renewed == 1 ? "" : "s");
-	printf("%llu operations, %llu bytes verified; not compared: %llu bytes %s\n",
-	       (unsigned long long)done, (unsigned long long)all->verified,
-	       (unsigned long long)all->overwritten, overwritten);
+	printf("%llu operations, %llu bytes verified\n", (unsigned long long)done,
+	       (unsigned long long)all->verified);
+	if (all->overwritten)
+		printf("not compared: %llu bytes %s\n", (unsigned long long)all->overwritten,
+		       overwritten);
+	if (all->unread)
+		printf("not compared: %llu bytes %s\n", (unsigned long long)all->unread, unread);
 }
 
 static int print_json(const struct soak *s, const struct soak_counts *all,
@@ -103,6 +109,8 @@ static int print_json(const struct soak *s, const struct soak_counts *all,
 	rtgt_json_int(doc, "verified_bytes", (int64_t)all->verified);
 	if (all->overwritten)
 		rtgt_json_not_compared(list, all->overwritten, overwritten);
+	if (all->unread)
+		rtgt_json_not_compared(list, all->unread, unread);
 	json_object_object_add(doc, "not_compared", list);
 	rtgt_json_int(doc, "connected", (int64_t)all->connected);
 	rtgt_json_int(doc, "renewed", (int64_t)all->renewed);
