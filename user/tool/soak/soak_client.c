@@ -509,19 +509,6 @@ static int connect_once(struct soak_client *c)
 	return take_part(c);
 }
 
-/*
- * librdmacm keeps each device open that it has used, and a device that is being removed waits for
- * whoever has it open.  It lets go of one when it misses it in the list of devices, at which it
- * looks here.
- */
-static void let_go(void)
-{
-	struct ibv_context **all = rdma_get_devices(NULL);
-
-	if (all)
-		rdma_free_devices(all);
-}
-
 /* What was under way may have been done, or not */
 static void drop(struct soak_client *c)
 {
@@ -575,7 +562,6 @@ void *soak_client_run(void *arg)
 			break;
 		connected = c->conn;
 		drop(c);
-		let_go();
 		nap(c, connected ? SETTLE_MS : AGAIN_MS);
 	}
 	/* what fails as it is interrupted fails for that, unless it is wrong */
