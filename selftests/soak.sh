@@ -225,7 +225,7 @@ everything() {
 	tolerate_log "rxe_reg_user_mr: returned err|ib_query_port failed"
 	defer bring_back
 	defer lose_no_more
-	PORT_WORDS=(recv_size=8K recv_depth=64 region mem size=1M access=read,write)
+	PORT_WORDS=(recv_size=8K recv_depth=64 region mem size=1M "access=read,write")
 	! has_feature atomic || PORT_WORDS[-1]=$ACCESS
 	target_port "${PORT_WORDS[@]}"
 	DONE=0
@@ -235,7 +235,7 @@ everything() {
 		printf '# %d s: %s, after %d replies of this port\n' $((SECONDS - began)) "$event" "$(counter replies)" >&"$PROGRESS"
 		happen "$event" || fail "$event fails; again: $AGAIN"
 		wait_until 120 recovered $(($(counter replies) + 100 + RANDOM % 400)) ||
-			fail "after $event it does nothing: $(<"$WORK/soak.err"); again: $AGAIN"
+			fail "after $event it does nothing: $(<"$WORK/soak.err"); again: $AGAIN$(what_is_there)"
 	done
 	end_soak 0
 	note "seed $seed, $minutes min: $DONE operations"
@@ -256,6 +256,17 @@ end_soak() { # STATUS
 	((DONE += $(said '.operations | add')))
 	note "$(said '"\(.operations | add) operations, \(.verified_bytes) bytes verified, \(.connected) connections, \(.renewed) with new memory"')"
 	note "$(said '.failures[] | "\(.count) x \(.text)"')"
+}
+
+# For whoever looks for the cause
+what_is_there() {
+	printf '\n'
+	target cat_contents "$DEBUGFS/ports/$PORT/connections"
+	target counters "$PORT"
+	rdma link show
+	rdma resource show
+	rdma resource show cm_id
+	tc -s qdisc show dev "$(netdev "$RTGT_CLIENT_DEV")"
 }
 
 # It does operations, or has ended
