@@ -253,8 +253,8 @@ end_soak() { # STATUS
 	((rc == $1)) || fail "$(<"$WORK/soak.err"); again: $AGAIN"
 	cp "$WORK/soak.out" "$WORK/json"
 	document "$WORK/json"
-	((DONE += $(said '.operations | add')))
-	note "$(said '"\(.operations | add) operations, \(.verified_bytes) bytes verified, \(.connected) connections, \(.renewed) with new memory"')"
+	((DONE += $(said '.operations | add // 0')))
+	note "$(said '"\(.operations | add // 0) operations, \(.verified_bytes) bytes verified, \(.connected) connections, \(.renewed) with new memory"')"
 	note "$(said '.failures[] | "\(.count) x \(.text)"')"
 }
 
