@@ -93,11 +93,12 @@ lied() { # FAULT OPERATION TEXT
 
 lies() {
 	lied reply-bit send "connection 0, operation [0-9]*, send of [0-9]* bytes at region offset [0-9]*: byte [0-9]* came back as"
-	lied reply-stale send "came back as|answers for"
+	lied reply-stale send "came back as|answers for|the echo has"
 	lied region-bit checksum "checksum of .*: the target's checksum is|read of .*: byte [0-9]* of [0-9]* is 0x"
-	lied move-range pull "(pull|push|read) of .*|all of its part"
+	lied move-range pull "(read|write) of .*: byte|all of its part, .*: byte"
 	lied move-never push "push of .*: byte"
-	lied reply-tag send tag
+	# it may be that of another request under way
+	lied reply-tag send "tag|came back as|the echo has"
 }
 
 # While the region's rkeys are revoked, connections fail and are made again, and the memory stays.
@@ -266,6 +267,8 @@ what_is_there() {
 	rdma link show
 	rdma resource show
 	rdma resource show cm_id
+	# RoCE's port, 4791
+	grep -i ":12B7 " /proc/net/udp /proc/net/udp6
 	tc -s qdisc show dev "$(netdev "$RTGT_CLIENT_DEV")"
 }
 
