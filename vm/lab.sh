@@ -359,13 +359,32 @@ lab_run() {
 	return $rc
 }
 
+# lab_boots NAME: waits until its agent answers, or it has died, which who waits for a socket does not
+# see
+lab_boots() {
+	local pid rc=0
+
+	"$LAB_AGENT" run -w "$LAB_BOOT_SECS" "$LAB_RUN/$1" -- true </dev/null 2>"$LAB_OUT/$1.boot" &
+	pid=$!
+	# lab_close ends it
+	CALM_PID=$pid
+	lab_until $((LAB_BOOT_SECS + 5)) lab_ended_or_dead "$pid" "$1"
+	! kill -0 "$pid" 2>/dev/null || ! lab_dead "$1" || kill -TERM "$pid" 2>/dev/null
+	wait "$pid" || rc=$?
+	CALM_PID=
+	return "$rc"
+}
+
+lab_ended_or_dead() { # PID NAME
+	! kill -0 "$1" 2>/dev/null || lab_dead "$2"
+}
+
 # lab_up NAME...: waits until the agents answer.
 lab_up() {
 	local name
 
 	for name; do
-		calm "$LAB_AGENT" run -w "$LAB_BOOT_SECS" "$LAB_RUN/$name" -- true </dev/null \
-			2>"$LAB_OUT/$name.boot" && continue
+		lab_boots "$name" && continue
 		lab_until 2 lab_dead "$name"
 		grep -q 'Oops: int3' "$LAB_OUT/$name.console" && return 2
 		lab_diagnose "$name"
