@@ -25,7 +25,7 @@
 #define SOAK_DEPTH	64
 #define SOAK_SIZE	(1u << 20)
 
-/* Different failures that are told apart, and their texts */
+/* Different failures that are counted separately, and bytes of their texts */
 #define SOAK_FAILURES	24
 #define SOAK_TEXT	256
 
@@ -156,7 +156,7 @@ struct soak_client {
  * @stop: a connection has failed for good, or none is to go on
  * @failed: the first one that has
  * @progress: operations that have ended
- * @lock: of what is behind it
+ * @lock: protects the two members behind it
  * @failure: what connections failed of, and how often
  * @nr_failures: how many different ones
  * @client: @conns of them

@@ -17,7 +17,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include <rtgt/client.h>
 #include <rtgt/log.h>
@@ -201,7 +200,7 @@ static int finish(struct soak_client *c, struct soak_cell *cell, const struct rt
 	return 0;
 }
 
-/* Wait for some of what is under way; its ids are cells */
+/* Wait until at least one operation is done; rtgt_done.id is the index of its cell */
 static int take(struct soak_client *c, struct rtgt_done *done)
 {
 	int n;
@@ -493,7 +492,7 @@ static int connect_once(struct soak_client *c)
 	};
 	int ret = rtgt_domain_open(&c->domain, &params, &c->err);
 
-	/* a cell: what goes, and a half for what comes, between guards */
+	/* half of a cell for the bytes to send, half for those that come back, with guards */
 	c->stride = 2 * ((s->size + 2 * GUARD + ALIGNS + 63) & ~63ull);
 	if (!ret)
 		ret = rtgt_buffer_create(&c->buffer, c->domain, c->stride * s->depth,

@@ -5,9 +5,6 @@
  * The seed and the connection's number decide, and not what is done already: the same seed gives
  * the same operations in the same order, as long as no connection fails.
  */
-#include <string.h>
-
-#include <rtgt/pattern.h>
 #include "soak.h"
 
 const struct soak_op soak_ops[SOAK_OPS] = {
@@ -55,7 +52,7 @@ static uint64_t draw_len(struct soak_client *c, uint64_t max)
 
 /**
  * soak_draw() - choose an operation
- * @c: its model is that of what is done; what is under way is not looked at
+ * @c: the connection; operations under way do not influence the choice
  * @cell: what is drawn, but for the data
  *
  * Return: the same as @cell->op.
