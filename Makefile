@@ -35,7 +35,8 @@ help:
 #: make soak         random operations while devices, the module, packets and connections
 #:                   go and come, against a model of the memory: MINUTES=1 (at most 60), SEED=n
 #: make capture      what goes over the wire of a running lab, as pcapng on standard
-#:                   output (make -s capture >FILE); make wireshark: there, as it happens
+#:                   output (make -s capture >FILE; LAB=demo where several run);
+#:                   make wireshark: there, as it happens
 #: make report-check the demo's report, used in a browser without a screen; the display
 #:                   filters of Documentation/capture.rst
 #: make report-picture  the README's picture of it
@@ -109,7 +110,7 @@ shell: build
 	@vm/shell
 
 capture:
-	@vm/capture
+	@vm/capture $(LAB)
 
 wireshark:
 	@vm/wireshark
