@@ -107,8 +107,9 @@ build/bin/.built: build/user/.built
 	touch $@
 
 build/selftests/.built: $(call files,selftests) $(call files,user/librtgt) $(call files,user/libwire) \
-		$(call files,user/tool/timeline) $(call files,kmod/include) $(call files,kmod/proto) \
+		$(call files,user/tool/timeline) user/tool/cli/cli.h user/tool/config/tracefs.h $(call files,kmod/include) $(call files,kmod/proto) \
 		$(programs-root)
+	if [ $(programs-root) -nt $@ ]; then rm -rf build/selftests-obj; fi
 	rm -rf $(@D)
 	$(if $(RTGT_COVERAGE),CFLAGS="$(gcov) -D_exit=exit") $(MAKE) -C selftests tree $(compiler) KSRC=$(RTGT_KSRC) KMOD=$(CURDIR)/kmod \
 		OUTPUT=$(CURDIR)/build/selftests-obj DEST=$(CURDIR)/$(@D)
