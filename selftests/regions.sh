@@ -75,16 +75,22 @@ shared() {
 	expect_counters registrations=1 conns_accepted=4
 }
 
+# The target lists a connection, rtgt serve a little later than its client is ready: sets ID
+is_listed() {
+	ID=$(target connections "$PORT" | sed -n 's/^id=\([0-9]*\) .*/\1/p')
+	[[ $ID ]]
+}
+
 # Each client of a private port has its own copy, with its own key, gone with it.
 private() {
-	local text id
+	local text ID
 	target_port scope=private region mem fill=0x11
 	background one probe hold
 	wait_line one ready=1
-	id=$(target connections "$PORT" | sed 's/^id=\([0-9]*\) .*/\1/')
+	wait_until 10 is_listed || fail "no connection is listed"
 	echo "not for the others" >"$WORK/text"
 	has "$(probe access op=write len=19 "file=$WORK/text")" wc=success
-	target look filled "$DEBUGFS/ports/$PORT/conns/$id/mem/data" 0 4096 0x11
+	target look filled "$DEBUGFS/ports/$PORT/conns/$ID/mem/data" 0 4096 0x11
 	target test ! -e "$(data_of mem)"
 	text=$(probe connect)
 	has "$text" features=1
@@ -92,7 +98,7 @@ private() {
 	same "different rkeys or addresses" "$(grep -o 'addr0=.* rkey0=[^ ]*' <<<"$text" | sort -u | wc -l)" 2
 	finish one
 	expect_no_connections
-	target test ! -e "$DEBUGFS/ports/$PORT/conns/$id"
+	target test ! -e "$DEBUGFS/ports/$PORT/conns/$ID"
 	expect_counters registrations=4
 }
 
@@ -232,20 +238,20 @@ extents_pinged() { # OP,OP... SGES
 
 # A copy for each client in extents of its own.
 extents_private() {
-	local id
+	local ID
 	extents_port scope=private
 	background victim probe extents wait=1
 	wait_line victim len3=
 	EXTENTS=$(<"$WORK/victim.out")
-	id=$(target connections "$PORT" | sed 's/^id=\([0-9]*\) .*/\1/')
+	wait_until 10 is_listed || fail "no connection is listed"
 	tolerate_log "non-flush error status"
 	raw rem-access 1 1 0 8
 	has "$(probe bulk len=$MIB)" same_there=1 same_here=1
-	target look filled "$DEBUGFS/ports/$PORT/conns/$id/mem/data" 0 $((4 * MIB)) 0x5a
-	has "$(target first_line "$DEBUGFS/ports/$PORT/registrations")" region=mem "conn=$id" extents=4
+	target look filled "$DEBUGFS/ports/$PORT/conns/$ID/mem/data" 0 $((4 * MIB)) 0x5a
+	has "$(target first_line "$DEBUGFS/ports/$PORT/registrations")" region=mem "conn=$ID" extents=4
 	finish victim
 	expect_no_connections
-	target test ! -e "$DEBUGFS/ports/$PORT/conns/$id"
+	target test ! -e "$DEBUGFS/ports/$PORT/conns/$ID"
 	# over iWARP what a client requests: the second one a single extent
 	expect_counters "registrations=$(is_iwarp && echo 13 || echo 16)"
 }
