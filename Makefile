@@ -50,8 +50,8 @@ help:
 #:                   misses; SEED=1 selects them; LIST=planted takes those of
 #:                   scripts/mutants-planted; FULL=0 skips the run of the whole suite;
 #:                   FILES='kmod/*' takes faults in these files only
-#: make lint         the checks of the source, but of what they have found clean before;
-#:                   silent when fine; ALL=1: of all files
+#: make lint         checks the source, except the files that it has found clean before;
+#:                   silent when fine; ALL=1: checks all files
 #: make docs         the documentation as HTML, with the manual pages: build/docs/html/
 #: make library-check  programs in C, C++ and Python with librtgt as make install leaves it, in
 #:                   two guests; what it exports, and its ABI

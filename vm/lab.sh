@@ -31,7 +31,7 @@
 #
 # A script that fails with a guest whose processor had flags that none has (lab_impossible), or that died
 # of a defect of rxe which any run on two processors may meet (lab_known), is run once more, as a whole,
-# if it can be (LAB_REPEATS): what failed is the emulator or rxe, and of what was not run nothing is known.
+# if it can be (LAB_REPEATS): the emulator or rxe has failed, and the cases behind that have no result.
 
 LAB_SPLAT='Oops|BUG: ([^K]|K[^C])|Kernel panic|general protection fault|WARNING:|non-static key|KASAN|UBSAN|blocked for more than|self-detected stall|soft lockup|hard LOCKUP|refcount_t:|list_(add|del) corruption'
 # shellcheck source=vm/kernels
