@@ -62,6 +62,7 @@ int cmd_soak(struct tool *tool, int argc, char **argv);
 int cmd_show(struct tool *tool, int argc, char **argv);
 int cmd_timeline(struct tool *tool, int argc, char **argv);
 int cmd_tcp_serve(struct tool *tool, int argc, char **argv);
+int cmd_work(struct tool *tool, int argc, char **argv);
 int cmd_why(struct tool *tool, int argc, char **argv);
 
 int dispatch(struct tool *tool, const struct command *table, const char *what,

@@ -52,6 +52,7 @@ static const char help[] =
 "  soak       random operations, and a model of what the memory must hold\n"
 "  timeline   when did what happen, at both ends and on the wire\n"
 "  tcp-serve  serve lat and bw over TCP, to compare with\n"
+"  work       what training, inference and storage do with the verbs, checked\n"
 "  why        what in a capture failed or took long, and why; what a status means\n"
 "\n"
 "Options:\n"
@@ -99,6 +100,7 @@ static const struct command commands[] = {
 	{ "soak", IN_RTGT(cmd_soak) },
 	{ "timeline", IN_WIRE(cmd_timeline) },
 	{ "tcp-serve", IN_RTGT(cmd_tcp_serve) },
+	{ "work", IN_RTGT(cmd_work) },
 	{ "why", IN_WIRE(cmd_why) },
 	{ }
 };

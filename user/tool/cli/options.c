@@ -84,6 +84,7 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_INLINE] = { "inline" },
 	[OPT_INTERFACE] = { "interface", .letters = "i", .value = "IF" },
 	[OPT_JSON] = { "json", .letters = "j", .help = "print JSON; the same as rtgt -j" },
+	[OPT_KEYS] = { "keys", .value = "N" },
 	[OPT_LADDER] = { "ladder", .letters = "l" },
 	[OPT_LIST_FIELDS] = { "list-fields", .letters = "G" },
 	[OPT_LIST_RULES] = { "list-rules" },

@@ -60,6 +60,23 @@ void rtgt_hist_add(struct rtgt_hist *h, uint64_t ns)
 	h->bucket[index_of(ns)]++;
 }
 
+/**
+ * rtgt_hist_merge() - add the samples of another one
+ * @h: the histogram
+ * @other: whose samples
+ */
+void rtgt_hist_merge(struct rtgt_hist *h, const struct rtgt_hist *other)
+{
+	if (other->count && (!h->count || other->min < h->min))
+		h->min = other->min;
+	if (other->max > h->max)
+		h->max = other->max;
+	h->count += other->count;
+	h->sum += other->sum;
+	for (unsigned int i = 0; i < RTGT_HIST_BUCKETS; i++)
+		h->bucket[i] += other->bucket[i];
+}
+
 /* Nearest rank, counted from 1 */
 static uint64_t rank_of(uint64_t nr, unsigned int of_10000)
 {

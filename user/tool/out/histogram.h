@@ -30,6 +30,7 @@ struct rtgt_hist {
 
 void rtgt_hist_reset(struct rtgt_hist *h);
 void rtgt_hist_add(struct rtgt_hist *h, uint64_t ns);
+void rtgt_hist_merge(struct rtgt_hist *h, const struct rtgt_hist *other);
 uint64_t rtgt_hist_percentile(const struct rtgt_hist *h, unsigned int of_10000);
 uint64_t rtgt_samples_percentile(const uint64_t *sorted, uint64_t nr, unsigned int of_10000);
 uint64_t rtgt_samples_stdev(const uint64_t *ns, uint64_t nr);

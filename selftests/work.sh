@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# work.sh: rtgt work.  A pattern that keeps its rules gives right results, and what it guards against
+# has happened meanwhile; one that breaks a rule is found out.
+#
+# weight 1.0 1.2
+
+. "${0%/*}/lib.sh"
+
+# Run a pattern against PORT, return its status, and keep its document in $WORK/json.
+work() { # PATTERN [OPTION...]
+	local rc=0
+	rtgt -j work -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "${@:2}" "$1" "$RTGT_TARGET_ADDR" >"$WORK/json" 2>"$WORK/err" || rc=$?
+	document "$WORK/json"
+	return "$rc"
+}
+
+# What the document says
+said() { # FILTER
+	jq -r "$1" "$WORK/json"
+}
+
+works() { # PATTERN [OPTION...]
+	work "$@" || fail "rtgt work $*: $(<"$WORK/err")"
+	same ok "$(said .ok)" true
+	note "$(said '.counts | tojson')"
+}
+
+# The run says what is wrong, in one line, and its document says the same.
+found_out() { # TEXT PATTERN [OPTION...]
+	! work "${@:2}" || fail "rtgt work ${*:2} found nothing wrong: $(said '.counts | tojson')"
+	grep -Eq "^rtgt: .*($1)" "$WORK/err" || fail "$(<"$WORK/err")"
+	same "lines on stderr" "$(wc -l <"$WORK/err")" 1
+	same ok "$(said .ok)" false
+	note "$(said '.counts | tojson')"
+}
+
+# --- kv --------------------------------------------------------------------------------
+
+# Values of several packets, so that a READ may meet a WRITE half done, and few keys
+KV=(-s 16K --keys 4)
+
+# No value is torn, although lookups met changes; the target has served at least three READs for each.
+kv() {
+	target_port region mem size=256K
+	works kv "${KV[@]}" -q 3 -n 200
+	same lookups "$(said .counts.lookups)" 600
+	(($(said .counts.repeated) > 0)) || fail "no lookup met a change: $(said .counts)"
+	same torn "$(said .counts.torn)" 0
+	# and each key once more at the end
+	same "bytes verified" "$(said .verified_bytes)" $((604 * 16384))
+	expect_counters conns_accepted=4 malformed=0
+}
+
+kv_version() {
+	target_port region mem size=256K
+	found_out "reader [0-9]+, lookup [0-9]+: key [0-3] has version [0-9]+, and of the 16384 bytes of its value the first [0-9]+ are of version" kv "${KV[@]}" -q 3 -n 300 --ignore version
+	(($(said .counts.torn) > 0)) || fail "no value is torn"
+	same ignored "$(said '.ignored[]')" version
+}
+
+kv_order() {
+	target_port region mem size=256K
+	found_out "key [0-3] has version" kv "${KV[@]}" -q 3 -n 300 --ignore order
+	(($(said .counts.torn) > 0)) || fail "no value is torn"
+}
+
+# Its rkey is gone in the middle: each worker tells of it, and none hangs.
+kv_revoked() {
+	local rc=0
+	target_port region mem size=256K
+	background work rtgt -j work -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" "${KV[@]}" -q 3 -D 600 --timeout $((5 * SLOW)) kv "$RTGT_TARGET_ADDR"
+	wait_until 20 three_and_writer || fail "no four connections: $(target connections "$PORT")"
+	target attr_set "$CONFIGFS/ports/$PORT/revoke" all
+	wait_until 40 process_gone "${BG_PID[work]}" || fail "it does not end"
+	finish work || rc=$?
+	same "the exit status" "$rc" 1
+	cp "$WORK/work.out" "$WORK/json"
+	document "$WORK/json"
+	same "errors" "$(said '.errors | length')" 4
+	same torn "$(said .counts.torn)" 0
+}
+
+three_and_writer() {
+	(($(target connections "$PORT" | grep -c "state=live") == 4))
+}
+
+# --- checkpoint ------------------------------------------------------------------------
+
+CKPT=(-s 300K -q 3)
+
+# Every client that comes after a crash finds all of the last checkpoint, or all of the new one.
+checkpoint() {
+	target_port region mem size=2M
+	works checkpoint "${CKPT[@]}" -n 8 --seed 1
+	same committed "$(said .counts.committed)" 24
+	(($(said .counts.crashed) > 0)) || fail "nobody crashed: $(said .counts)"
+	(($(said .counts.old) > 0)) || fail "no client was too early: $(said .counts)"
+	(($(said .counts.new) > 0)) || fail "no crash came too late: $(said .counts)"
+	same "crashes, and what was found" "$(said .counts.crashed)" "$(said '.counts.old + .counts.new')"
+	same mixed "$(said .counts.mixed)" 0
+	same "bytes verified" "$(said .verified_bytes)" "$(said '(.counts | .committed + .old + .new) * .size')"
+	# who knows nothing of all that finds the same
+	works checkpoint "${CKPT[@]}" --check
+	same "checkpoints found" "$(said .counts.old)" 3
+	same "bytes verified" "$(said .verified_bytes)" $((3 * 300 * 1024))
+}
+
+checkpoint_order() {
+	target_port region mem size=2M
+	found_out "worker [0-2]: generation [0-9]+ is committed, but byte [0-9]+ of its 307200 is 0x" checkpoint "${CKPT[@]}" -n 6 --ignore order
+	(($(said .counts.mixed) > 0)) || fail "none is mixed"
+}
+
+tcase kv --tier fast,wire --serve-more "lookups under a version word get whole values while a writer changes them" kv
+tcase kv-version "... and torn ones if they do not look at the version" kv_version
+tcase kv-order --more "... or if the writer announces a value before it is there" kv_order
+tcase kv-revoked --more "... and each worker tells of an rkey that was revoked" kv_revoked
+tcase checkpoint --tier fast,wire --serve-more "after a crash the last checkpoint is there, or the new one, in every byte" checkpoint
+tcase checkpoint-order "... and a mixture if its record was written first" checkpoint_order
+
+tmain "$@"
