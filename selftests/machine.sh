@@ -287,6 +287,22 @@ module_unload() {
 	rmmod rtgt
 }
 
+# The services of rtgt_work, beside the module.  Returns 4 if they are not there.
+work_load() {
+	[[ ! -d /sys/module/rtgt_work ]] || return 0
+	if [[ -r ${RTGT_KO:-} ]]; then
+		insmod "${RTGT_KO%.ko}_work.ko"
+	elif modprobe -nq rtgt_work; then
+		modprobe rtgt_work
+	else
+		complain "no module rtgt_work: modprobe does not find it, and RTGT_KO does not name a file beside it" || return 4
+	fi
+}
+
+work_unload() {
+	[[ ! -d /sys/module/rtgt_work ]] || rmmod rtgt_work
+}
+
 # --- what a case must leave as it found it -------------------------------------
 
 BOOKS=${RTGT_BOOKS:-/run/rtgt-selftest.state}

@@ -305,8 +305,8 @@ TEST_F(wire, words)
 	int len;
 
 	for (u32 i = 0; i <= 0xffff; i++)
-		ASSERT_EQ(i > RTGT_ST_ACCESS, !strcmp("unknown status", rtgt_status_str((u16)i)));
-	for (u16 i = 0; i <= RTGT_ST_ACCESS; i++)
+		ASSERT_EQ(i > RTGT_ST_ABSENT, !strcmp("unknown status", rtgt_status_str((u16)i)));
+	for (u16 i = 0; i <= RTGT_ST_ABSENT; i++)
 		for (u16 j = 0; j < i; j++)
 			ASSERT_STRNE(rtgt_status_str(j), rtgt_status_str(i));
 	for (u32 i = 0; i <= RTGT_REJ_ASK + 1; i++) {

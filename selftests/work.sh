@@ -113,11 +113,129 @@ checkpoint_order() {
 	(($(said .counts.mixed) > 0)) || fail "none is mixed"
 }
 
+# --- rounds that the target ends -------------------------------------------------------
+
+# A port with the service ps
+ps_port() { # [ATTR=VALUE...] [region NAME [ATTR=VALUE...]]...
+	defer target work_unload
+	target work_load || fail "rtgt_work cannot be loaded"
+	target_port service=ps "$@"
+}
+
+# Every weight of every round is what the worker has computed, with sums that wrap and that do not.
+ps() {
+	local how workers
+	ps_port region mem size=1M
+	for how in "" --saturate; do
+		# shellcheck disable=SC2086 # an option or none
+		works ps -q 3 -n 10 $how
+		same "rounds and gradients" "$(said '.counts | "\(.rounds) \(.gradients) \(.wrong)"')" "10 30 0"
+		same "bytes verified" "$(said .verified_bytes)" $((30 * 65536))
+	done
+	for workers in 1 8; do
+		works ps -q "$workers" -n 3 -s 12000
+		same "bytes verified" "$(said .verified_bytes)" $((workers * 3 * 12000))
+	done
+	expect_counters conns_accepted=15 malformed=0
+}
+
+# The sum of all gradients does not depend on the order in which they came.
+ps_async() {
+	ps_port region mem size=1M "$ACCESS"
+	works ps -q 4 -n 25 --async -s 4096
+	same "gradients" "$(said .counts.gradients)" 100
+	same "bytes verified" "$(said .verified_bytes)" 4096
+}
+
+ACCESS=access=read,write,atomic
+
+ps_rules() { # RULE
+	ps_port region mem size=1M
+	found_out "worker [0-2], round [0-9]+: weight [0-9]+ is -?[0-9]+ instead of" ps -q 3 -n 10 --ignore "$1"
+	(($(said .counts.wrong) > 0)) || fail "no weight is wrong"
+}
+
+# One worker's connection ends: the others learn it when the time is over, and end.
+ps_absent() {
+	ps_port region mem size=1M
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "disconnect after 12 for 1"
+	found_out "others did not come in time|the target closed|[Ff]lush" ps -q 3 -n 100 --timeout $((4 * SLOW))
+	same "workers that were told" "$(said '[.errors[].text | select(test("others did not come in time"))] | length')" 2
+	same "errors" "$(said '.errors | length')" 3
+	same wrong "$(said .counts.wrong)" 0
+}
+
+# Requests wait for a worker that does not come, and the port is disabled: nothing holds it up.
+ps_disabled() {
+	local rc=0
+	need_module_file
+	ps_port region mem size=1M
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "disconnect after 12 for 1"
+	background work rtgt -j work -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -q 3 -n 100 --timeout 600 ps "$RTGT_TARGET_ADDR"
+	wait_until 20 two_wait || fail "no two connections: $(target connections "$PORT")"
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	wait_until 20 process_gone "${BG_PID[work]}" || fail "it does not end"
+	finish work || rc=$?
+	same "the exit status" "$rc" 1
+	same "connections" "$(target connections "$PORT" | grep -c "state=")" 0
+}
+
+# One has been closed, and nobody replies any more: both others wait
+two_wait() {
+	local before
+	(($(counter conns_closed) == 1 && $(target connections "$PORT" | grep -c "state=live") == 2)) || return 1
+	before=$(counter replies)
+	target connections "$PORT" >/dev/null
+	(($(counter replies) == before))
+}
+
+# The module stays while a port has its service, and is gone with the port.
+ps_module() {
+	ps_port region mem size=1M
+	works ps -n 2
+	! target rmmod rtgt_work 2>/dev/null || fail "rtgt_work was removed under a port"
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	! target rmmod rtgt_work 2>/dev/null || fail "rtgt_work was removed, and the port has its service"
+	target attr_set "$CONFIGFS/ports/$PORT/service" rtgt
+	target rmmod rtgt_work || fail "rtgt_work stays without a port"
+	! target attr_set "$CONFIGFS/ports/$PORT/service" ps 2>/dev/null || fail "a service that is not there was taken"
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 1
+	found_out "does not have the service ps .there: modprobe rtgt_work" ps -n 2
+	target work_load
+	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
+	target attr_set "$CONFIGFS/ports/$PORT/service" ps
+	target attr_set "$CONFIGFS/ports/$PORT/scope" private
+	! target attr_set "$CONFIGFS/ports/$PORT/enable" 1 2>/dev/null || fail "clients that share nothing were allowed"
+}
+
+# Nobody is released before all are there.
+rendezvous() {
+	ps_port region mem size=64K
+	works rendezvous -q 8 -n 50
+	same rounds "$(said '.counts | "\(.rounds) \(.early)"')" "50 0"
+	# a round is one reply to each
+	is_iwarp || expect_counters replies=$((8 * 50 + 1)) conns_accepted=8 malformed=0
+}
+
+rendezvous_reply() {
+	ps_port region mem size=64K
+	found_out "worker [0-7] was released from round [0-9]+ when [0-7] of 8 were there" rendezvous -q 8 -n 50 --ignore reply
+}
+
 tcase kv --tier fast,wire --serve-more "lookups under a version word get whole values while a writer changes them" kv
 tcase kv-version "... and torn ones if they do not look at the version" kv_version
 tcase kv-order --more "... or if the writer announces a value before it is there" kv_order
 tcase kv-revoked --more "... and each worker tells of an rkey that was revoked" kv_revoked
 tcase checkpoint --tier fast,wire --serve-more "after a crash the last checkpoint is there, or the new one, in every byte" checkpoint
 tcase checkpoint-order "... and a mixture if its record was written first" checkpoint_order
+tcase ps --tier fast,wire "a parameter server's weights are those of every round, in every bit" ps
+tcase ps-async --more "... and without rounds the sum of all gradients" ps_async
+tcase ps-reply "... and wrong if a worker does not wait for the reply" ps_rules reply
+tcase ps-order --more "... or announces its gradient before it is there" ps_rules order
+tcase ps-absent --limit 60 "a worker that is lost ends the others' round when its time is over" ps_absent
+tcase ps-disabled "a port that is disabled drops the requests that wait for others" ps_disabled
+tcase ps-module "the module of a service stays while a port has it" ps_module
+tcase rendezvous --tier fast,wire "nobody leaves a rendezvous before all are there" rendezvous
+tcase rendezvous-reply --more "... unless it does not wait for the reply" rendezvous_reply
 
 tmain "$@"

@@ -83,11 +83,12 @@ static ssize_t port_store(struct config_item *item, const char *page, size_t cou
 
 static int parse_service(const char *word, void *at)
 {
-	const struct rtgt_service *service = rtgt_service_find(word);
+	const struct rtgt_service *service = rtgt_service_get(word), **old = at;
 
 	if (!service)
 		return -EINVAL;
-	*(const struct rtgt_service **)at = service;
+	rtgt_service_put(*old);
+	*old = service;
 	return 0;
 }
 
@@ -317,7 +318,7 @@ static struct config_group *ports_make_group(struct config_group *group, const c
 	pi = kzalloc(sizeof(*pi), GFP_KERNEL);
 	if (!pi)
 		return ERR_PTR(-ENOMEM);
-	pi->port = rtgt_port_create(name, rtgt_service_nth(0));
+	pi->port = rtgt_port_create(name);
 	if (IS_ERR(pi->port)) {
 		ret = PTR_ERR(pi->port);
 		kfree(pi);
@@ -346,7 +347,6 @@ static struct config_group rtgt_initiators_group;
 
 static ssize_t rtgt_features_show(struct config_item *item, char *page)
 {
-	const struct rtgt_service *service;
 	ssize_t len;
 	unsigned int i;
 
@@ -354,8 +354,7 @@ static ssize_t rtgt_features_show(struct config_item *item, char *page)
 	for (i = 0; i < ARRAY_SIZE(msg_names); i++)
 		if (msg_names[i])
 			len += sysfs_emit_at(page, len, "msg-%s\n", msg_names[i]);
-	for (i = 0; (service = rtgt_service_nth(i)); i++)
-		len += sysfs_emit_at(page, len, "service-%s\n", service->name);
+	len = rtgt_services_show(page, len);
 	/* devices last: with many of them the page ends there */
 	return rtgt_dev_features(page, rtgt_faults_features(page, len));
 }

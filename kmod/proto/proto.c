@@ -365,6 +365,7 @@ const char *rtgt_status_name(u32 status)
 		[RTGT_ST_LIMIT] = "limit",
 		[RTGT_ST_FAILED] = "failed",
 		[RTGT_ST_ACCESS] = "access",
+		[RTGT_ST_ABSENT] = "absent",
 	};
 
 	if (status >= ARRAY_SIZE(names))

@@ -374,6 +374,7 @@ struct rtgt_conn *rtgt_conn_alloc(struct rtgt_port *port, struct ib_device *ibde
 	INIT_LIST_HEAD(&conn->port_entry);
 	INIT_LIST_HEAD(&conn->own_free);
 	INIT_LIST_HEAD(&conn->deferred);
+	INIT_LIST_HEAD(&conn->parked);
 	INIT_LIST_HEAD(&conn->unresolved);
 	INIT_LIST_HEAD(&conn->send_free);
 	INIT_LIST_HEAD(&conn->send_wait);

@@ -87,6 +87,7 @@ struct rtgt_conn {
 	struct list_head own_free;	/* contexts of @own without a request, under @lock */
 	unsigned int nr_held;		/* contexts of @own with a request, under @lock */
 	struct list_head deferred;	/* receive contexts that wait for @requests, under @lock */
+	struct list_head parked;	/* those that the service keeps, under @lock */
 	struct list_head unresolved;	/* UD: those that wait for one of @workers, under @lock */
 	struct rtgt_send_ctx *sends;
 	unsigned int nr_sends;

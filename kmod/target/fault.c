@@ -55,7 +55,7 @@ void rtgt_faults_init(struct rtgt_port_faults *faults)
 static bool fault_supported(const struct rtgt_port *port, unsigned int fault)
 {
 	const struct rtgt_port_cfg *cfg = &port->cfg;
-	bool rtgt = cfg->service == &rtgt_service_rtgt;
+	bool rtgt = rtgt_service_speaks_rtgt(cfg->service);
 
 	/* reply-twice: the address handle leaves the receive context with the first reply */
 	if (cfg->transport == RTGT_UD)

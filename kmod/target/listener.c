@@ -260,7 +260,7 @@ static void port_release(struct rtgt_port *port)
  * @net: network namespace to listen in; the port holds a reference until it is disabled
  * Context: may sleep.
  * Return: 0; -EINVAL without a region or if the transport does not support the service or
- * keepalive_ms, -ENOMEM, -E2BIG when a region needs too many registrations, -ENODEV when the
+ * keepalive_ms, or the scope not the service, -ENOMEM, -E2BIG when a region needs too many registrations, -ENODEV when the
  * address belongs to no RDMA device or the device is being removed, -EOPNOTSUPP when the device
  * lacks a feature or has too small queues, or an error of rdma_bind_addr() and rdma_listen()
  * (-EADDRINUSE, -EADDRNOTAVAIL).
@@ -277,6 +277,11 @@ int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 	}
 	if (!(port->cfg.service->transports & BIT(port->cfg.transport))) {
 		pr_warn("%s: the service %s does not work over this transport: set transport to rc\n",
+			port->name, port->cfg.service->name);
+		return -EINVAL;
+	}
+	if (port->cfg.private && port->cfg.service->shared) {
+		pr_warn("%s: the clients of the service %s share the regions: set scope to shared\n",
 			port->name, port->cfg.service->name);
 		return -EINVAL;
 	}

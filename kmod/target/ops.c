@@ -48,9 +48,24 @@ static u32 check_range(const struct rtgt_recv_ctx *recv)
 	return RTGT_OK;
 }
 
+/* A client has written what it had to, says an immediate or an ECHO: the service may want to know */
+static void announce(struct rtgt_recv_ctx *recv, u32 len)
+{
+	recv->reply_len = len;
+	if (recv->conn->port->cfg.service->announced)
+		rtgt_recv_defer(recv);
+	else
+		rtgt_reply(recv, RTGT_OK, len);
+}
+
+static void announce_work(struct rtgt_recv_ctx *recv)
+{
+	recv->conn->port->cfg.service->announced(recv);
+}
+
 static void op_echo(struct rtgt_recv_ctx *recv)
 {
-	rtgt_reply(recv, RTGT_OK, recv->rq.len);
+	announce(recv, recv->rq.len);
 }
 
 /* CHECKSUM needs READ access: the CRC of four bytes can be inverted, so it reveals them. */
@@ -316,7 +331,8 @@ static const struct {
 	void (*moved)(struct rtgt_recv_ctx *recv);
 	bool connected;
 } ops[] = {
-	[RTGT_MSG_ECHO]		= { op_echo },
+	[RTGT_MSG_ECHO]		= { op_echo, announce_work },
+	[RTGT_MSG_IMM]		= { NULL, announce_work },	/* no message */
 	[RTGT_MSG_CHECKSUM]	= { checksum_start, checksum_work },
 	[RTGT_MSG_PULL]		= { xfer_start, xfer_work, xfer_moved, .connected = true },
 	[RTGT_MSG_PUSH]		= { xfer_start, xfer_work, xfer_moved, .connected = true },
@@ -377,5 +393,5 @@ void rtgt_ops_imm(struct rtgt_recv_ctx *recv)
 		.tag = rtgt_imm_arg(recv->imm),
 	};
 	body->byte_len = cpu_to_be32(recv->len);
-	rtgt_reply(recv, RTGT_OK, sizeof(*body));
+	announce(recv, sizeof(*body));
 }

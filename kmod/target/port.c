@@ -64,6 +64,7 @@ static void port_free(struct kref *ref)
 	struct rtgt_port *port = container_of(ref, struct rtgt_port, ref);
 
 	rtgt_stats_free(port->stats);
+	rtgt_service_put(port->cfg.service);
 	kfree(port);
 	atomic_dec(&rtgt_live.ports);
 }
@@ -71,11 +72,10 @@ static void port_free(struct kref *ref)
 /**
  * rtgt_port_create() - allocate a port with default attributes, disabled
  * @name: name of the port
- * @service: its service, until the administrator sets another one
  * Context: may sleep.
  * Return: the port, which the caller releases with rtgt_port_destroy(), or an ERR_PTR.
  */
-struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *service)
+struct rtgt_port *rtgt_port_create(const char *name)
 {
 	struct rtgt_port *port;
 	struct sockaddr_in *sin;
@@ -106,7 +106,7 @@ struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *
 	INIT_LIST_HEAD(&port->domains);
 	init_waitqueue_head(&port->idle);
 	port->state = RTGT_PORT_DISABLED;
-	port->cfg.service = service;
+	port->cfg.service = &rtgt_service_rtgt;
 	port->cfg.max_conns = 1024;
 	port->cfg.backlog = 512;
 	port->cfg.handshake_ms = 10000;

@@ -93,7 +93,7 @@ struct rtgt_port {
 	struct dentry *debugfs_conns;	/* below @debugfs */
 };
 
-struct rtgt_port *rtgt_port_create(const char *name, const struct rtgt_service *service);
+struct rtgt_port *rtgt_port_create(const char *name);
 void rtgt_port_put(struct rtgt_port *port);
 void rtgt_port_destroy(struct rtgt_port *port);
 void rtgt_port_enter(struct rtgt_port *port, enum rtgt_port_state state);

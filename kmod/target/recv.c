@@ -8,8 +8,8 @@
  * (READ or WRITE the peer's memory; continue in rtgt_service.moved).
  *
  * So a context has one owner: the device while it is posted, the completion or the worker that runs
- * its request, an rw context during a transfer, or one of the lists rtgt_conn.deferred, unresolved,
- * send_wait, rw_wait and own_free, rtgt_conn_faults.held and rtgt_recv_pool.withheld.  If a peer
+ * its request, an rw context during a transfer, or one of the lists rtgt_conn.deferred, parked,
+ * unresolved, send_wait, rw_wait and own_free, rtgt_conn_faults.held and rtgt_recv_pool.withheld.  If a peer
  * sends more requests than there are receives, the device returns RNR NAKs.
  *
  * Errors.  A flushed receive on an open connection means that the device moved the QP to error,
@@ -25,6 +25,7 @@
  *
  * Completions run in softirq (irq_poll of the CQ), one at a time for each connection.
  */
+#include <linux/export.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
@@ -174,6 +175,51 @@ void rtgt_recv_defer(struct rtgt_recv_ctx *recv)
 		rtgt_recv_refuse(recv);
 }
 
+/**
+ * rtgt_recv_park() - keep a request until rtgt_conn_resume()
+ * @recv: from rtgt_service.announced, which owns it no more; a connection that closes drops it
+ * Context: process.
+ */
+void rtgt_recv_park(struct rtgt_recv_ctx *recv)
+{
+	struct rtgt_conn *conn = recv->conn;
+	bool open;
+
+	recv->parked = true;
+	spin_lock_irq(&conn->lock);
+	open = conn->state != RTGT_CONN_CLOSING;
+	/* deferred before, so it keeps no receive of an SRQ */
+	if (open)
+		list_add_tail(&recv->entry, &conn->parked);
+	spin_unlock_irq(&conn->lock);
+	if (!open)
+		rtgt_recv_drop(recv);
+}
+EXPORT_SYMBOL_GPL(rtgt_recv_park);
+
+/* Has the request been kept before? */
+bool rtgt_recv_parked(const struct rtgt_recv_ctx *recv)
+{
+	return recv->parked;
+}
+EXPORT_SYMBOL_GPL(rtgt_recv_parked);
+
+/**
+ * rtgt_conn_resume() - call rtgt_service.announced for all requests that a connection keeps
+ * @conn: connection of which rtgt_service.teardown has not returned
+ * Context: may sleep.
+ */
+void rtgt_conn_resume(struct rtgt_conn *conn)
+{
+	spin_lock_irq(&conn->lock);
+	if (conn->state != RTGT_CONN_CLOSING && !list_empty(&conn->parked)) {
+		list_splice_tail_init(&conn->parked, &conn->deferred);
+		rtgt_job_queue(&conn->requests);
+	}
+	spin_unlock_irq(&conn->lock);
+}
+EXPORT_SYMBOL_GPL(rtgt_conn_resume);
+
 /* Makes the address handle for the reply, which may sleep; then the service gets the datagram. */
 static void recv_resolve(struct rtgt_recv_ctx *recv)
 {
@@ -256,6 +302,7 @@ void rtgt_recv_cancel(struct rtgt_conn *conn)
 	for (i = 0; i < conn->nr_workers; i++)
 		cancel_work_sync(&conn->workers[i].work);
 	rtgt_recv_drop_all(&conn->deferred);
+	rtgt_recv_drop_all(&conn->parked);
 	rtgt_recv_drop_all(&conn->unresolved);
 }
 
@@ -336,6 +383,7 @@ void rtgt_recv_completed(struct ib_cq *cq, struct ib_wc *wc)
 				   DMA_BIDIRECTIONAL);
 	recv->imm = 0;
 	recv->rw = NULL;
+	recv->parked = false;
 	recv->faults = 0;
 	if (wc->wc_flags & IB_WC_WITH_IMM) {
 		recv->imm = be32_to_cpu(wc->ex.imm_data);

@@ -31,6 +31,7 @@ struct rtgt_recv_ctx {
 	struct ib_cqe cqe;		/* of the receive */
 	bool worker;			/* its owner is a worker, not a completion */
 	bool resolve;		/* it holds a datagram whose source must be resolved first */
+	bool parked;		/* its request has been in rtgt_conn.parked */
 	struct rtgt_recv_pool *pool;	/* owns its memory */
 	struct rtgt_conn *conn;	/* whose message it holds; not valid while posted or withheld */
 	struct list_head entry;		/* in the list of its owner, see recv.c */

@@ -154,6 +154,8 @@ const char *rtgt_status_str(uint16_t status)
 		return "its device refused: see its dmesg";
 	case RTGT_ST_ACCESS:
 		return "the region's access does not allow it";
+	case RTGT_ST_ABSENT:
+		return "others did not come in time";
 	default:
 		return "unknown status";
 	}

@@ -240,6 +240,7 @@ enum rtgt_op {
  * @RTGT_ST_LIMIT: a value is larger than the target supports
  * @RTGT_ST_FAILED: the device refused
  * @RTGT_ST_ACCESS: the access of the region does not allow the request
+ * @RTGT_ST_ABSENT: others, without whom there is no result, did not come in time
  */
 enum rtgt_status {
 	RTGT_OK			= 0,
@@ -253,6 +254,7 @@ enum rtgt_status {
 	RTGT_ST_LIMIT		= 8,
 	RTGT_ST_FAILED		= 9,
 	RTGT_ST_ACCESS		= 10,
+	RTGT_ST_ABSENT		= 11,
 };
 
 /**

@@ -41,6 +41,7 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_ADDRESS] = { "address", .letters = "a", .value = "HOST",
 			  .help = "the target; the same as HOST" },
 	[OPT_ALL] = { "all", .letters = "a", .help = "sizes from 2 bytes to 8 MiB, doubling" },
+	[OPT_ASYNC] = { "async" },
 	[OPT_BIDI] = { "bidi", .letters = "b" },
 	[OPT_BULK] = { "bulk" },
 	[OPT_CAPTURE] = { "capture", .value = "FILE" },
@@ -118,6 +119,7 @@ static const struct spelling table[NR_OPTS] = {
 	[OPT_RULE] = { "rule", .value = "RULE" },
 	[OPT_RULES] = { "rules", .value = "FILE" },
 	[OPT_SAMPLES] = { "samples", .value = "FILE" },
+	[OPT_SATURATE] = { "saturate" },
 	[OPT_SEED] = { "seed", .value = "N",
 		       .help = "seed of the data, to repeat a run; default: another one each time, "
 			       "which is printed" },

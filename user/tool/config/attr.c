@@ -21,7 +21,7 @@
 const struct attr port_attrs[] = {
 	{ "addr", false, "an IPv4 or IPv6 address of this machine, or 0.0.0.0 for all" },
 	{ "port", true, "1 to 65535" },
-	{ "service", false, "rtgt, rping, rping-inv or sink" },
+	{ "service", false, "rtgt, rping, rping-inv, sink, or with rtgt_work ps" },
 	{ "transport", false, "rc, uc or ud" },
 	{ "scope", false, "shared or private" },
 	{ "srq", true, "0 or 1" },

@@ -17,22 +17,31 @@
 #include "tool/cli/interrupt.h"
 #include "work.h"
 
-static const struct work_pattern *const patterns[] = { &work_kv, &work_ckpt };
+static const struct work_pattern *const patterns[] = {
+	&work_kv, &work_ckpt, &work_ps, &work_meet,
+};
 
+/* As the messages list them */
+#define NAMES		"kv, checkpoint, ps or rendezvous"
 #define PATTERNS	(sizeof(patterns) / sizeof(*patterns))
 
 static const struct usage_option options[] = {
 	{ OPT_ADDRESS, NULL },
 	{ OPT_PORT, NULL },
 	{ OPT_SOURCE, NULL },
-	{ OPT_COUNT, "lookups or checkpoints of each worker; default 1000 or 10" },
+	{ OPT_COUNT, "lookups, checkpoints or rounds of each worker; default 1000, 10, 20 for ps, "
+		     "100 for rendezvous" },
 	{ OPT_DURATION, "run for so long instead" },
 	{ OPT_QPS, "workers, each with a connection, at most " STRING(WORK_WORKERS)
 		   "; default 3" },
-	{ OPT_SIZE, "bytes of a value or a checkpoint; default 4096 or 1M, at most 64M" },
+	{ OPT_SIZE, "bytes of a value, a checkpoint or the weights; default 4096, 1M or 64K, at "
+		    "most 64M" },
 	{ OPT_KEYS, "kv: keys, at most " STRING(WORK_KEYS) "; default 16" },
 	{ OPT_IGNORE, "break a rule that the pattern relies on, to see what comes of it: of kv "
-		      "version or order, of checkpoint order" },
+		      "version or order, of checkpoint order, of ps reply or order, of rendezvous "
+		      "reply" },
+	{ OPT_SATURATE, "ps: a weight stays in the range of 32 bits; default: it wraps" },
+	{ OPT_ASYNC, "ps: no rounds; each gradient is added when it comes" },
 	{ OPT_CHECK, "checkpoint: write nothing, and judge what is there" },
 	{ OPT_REGION, NULL },
 	{ OPT_SEED, NULL },
@@ -52,7 +61,10 @@ static const struct usage usage = {
 "\n"
 "Patterns:\n"
 "  kv          READ values by key, while a writer changes them under a version word\n"
-"  checkpoint  WRITE large states whose record comes last, and crash in the middle\n",
+"  checkpoint  WRITE large states whose record comes last, and crash in the middle\n"
+"  ps          WRITE gradients, announce them, and READ the weights that the target makes of them\n"
+"  rendezvous  wait for one another\n"
+"The port of the last two has the service ps, of the module rtgt_work.\n",
 	.options = options,
 	.notes =
 "Exit status: 0 all results are right, 1 one is wrong or something failed, 2 the command line is\n"
@@ -89,6 +101,12 @@ static int set_option(void *arg, enum opt opt, char *text)
 	case OPT_IGNORE:
 		given->ignore = text;
 		return EXIT_OK;
+	case OPT_SATURATE:
+		w->saturate = true;
+		return EXIT_OK;
+	case OPT_ASYNC:
+		w->async = true;
+		return EXIT_OK;
 	case OPT_CHECK:
 		w->check = true;
 		return EXIT_OK;
@@ -109,12 +127,12 @@ static int set_option(void *arg, enum opt opt, char *text)
 static int set_pattern(struct work *w, struct words *words)
 {
 	if (!words->argc)
-		return misused("work does what? kv or checkpoint (rtgt work --help)");
+		return misused("work does what? " NAMES " (rtgt work --help)");
 	for (unsigned int i = 0; i < PATTERNS; i++)
 		if (*words->argv[0] && is_prefix(words->argv[0], patterns[i]->name))
 			w->pattern = patterns[i];
 	if (!w->pattern)
-		return misused("work knows no \"%s\": kv or checkpoint (rtgt work --help)",
+		return misused("work knows no \"%s\": " NAMES " (rtgt work --help)",
 			       words->argv[0]);
 	words->argc--;
 	words->argv++;
@@ -134,6 +152,16 @@ static int fit(struct work *w, const char *ignore)
 		return misused("work: --keys is kv's");
 	if (w->check && w->pattern != &work_ckpt)
 		return misused("work: --check is checkpoint's");
+	if ((w->async || w->saturate) && w->pattern != &work_ps)
+		return misused("work: --async and --saturate are of ps");
+	if (w->async && (w->saturate || w->ignored))
+		return misused("work: the sum of --async depends on no order: without --saturate and --ignore");
+	if (w->seconds && w->pattern->rounds && !w->async)
+		return misused("work: the workers of %s have the same number of rounds: -n says it",
+			       w->pattern->name);
+	if (w->pattern->unit && w->size % w->pattern->unit)
+		return misused("work: a weight has %llu bytes: take a multiple with --size",
+			       (unsigned long long)w->pattern->unit);
 	if (!w->count && !w->seconds)
 		w->count = w->pattern->count;
 	if (!w->size)

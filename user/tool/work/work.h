@@ -4,8 +4,11 @@
  *
  *	work.c		the command line, the threads
  *	work_worker.c	a connection: operations, one after the other or several at a time
+ *	work_round.c	rounds, which the target's service "ps" ends
  *	work_kv.c	the pattern "kv"; a pattern is one file and one row of work.c's table
  *	work_ckpt.c	the pattern "checkpoint"
+ *	work_ps.c	the pattern "ps"
+ *	work_meet.c	the pattern "rendezvous"
  *	work_out.c	what is printed
  */
 #ifndef RTGT_WORK_H
@@ -20,6 +23,7 @@
 #include "tool/cli/options.h"
 #include "tool/measure/progress.h"
 #include "tool/out/histogram.h"
+#include "ps.h"
 
 /* Workers at most, and connections: kv has one more */
 #define WORK_WORKERS	64
@@ -40,8 +44,10 @@ struct worker;
  * @counts: what is counted: the name in documents, and the text in front of the number
  * @wrong: index of the count of wrong results, each of which fails the run
  * @rules: those that the pattern relies on and that --ignore breaks; ends with NULL
+ * @unit: --size is a multiple of it; 0 for 1
  * @size: default of --size
  * @count: default of --count
+ * @rounds: all workers have the same number of them, so --duration says nothing
  * @helpers: connections beside the workers; they have the lowest indices
  * @need: bytes of the region
  * @buffer: bytes of a connection's buffer
@@ -57,7 +63,8 @@ struct work_pattern {
 	} counts[WORK_COUNTS];
 	unsigned int wrong;
 	const char *rules[WORK_RULES + 1];
-	uint64_t size, count;
+	uint64_t unit, size, count;
+	bool rounds;
 	unsigned int helpers;
 	uint64_t (*need)(const struct work *w);
 	uint64_t (*buffer)(const struct work *w);
@@ -66,7 +73,7 @@ struct work_pattern {
 	void (*end)(struct work *w);
 };
 
-extern const struct work_pattern work_kv, work_ckpt;
+extern const struct work_pattern work_kv, work_ckpt, work_ps, work_meet;
 
 /**
  * struct worker - a connection, and what is done with it
@@ -108,7 +115,7 @@ struct worker {
  * @to: the target
  * @count: lookups or checkpoints of each worker; 0 while @seconds says how long
  * @seconds: or how long
- * @workers, @region, @keys, @size, @seed, @ignored, @check: options
+ * @workers, @region, @keys, @size, @seed, @ignored, @check, @async, @saturate: options
  * @json, @pretty, @quiet: options
  * @cancel: readable when the command is to end
  * @end_ns: rtgt_now_ns() of the end, with @seconds
@@ -125,7 +132,7 @@ struct work {
 	unsigned int seconds;
 	unsigned int workers, region, keys, ignored;
 	uint64_t size, seed;
-	bool check;
+	bool check, async, saturate;
 	bool json, pretty, quiet;
 	int cancel;
 	uint64_t end_ns;
@@ -152,6 +159,10 @@ int work_wait(struct worker *c);
 int work_do(struct worker *c, uint32_t type, uint64_t remote, uint64_t len, uint64_t local);
 bool work_is_enough(const struct worker *c, uint64_t done);
 void work_wrong(struct worker *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* work_round.c */
+int work_round_begin(struct worker *first, uint32_t count, uint32_t flags);
+int work_round_announce(struct worker *c, uint32_t count, uint32_t round, uint64_t local);
 
 /* work_out.c */
 void work_out_head(const struct work *w);

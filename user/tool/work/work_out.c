@@ -16,6 +16,7 @@ void work_out_head(const struct work *w)
 	       w->to.service, w->workers, w->workers == 1 ? "" : "s", (unsigned long long)w->size);
 	if (w->pattern == &work_kv)
 		printf(", %u key%s", w->keys, w->keys == 1 ? "" : "s");
+	printf("%s%s", w->async ? ", no rounds" : "", w->saturate ? ", saturating" : "");
 	for (unsigned int i = 0; w->pattern->rules[i]; i++)
 		if (w->ignored >> i & 1)
 			printf(", \"%s\" ignored", w->pattern->rules[i]);
@@ -82,6 +83,10 @@ static int print_json(const struct work *w, const struct rtgt_err *errors, unsig
 	rtgt_json_int(doc, "size", (int64_t)w->size);
 	if (w->pattern == &work_kv)
 		rtgt_json_int(doc, "keys", w->keys);
+	if (w->pattern == &work_ps) {
+		rtgt_json_bool(doc, "async", w->async);
+		rtgt_json_bool(doc, "saturate", w->saturate);
+	}
 	for (unsigned int i = 0; w->pattern->rules[i]; i++) {
 		if (w->ignored >> i & 1)
 			json_object_array_add(ignored,

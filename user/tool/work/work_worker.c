@@ -42,17 +42,21 @@ uint8_t *work_bytes(const struct worker *c, uint64_t at)
 static int look_at_region(struct worker *c)
 {
 	const struct work *w = c->w;
-	const uint32_t access = RTGT_REGION_READ | (w->check ? 0 : RTGT_REGION_WRITE);
+	const uint32_t access = RTGT_REGION_READ | (w->check ? 0 : RTGT_REGION_WRITE) |
+				(w->async && !c->iwarp ? RTGT_REGION_ATOMIC : 0);
 	const uint64_t need = w->pattern->need(w);
 	struct rtgt_region_facts region;
 	int ret = rtgt_conn_region(c->conn, w->region, &region, &c->err);
+	uint32_t lacks;
 
 	if (ret)
 		return ret;
-	if ((region.access & access) != access)
+	lacks = access & ~region.access;
+	if (lacks)
 		return rtgt_fail(&c->err, EACCES,
 				 "region %u does not allow %s (there: rtgt region set PORT/NAME access)",
-				 w->region, region.access & RTGT_REGION_READ ? "WRITE" : "READ");
+				 w->region, lacks & RTGT_REGION_READ ? "READ" :
+				 lacks & RTGT_REGION_WRITE ? "WRITE" : "atomics");
 	/* a target that does not tell refuses what is outside */
 	if (region.len && region.len < need)
 		return rtgt_fail(&c->err, ERANGE,
