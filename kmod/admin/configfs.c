@@ -83,18 +83,12 @@ static ssize_t port_store(struct config_item *item, const char *page, size_t cou
 
 static int parse_service(const char *word, void *at)
 {
-	const struct rtgt_service *service = rtgt_service_get(word), **old = at;
-
-	if (!service)
-		return -EINVAL;
-	rtgt_service_put(*old);
-	*old = service;
-	return 0;
+	return rtgt_service_set(at, word);
 }
 
 static ssize_t show_service(char *page, const void *at)
 {
-	return sysfs_emit(page, "%s\n", (*(const struct rtgt_service *const *)at)->name);
+	return rtgt_service_show(at, page);
 }
 
 static const char *const scope_names[] = { "shared", "private" };

@@ -179,6 +179,9 @@ static const char *conn_live_timer(struct rtgt_conn *conn, bool *probe)
 
 	if (conn->transport == RTGT_UD)
 		return NULL;
+	/* the service keeps it waiting */
+	if (!list_empty(&conn->parked))
+		idle = 0;
 	if (limit && idle >= limit)
 		return "idle";
 	if (limit)

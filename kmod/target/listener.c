@@ -259,11 +259,11 @@ static void port_release(struct rtgt_port *port)
  * @port: port; the caller holds rtgt_port.config
  * @net: network namespace to listen in; the port holds a reference until it is disabled
  * Context: may sleep.
- * Return: 0; -EINVAL without a region or if the transport does not support the service or
- * keepalive_ms, or the scope not the service, -ENOMEM, -E2BIG when a region needs too many registrations, -ENODEV when the
- * address belongs to no RDMA device or the device is being removed, -EOPNOTSUPP when the device
- * lacks a feature or has too small queues, or an error of rdma_bind_addr() and rdma_listen()
- * (-EADDRINUSE, -EADDRNOTAVAIL).
+ * Return: 0; -EINVAL without a region, if the service does not work over the transport or in the
+ * scope, or if the transport has no keepalive_ms; -ENOMEM; -E2BIG when a region needs too many
+ * registrations; -ENODEV when the address belongs to no RDMA device or the device is being removed;
+ * -EOPNOTSUPP when the device lacks a feature or has too small queues; or an error of
+ * rdma_bind_addr() and rdma_listen() (-EADDRINUSE, -EADDRNOTAVAIL).
  */
 int rtgt_port_enable(struct rtgt_port *port, struct net *net)
 {

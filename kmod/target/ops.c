@@ -48,7 +48,7 @@ static u32 check_range(const struct rtgt_recv_ctx *recv)
 	return RTGT_OK;
 }
 
-/* A client has written what it had to, says an immediate or an ECHO: the service may want to know */
+/* An immediate or an ECHO tells that a client has written: the service may want to know */
 static void announce(struct rtgt_recv_ctx *recv, u32 len)
 {
 	recv->reply_len = len;

@@ -16,7 +16,8 @@
  *    SRQ, which keeps its receives): no completion that began before CLOSING still runs.  With an
  *    SRQ, wait for IB_EVENT_QP_LAST_WQE_REACHED, if the device raises it: then the QP uses none of
  *    its receives any more
- * 2. drop the requests that faults hold, wait for the workers, and drop the deferred requests
+ * 2. drop the requests that faults hold, wait for the workers, and drop the deferred and the parked
+ *    requests
  * 3. nothing posts a send any more: send a second marker through the send queue, which completes
  *    after the last send.  A datagram endpoint, whose replies are all signaled, waits for those
  * 4. drop the requests that wait for a send or rw context, delete the timer of withheld receives,

@@ -9,7 +9,8 @@
  *
  * So a context has one owner: the device while it is posted, the completion or the worker that runs
  * its request, an rw context during a transfer, or one of the lists rtgt_conn.deferred, parked,
- * unresolved, send_wait, rw_wait and own_free, rtgt_conn_faults.held and rtgt_recv_pool.withheld.  If a peer
+ * unresolved, send_wait, rw_wait and own_free, rtgt_conn_faults.held and rtgt_recv_pool.withheld.
+ * If a peer
  * sends more requests than there are receives, the device returns RNR NAKs.
  *
  * Errors.  A flushed receive on an open connection means that the device moved the QP to error,

@@ -191,7 +191,8 @@ void rtgt_reply(struct rtgt_recv_ctx *recv, u32 status, u32 len)
 {
 	rtgt_encode_reply(rtgt_recv_msg(recv), &recv->rq, status, len, recv->imm);
 	trace_rtgt_reply(recv->conn, &recv->rq, status, len);
-	if (status != RTGT_OK)
+	/* the client is not to blame for others */
+	if (status != RTGT_OK && status != RTGT_ST_ABSENT)
 		rtgt_count(recv->conn->port->stats, RTGT_MALFORMED, 1);
 	len += sizeof(struct rtgt_msg);
 	if (rtgt_faulty(&recv->conn->port->faults))

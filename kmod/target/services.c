@@ -50,17 +50,39 @@ static const struct rtgt_service *find(const char *name)
 	return NULL;
 }
 
-/* The service of this name, kept until rtgt_service_put(), or NULL.  May sleep */
-const struct rtgt_service *rtgt_service_get(const char *name)
+/**
+ * rtgt_service_set() - give a port another service, and keep its module
+ * @at: where the port has its service
+ * @name: of the new one
+ * Context: may sleep.
+ * Return: 0, or -EINVAL when there is none of this name.
+ */
+int rtgt_service_set(const struct rtgt_service **at, const char *name)
 {
-	const struct rtgt_service *service;
+	const struct rtgt_service *service, *old = *at;
 
 	mutex_lock(&others_lock);
 	service = find(name);
 	if (service && !try_module_get(service->owner))
 		service = NULL;
+	if (service)
+		*at = service;
 	mutex_unlock(&others_lock);
-	return service;
+	if (!service)
+		return -EINVAL;
+	rtgt_service_put(old);
+	return 0;
+}
+
+/* Print the name of a port's service; its module cannot go meanwhile, without the lock it could. */
+ssize_t rtgt_service_show(const struct rtgt_service *const *at, char *page)
+{
+	ssize_t len;
+
+	mutex_lock(&others_lock);
+	len = sysfs_emit(page, "%s\n", (*at)->name);
+	mutex_unlock(&others_lock);
+	return len;
 }
 
 void rtgt_service_put(const struct rtgt_service *service)
@@ -170,7 +192,7 @@ EXPORT_SYMBOL_GPL(rtgt_service_conn_id);
  * Peers may change them at any time.  rtgt_service_sync() comes before the CPU reads what peers
  * have written, and behind what it writes.
  * Context: any.
- * Return: the address, or NULL when the range is not inside the region.
+ * Return: the address, or NULL when the range is empty or not inside the region.
  */
 void *rtgt_service_memory(struct rtgt_conn *conn, unsigned int region, u64 offset, u64 len,
 			  u64 *here)
@@ -179,7 +201,7 @@ void *rtgt_service_memory(struct rtgt_conn *conn, unsigned int region, u64 offse
 	size_t bytes;
 	void *at;
 
-	if (region >= dom->nr || !rtgt_range_ok(offset, len, dom->map[region].mem->size))
+	if (!len || region >= dom->nr || !rtgt_range_ok(offset, len, dom->map[region].mem->size))
 		return NULL;
 	at = rtgt_mem_at(dom->map[region].mem, offset, len, &bytes);
 	*here = bytes;
@@ -194,6 +216,8 @@ EXPORT_SYMBOL_GPL(rtgt_service_memory);
  * @offset: first byte
  * @len: how many; the range is inside the region
  * @for_cpu: what peers wrote is read by the CPU now; otherwise what it wrote, by the device
+ *
+ * For the device of @conn only: another device of the port may have mapped the region otherwise.
  * Context: may sleep.
  */
 void rtgt_service_sync(struct rtgt_conn *conn, unsigned int region, u64 offset, u64 len,

@@ -14,18 +14,29 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bitops.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "include/uapi/rtgt.h"
 #include "target/service.h"
 #include "work/ps.h"
+
+/* What a worker's addition may take before others have their turn */
+#define PS_STEP_BYTES	SZ_16K
+
+/* A head that has been checked: all parts are inside the region */
+struct ps_round {
+	u32 workers, count, flags, number;
+	unsigned long patience;		/* jiffies */
+};
 
 /* The connections of a port */
 struct ps_group {
@@ -34,7 +45,8 @@ struct ps_group {
 	unsigned int users;		/* connections; under groups_lock */
 	struct mutex lock;		/* all that follows, and that of the connections */
 	struct list_head conns;
-	unsigned int arrived;		/* connections that wait for the end of this round */
+	u64 arrived;			/* a bit for each worker that waits for the round's end */
+	struct ps_round round;		/* as the first of them has found it */
 	unsigned long due;		/* jiffies at which it ends in any case */
 	struct delayed_work deadline;
 };
@@ -44,15 +56,10 @@ struct ps_conn {
 	struct ps_group *group;
 	struct rtgt_conn *conn;
 	struct list_head entry;		/* in ps_group.conns */
-	bool waits;			/* it keeps a request */
+	u32 worker;			/* whose request it keeps */
+	bool waits;			/* it keeps one */
 	bool ended;			/* the round of that has ended, with @status */
 	u32 status;
-};
-
-/* A head that has been checked: all parts are inside the region */
-struct ps_round {
-	u32 workers, count, flags, number;
-	unsigned long patience;		/* jiffies */
 };
 
 static LIST_HEAD(groups);
@@ -144,6 +151,7 @@ static void ps_add(__le32 *weight, __le32 *const gradient[], u32 nr, u64 count, 
 static void ps_reduce(struct rtgt_conn *conn, const struct ps_round *round, u32 first, u32 end)
 {
 	u64 bytes = (u64)round->count * sizeof(__le32), done, here, n;
+	u64 step = max_t(u64, PS_STEP_BYTES / (end - first) & ~63, 64);
 	__le32 *gradient[RTGT_PS_WORKERS], *weight;
 	u64 head = sizeof(struct rtgt_ps_head);
 	u32 i;
@@ -151,7 +159,7 @@ static void ps_reduce(struct rtgt_conn *conn, const struct ps_round *round, u32 
 	rtgt_service_sync(conn, 0, 0, rtgt_ps_slot_at(round->count, round->workers), true);
 	for (done = 0; done < bytes; done += here) {
 		weight = rtgt_service_memory(conn, 0, head + done, bytes - done, &here);
-		here = min(here, bytes - done);
+		here = min3(here, bytes - done, step);
 		for (i = first; i < end; i++) {
 			u64 at = rtgt_ps_slot_at(round->count, i) + sizeof(struct rtgt_ps_slot);
 
@@ -167,20 +175,28 @@ static void ps_reduce(struct rtgt_conn *conn, const struct ps_round *round, u32 
 
 /* ------------------------------------------------------------------------ rounds */
 
-/* All that wait get an answer. */
+/* The request of a connection gets its answer. */
+static void ps_release(struct ps_conn *pc, u32 status)
+{
+	lockdep_assert_held(&pc->group->lock);
+	pc->ended = true;
+	pc->status = status;
+	pc->group->arrived &= ~BIT_ULL(pc->worker);
+	rtgt_conn_resume(pc->conn);
+}
+
+static bool ps_waits(const struct ps_conn *pc)
+{
+	return pc->waits && !pc->ended;
+}
+
 static void ps_end(struct ps_group *group, u32 status)
 {
 	struct ps_conn *pc;
 
-	lockdep_assert_held(&group->lock);
-	list_for_each_entry(pc, &group->conns, entry) {
-		if (!pc->waits || pc->ended)
-			continue;
-		pc->ended = true;
-		pc->status = status;
-		rtgt_conn_resume(pc->conn);
-	}
-	group->arrived = 0;
+	list_for_each_entry(pc, &group->conns, entry)
+		if (ps_waits(pc))
+			ps_release(pc, status);
 }
 
 static void ps_deadline(struct work_struct *work)
@@ -192,7 +208,7 @@ static void ps_deadline(struct work_struct *work)
 	/* a round may have ended, and another one begun, since this was queued */
 	left = group->due - jiffies;
 	if (group->arrived && left > 0)
-		schedule_delayed_work(&group->deadline, left);
+		mod_delayed_work(system_wq, &group->deadline, left);
 	else if (group->arrived)
 		ps_end(group, RTGT_ST_ABSENT);
 	mutex_unlock(&group->lock);
@@ -208,11 +224,32 @@ static void ps_complete(struct ps_conn *pc, const struct ps_round *round)
 	ps_end(pc->group, RTGT_OK);
 }
 
+/* The same worker, on a connection of which nobody has told us that it is gone */
+static void ps_replace(struct ps_group *group, u32 worker)
+{
+	struct ps_conn *pc;
+
+	list_for_each_entry(pc, &group->conns, entry)
+		if (ps_waits(pc) && pc->worker == worker)
+			ps_release(pc, RTGT_ST_LIMIT);
+}
+
+/* Of the first worker, the head is what the round is; of the others, it must say the same. */
+static bool ps_joins(struct ps_group *group, const struct ps_round *round)
+{
+	if (group->arrived)
+		return !memcmp(&group->round, round, sizeof(*round));
+	group->round = *round;
+	group->due = jiffies + round->patience;
+	mod_delayed_work(system_wq, &group->deadline, round->patience);
+	return true;
+}
+
 /* A worker has come.  Returns the status of its reply; RTGT_OK with @pc->waits: later */
 static u32 ps_arrive(struct ps_conn *pc, struct rtgt_recv_ctx *recv)
 {
 	struct ps_group *group = pc->group;
-	struct ps_round round;
+	struct ps_round round = { };
 	u32 status, worker;
 
 	lockdep_assert_held(&group->lock);
@@ -227,13 +264,14 @@ static u32 ps_arrive(struct ps_conn *pc, struct rtgt_recv_ctx *recv)
 		ps_reduce(pc->conn, &round, worker, worker + 1);
 		return RTGT_OK;
 	}
+	ps_replace(group, worker);
+	if (!ps_joins(group, &round))
+		return RTGT_ST_RANGE;
+	pc->worker = worker;
 	pc->waits = true;
+	group->arrived |= BIT_ULL(worker);
 	rtgt_recv_park(recv);
-	if (!group->arrived++) {
-		group->due = jiffies + round.patience;
-		schedule_delayed_work(&group->deadline, round.patience);
-	}
-	if (group->arrived >= round.workers)
+	if (hweight64(group->arrived) == round.workers)
 		ps_complete(pc, &round);
 	return RTGT_OK;
 }
@@ -290,17 +328,16 @@ static int ps_setup(struct rtgt_conn *conn)
 	pc->conn = conn;
 	mutex_lock(&groups_lock);
 	pc->group = ps_group_get(rtgt_service_port(conn));
-	if (pc->group) {
+	if (pc->group)
 		pc->group->users++;
-		mutex_lock(&pc->group->lock);
-		list_add_tail(&pc->entry, &pc->group->conns);
-		mutex_unlock(&pc->group->lock);
-	}
 	mutex_unlock(&groups_lock);
 	if (!pc->group) {
 		kfree(pc);
 		return -ENOMEM;
 	}
+	mutex_lock(&pc->group->lock);
+	list_add_tail(&pc->entry, &pc->group->conns);
+	mutex_unlock(&pc->group->lock);
 	*rtgt_service_priv(conn) = pc;
 	return 0;
 }
@@ -310,23 +347,27 @@ static void ps_teardown(struct rtgt_conn *conn)
 {
 	struct ps_conn *pc = *rtgt_service_priv(conn);
 	struct ps_group *group;
+	bool last;
 
 	if (!pc)
 		return;
 	group = pc->group;
-	mutex_lock(&groups_lock);
 	mutex_lock(&group->lock);
 	list_del(&pc->entry);
-	if (pc->waits && !pc->ended)
-		group->arrived--;
+	if (ps_waits(pc))
+		group->arrived &= ~BIT_ULL(pc->worker);
 	mutex_unlock(&group->lock);
-	if (!--group->users) {
-		list_del(&group->entry);
-		cancel_delayed_work_sync(&group->deadline);
-		kfree(group);
-	}
-	mutex_unlock(&groups_lock);
 	kfree(pc);
+	/* a long addition on one port must not hold up the others, so the locks are not nested */
+	mutex_lock(&groups_lock);
+	last = !--group->users;
+	if (last)
+		list_del(&group->entry);
+	mutex_unlock(&groups_lock);
+	if (!last)
+		return;
+	cancel_delayed_work_sync(&group->deadline);
+	kfree(group);
 }
 
 static struct rtgt_service ps_service = {

@@ -12,9 +12,10 @@
  * follows.  When all have come, the target adds the gradients to the weights, counts the round, and
  * sends the replies.  Without weights it is a rendezvous.
  *
- * The status of the reply: RTGT_OK; RTGT_ST_RANGE when the head or the slot is wrong, or the slot
- * is of another round; RTGT_ST_LIMIT when the worker is here already; RTGT_ST_ABSENT when others
- * did not come within deadline_ms: the round has not been counted, and may be announced again.
+ * The status of the reply: RTGT_OK; RTGT_ST_RANGE when the head or the slot is wrong, the slot is
+ * of another round, or the head has changed since another worker came; RTGT_ST_LIMIT when the
+ * worker is here already, or has come again on another connection; RTGT_ST_ABSENT when others did
+ * not come within deadline_ms: the round has not been counted, and may be announced again.
  */
 #ifndef _RTGT_WORK_PS_H
 #define _RTGT_WORK_PS_H
@@ -26,7 +27,7 @@
 #define RTGT_PS_DEADLINE_MS	3600000
 
 /* struct rtgt_ps_head.flags */
-#define RTGT_PS_SATURATE	0x1	/* a sum stays in the range of 32 bits; otherwise it wraps */
+#define RTGT_PS_SATURATE	0x1	/* a sum stays in the range of 32 bits; else it wraps */
 #define RTGT_PS_ASYNC		0x2	/* no rounds: a gradient is added when it is announced */
 
 /**

@@ -36,7 +36,8 @@ static const struct usage_option options[] = {
 		   "; default 3" },
 	{ OPT_SIZE, "bytes of a value, a checkpoint or the weights; default 4096, 1M or 64K, at "
 		    "most 64M" },
-	{ OPT_KEYS, "kv: keys, at most " STRING(WORK_KEYS) "; default 16" },
+	{ OPT_KEYS, "kv: keys, 2 to " STRING(WORK_KEYS) "; default 16.  Of few, one is "
+		    "seldom found at rest" },
 	{ OPT_IGNORE, "break a rule that the pattern relies on, to see what comes of it: of kv "
 		      "version or order, of checkpoint order, of ps reply or order, of rendezvous "
 		      "reply" },
@@ -97,7 +98,7 @@ static int set_option(void *arg, enum opt opt, char *text)
 	case OPT_SIZE:
 		return opt_bytes(opt, text, 1, WORK_SIZE, &w->size);
 	case OPT_KEYS:
-		return opt_uint(opt, text, 1, WORK_KEYS, &w->keys);
+		return opt_uint(opt, text, 2, WORK_KEYS, &w->keys);
 	case OPT_IGNORE:
 		given->ignore = text;
 		return EXIT_OK;
@@ -159,6 +160,11 @@ static int fit(struct work *w, const char *ignore)
 	if (w->seconds && w->pattern->rounds && !w->async)
 		return misused("work: the workers of %s have the same number of rounds: -n says it",
 			       w->pattern->name);
+	if (w->pattern->rounds && w->region)
+		return misused("work: the service of %s takes the first region: without --region",
+			       w->pattern->name);
+	if (w->size && w->pattern == &work_meet)
+		return misused("work: a rendezvous has no bytes: without --size");
 	if (w->pattern->unit && w->size % w->pattern->unit)
 		return misused("work: a weight has %llu bytes: take a multiple with --size",
 			       (unsigned long long)w->pattern->unit);
@@ -215,11 +221,14 @@ static void *work_thread(void *arg)
 
 static void start(struct worker *c)
 {
-	c->ret = -pthread_create(&c->thread, NULL, work_thread, c);
-	c->runs = !c->ret;
+	/* the thread may set c->ret before this returns */
+	int ret = pthread_create(&c->thread, NULL, work_thread, c);
+
+	c->runs = !ret;
 	if (c->runs)
 		return;
-	rtgt_fail(&c->err, -c->ret, "no thread: %s", strerror(-c->ret));
+	c->ret = rtgt_fail(&c->err, ret, "no thread: %s", strerror(ret));
+	work_drop(c);
 	if (c->index >= c->w->pattern->helpers)
 		atomic_fetch_sub(&c->w->working, 1);
 	else

@@ -27,6 +27,7 @@
 
 #include <rtgt/log.h>
 #include <rtgt/pattern.h>
+#include "tool/cli/interrupt.h"
 #include "work.h"
 
 /* The record: its version, and where the value begins */
@@ -188,15 +189,17 @@ static int read_version(struct worker *c, uint64_t remote, uint64_t *version)
 	return 0;
 }
 
-/* Is it time to give up?  A key is changed for no longer than the writer lives */
+/* Is it time to give up?  @start: since when the version is the same */
 static int give_up(struct worker *c, uint64_t key, uint64_t start)
 {
+	if (interrupted)
+		return -ECANCELED;
 	if (atomic_load(&c->w->alone))
 		return rtgt_fail(&c->err, EOWNERDEAD,
 				 "key %llu was being changed when the writer ended",
 				 (unsigned long long)key);
 	if (rtgt_now_ns() - start > c->w->to.timeout * 1000000000ull)
-		return rtgt_fail(&c->err, ETIMEDOUT, "key %llu has been changed for %u s",
+		return rtgt_fail(&c->err, ETIMEDOUT, "a change of key %llu has not ended for %u s",
 				 (unsigned long long)key, c->w->to.timeout);
 	return 0;
 }
@@ -204,12 +207,14 @@ static int give_up(struct worker *c, uint64_t key, uint64_t start)
 /* A value and the version that it must be of */
 static int fetch(struct worker *c, uint64_t key, uint64_t seed, uint64_t *version)
 {
-	const uint64_t remote = key * stride(c->w), start = rtgt_now_ns();
-	uint64_t behind;
+	const uint64_t remote = key * stride(c->w);
+	uint64_t behind, start = rtgt_now_ns(), last = 0;
 	int ret;
 
-	for (;;) {
+	for (;; last = *version) {
 		ret = read_version(c, remote, version);
+		if (!ret && *version != last)
+			start = rtgt_now_ns();
 		if (!ret && (ignores(c->w, RULE_VERSION) || *version % 2 == 0)) {
 			ret = read_value(c, remote, seed);
 			if (ret || ignores(c->w, RULE_VERSION))

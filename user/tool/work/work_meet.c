@@ -60,6 +60,8 @@ static int one_round(struct worker *c, uint64_t round)
 	ret = work_round_announce(c, 0, (uint32_t)round, 0);
 	if (!ret && !(c->w->ignored >> RULE_REPLY & 1))
 		ret = work_wait(c);
+	if (ret)
+		return ret;
 	there = atomic_load(&meet->announced[now]);
 	if (there != c->w->workers)
 		work_wrong(c, "worker %u was released from round %llu when %u of %u were there",
@@ -67,8 +69,7 @@ static int one_round(struct worker *c, uint64_t round)
 	/* from the last one's arrival */
 	else
 		rtgt_hist_add(&c->took, rtgt_now_ns() - atomic_load(&meet->last_ns[now]));
-	if (!ret)
-		ret = work_wait(c);
+	ret = work_wait(c);
 	c->counts[ROUNDS] += !ret && !c->index;
 	progress_count(&c->w->progress, 1);
 	return ret;

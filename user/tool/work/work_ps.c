@@ -7,8 +7,8 @@
  * and answers; then each worker READs the weights.  All gradients follow from the seed, so each
  * worker computes the weights of every round itself, and compares all of them.
  *
- * With --async there are no rounds: a worker takes a ticket with FETCH_AND_ADD, its gradient is that
- * of the ticket, and the target adds it when it comes.  Nobody can say what the weights are
+ * With --async there are no rounds: a worker takes a ticket with FETCH_AND_ADD, its gradient is
+ * that of the ticket, and the target adds it when it comes.  Nobody can say what the weights are
  * meanwhile, but in the end they are the sum of the gradients of all tickets, in whatever order.
  *
  * Rules that this relies on:
@@ -80,27 +80,29 @@ static int32_t weight(const uint8_t *from, uint32_t i)
 }
 
 /* Add some gradients to @sum; @scratch has room for one */
-static void add_all(const struct work *w, int32_t *sum, uint64_t first, uint64_t nr,
-		    uint8_t *scratch)
+static int add_all(struct worker *c, int32_t *sum, uint64_t first, uint64_t nr, uint8_t *scratch)
 {
-	const uint32_t n = weights(w);
+	const uint32_t n = weights(c->w);
 	int64_t *wide = calloc(n, sizeof(*wide));
 
-	for (uint64_t k = 0; k < nr && wide; k++) {
-		gradient(w, scratch, first + k);
+	if (!wide)
+		return rtgt_fail(&c->err, ENOMEM, "no memory");
+	for (uint64_t k = 0; k < nr; k++) {
+		gradient(c->w, scratch, first + k);
 		for (uint32_t i = 0; i < n; i++)
 			wide[i] += weight(scratch, i);
 	}
-	for (uint32_t i = 0; i < n && wide; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const int64_t value = sum[i] + wide[i];
 
-		if (w->saturate)
+		if (c->w->saturate)
 			sum[i] = value > INT32_MAX ? INT32_MAX :
 				 value < INT32_MIN ? INT32_MIN : (int32_t)value;
 		else
 			sum[i] = (int32_t)(uint32_t)value;
 	}
 	free(wide);
+	return 0;
 }
 
 /* ------------------------------------------------------------------------- a worker */
@@ -192,8 +194,9 @@ static int run_rounds(struct worker *c, int32_t *expected, uint8_t *scratch)
 
 	/* all have the same number of rounds, or one would wait for the others in vain */
 	for (uint64_t round = 1; round <= c->w->count && !ret; round++) {
-		add_all(c->w, expected, round * c->w->workers, c->w->workers, scratch);
-		ret = one_round(c, round, expected);
+		ret = add_all(c, expected, round * c->w->workers, c->w->workers, scratch);
+		if (!ret)
+			ret = one_round(c, round, expected);
 	}
 	return ret;
 }
@@ -217,7 +220,8 @@ static int take_ticket(struct worker *c, uint64_t *ticket)
 	ret = rtgt_submit(c->conn, &work, &c->err);
 	if (!ret)
 		ret = work_wait(c);
-	memcpy(ticket, work_bytes(c, work.local), sizeof(*ticket));
+	if (!ret)
+		memcpy(ticket, work_bytes(c, work.local), sizeof(*ticket));
 	return ret;
 }
 
@@ -248,7 +252,8 @@ static int run_async(struct worker *c, int32_t *expected, uint8_t *scratch)
 		return ret;
 	/* the last one, if none failed: the ticket that it gets is how many there have been */
 	ret = take_ticket(c, &ticket);
-	add_all(c->w, expected, 0, ticket, scratch);
+	if (!ret)
+		ret = add_all(c, expected, 0, ticket, scratch);
 	if (!ret)
 		ret = read_weights(c, expected);
 	if (!ret)

@@ -87,7 +87,7 @@ int work_connect(struct worker *c)
 	return look_at_region(c);
 }
 
-/* Close the connection, whatever is under way; the target has left it when this returns */
+/* Close the connection, whatever is under way, and wait until the target has heard of that */
 void work_drop(struct worker *c)
 {
 	struct rtgt_err err;
@@ -115,6 +115,8 @@ static int take(struct worker *c)
 	for (int i = 0; i < n && !ret; i++)
 		if (done[i].error)
 			ret = rtgt_done_error(c->conn, &done[i], &c->err);
+	if (n == -EINTR)
+		return -ECANCELED;
 	return n < 0 ? n : ret;
 }
 
