@@ -44,26 +44,26 @@ KV=(-s 16K --keys 4)
 # No value is torn, although lookups met changes; the target has served at least three READs for each.
 kv() {
 	target_port region mem size=256K
-	works kv "${KV[@]}" -q 3 -n 200
-	same lookups "$(said .counts.lookups)" 600
+	works kv "${KV[@]}" -q 3 -n 80
+	same lookups "$(said .counts.lookups)" 240
 	(($(said .counts.repeated) > 0)) || fail "no lookup met a change: $(said .counts)"
 	same torn "$(said .counts.torn)" 0
 	# and each key once more at the end
-	same "bytes verified" "$(said .verified_bytes)" $((604 * 16384))
+	same "bytes verified" "$(said .verified_bytes)" $((244 * 16384))
 	expect_counters conns_accepted=4 malformed=0
 }
 
 # A READ of 64 packets, and one of two keys always changes
 kv_version() {
 	target_port region mem size=256K
-	found_out "reader [0-9]+, lookup [0-9]+: key [01] has version [0-9]+, and of the 65536 bytes of its value the first [0-9]+ are of version" kv -s 64K --keys 2 -q 3 -n 300 --ignore version
+	found_out "reader [0-9]+, lookup [0-9]+: key [01] has version [0-9]+, and of the 65536 bytes of its value the first [0-9]+ are of version" kv -s 64K --keys 2 -q 3 -n 100 --ignore version
 	(($(said .counts.torn) > 0)) || fail "no value is torn"
 	same ignored "$(said '.ignored[]')" version
 }
 
 kv_order() {
 	target_port region mem size=256K
-	found_out "key [01] has version" kv -s 32K --keys 2 -q 3 -n 300 --ignore order
+	found_out "key [01] has version" kv -s 32K --keys 2 -q 3 -n 150 --ignore order
 	(($(said .counts.torn) > 0)) || fail "no value is torn"
 }
 
@@ -89,13 +89,13 @@ three_and_writer() {
 
 # --- checkpoint ------------------------------------------------------------------------
 
-CKPT=(-s 300K -q 3)
+CKPT=(-s 200K -q 3)
 
 # Every client that comes after a crash finds all of the last checkpoint, or all of the new one.
 checkpoint() {
 	target_port region mem size=2M
-	works checkpoint "${CKPT[@]}" -n 8 --seed 1
-	same committed "$(said .counts.committed)" 24
+	works checkpoint "${CKPT[@]}" -n 6 --seed 1
+	same committed "$(said .counts.committed)" 18
 	(($(said .counts.crashed) > 0)) || fail "nobody crashed: $(said .counts)"
 	(($(said .counts.old) > 0)) || fail "no client was too early: $(said .counts)"
 	(($(said .counts.new) > 0)) || fail "no crash came too late: $(said .counts)"
@@ -105,12 +105,12 @@ checkpoint() {
 	# who knows nothing of all that finds the same
 	works checkpoint "${CKPT[@]}" --check
 	same "checkpoints found" "$(said .counts.old)" 3
-	same "bytes verified" "$(said .verified_bytes)" $((3 * 300 * 1024))
+	same "bytes verified" "$(said .verified_bytes)" $((3 * 200 * 1024))
 }
 
 checkpoint_order() {
 	target_port region mem size=2M
-	found_out "worker [0-2]: generation [0-9]+ is committed, but byte [0-9]+ of its 307200 is 0x" checkpoint "${CKPT[@]}" -n 6 --ignore order
+	found_out "worker [0-2]: generation [0-9]+ is committed, but byte [0-9]+ of its 204800 is 0x" checkpoint "${CKPT[@]}" -n 6 --ignore order
 	(($(said .counts.mixed) > 0)) || fail "none is mixed"
 }
 
@@ -183,7 +183,7 @@ ps_disabled() {
 	need_module_file
 	ps_port region mem size=1M
 	target attr_set "$CONFIGFS/ports/$PORT/faults" "disconnect after 12 for 1"
-	background work rtgt -j work -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -q 3 -n 100 --timeout 600 ps "$RTGT_TARGET_ADDR"
+	background work rtgt -j work -p "$CM_PORT" -I "$RTGT_CLIENT_ADDR" -q 3 -n 100 --timeout $((60 * SLOW)) ps "$RTGT_TARGET_ADDR"
 	wait_until 20 two_wait || fail "no two connections: $(target connections "$PORT")"
 	target attr_set "$CONFIGFS/ports/$PORT/enable" 0
 	wait_until 20 process_gone "${BG_PID[work]}" || fail "it does not end"
@@ -260,7 +260,7 @@ tcase kv-version "... and torn ones if they do not look at the version" kv_versi
 tcase kv-order --more "... or if the writer announces a value before it is there" kv_order
 tcase kv-revoked --more "... and each worker tells of an rkey that was revoked" kv_revoked
 tcase checkpoint --tier fast,wire --serve-more "after a crash the last checkpoint is there, or the new one, in every byte" checkpoint
-tcase checkpoint-order "... and a mixture if its record was written first" checkpoint_order
+tcase checkpoint-order --more "... and a mixture if its record was written first" checkpoint_order
 tcase ps --tier fast,wire "a parameter server's weights are those of every round, in every bit" ps
 tcase ps-srq --more "... on a port whose connections share their receives" ps_srq
 tcase ps-async --more "... and without rounds the sum of all gradients" ps_async
@@ -268,7 +268,7 @@ tcase ps-reply "... and wrong if a worker does not wait for the reply" ps_rules 
 tcase ps-order --more "... or announces its gradient before it is there" ps_rules order
 tcase ps-absent --limit 60 "a worker that is lost ends the others' round when its time is over" ps_absent
 tcase ps-disabled "a port that is disabled drops the requests that wait for others" ps_disabled
-tcase ps-module "the module of a service stays while a port has it" ps_module
+tcase ps-module --more "the module of a service stays while a port has it" ps_module
 tcase rendezvous --tier fast,wire "nobody leaves a rendezvous before all are there" rendezvous
 tcase rendezvous-lost --more --limit 60 "... and is told if one does not come" rendezvous_lost
 tcase rendezvous-reply --more "... unless it does not wait for the reply" rendezvous_reply
