@@ -29,7 +29,10 @@ works() { # PATTERN [OPTION...]
 
 # The run says what is wrong, in one line, and its document says the same.
 found_out() { # TEXT PATTERN [OPTION...]
-	! work "${@:2}" || fail "rtgt work ${*:2} found nothing wrong: $(said '.counts | tojson')"
+	local rc=0
+	work "${@:2}" || rc=$?
+	((rc != 0)) || fail "rtgt work ${*:2} found nothing wrong: $(said '.counts | tojson')"
+	same "the exit status" "$rc" 1
 	grep -Eq "^rtgt: .*($1)" "$WORK/err" || fail "$(<"$WORK/err")"
 	same "lines on stderr" "$(wc -l <"$WORK/err")" 1
 	same ok "$(said .ok)" false
@@ -53,7 +56,7 @@ kv() {
 	expect_counters conns_accepted=4 malformed=0
 }
 
-# A READ of 64 packets, and one of two keys always changes
+# A READ of 64 packets, and one of two keys always changes: of six values, about one is torn
 kv_version() {
 	target_port region mem size=256K
 	found_out "reader [0-9]+, lookup [0-9]+: key [01] has version [0-9]+, and of the 65536 bytes of its value the first [0-9]+ are of version" kv -s 64K --keys 2 -q 3 -n 100 --ignore version
@@ -149,6 +152,14 @@ ps_srq() {
 	works ps -q 8 -n 10 -s 4096
 	same "gradients" "$(said .counts.gradients)" 80
 	expect_counters conns_accepted=8 malformed=0 over_depth=0
+}
+
+# While a service keeps a request, the connection is not idle, and it has not been when it goes on.
+ps_idle() {
+	ps_port idle_ms=$((1000 * SLOW)) region mem size=1M
+	target attr_set "$CONFIGFS/ports/$PORT/faults" "disconnect after 12 for 1"
+	found_out "others did not come in time|the target closed|[Ff]lush" ps -q 3 -n 100 --timeout $((8 * SLOW))
+	same "workers that were told" "$(said '[.errors[].text | select(test("others did not come in time"))] | length')" 2
 }
 
 # The sum of all gradients does not depend on the order in which they came.
@@ -267,6 +278,7 @@ tcase ps-async --more "... and without rounds the sum of all gradients" ps_async
 tcase ps-reply "... and wrong if a worker does not wait for the reply" ps_rules reply
 tcase ps-order --more "... or announces its gradient before it is there" ps_rules order
 tcase ps-absent --limit 60 "a worker that is lost ends the others' round when its time is over" ps_absent
+tcase ps-idle --more --limit 60 "... also if the port closes idle connections" ps_idle
 tcase ps-disabled "a port that is disabled drops the requests that wait for others" ps_disabled
 tcase ps-module --more "the module of a service stays while a port has it" ps_module
 tcase rendezvous --tier fast,wire "nobody leaves a rendezvous before all are there" rendezvous

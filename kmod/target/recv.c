@@ -215,6 +215,8 @@ void rtgt_conn_resume(struct rtgt_conn *conn)
 	spin_lock_irq(&conn->lock);
 	if (conn->state != RTGT_CONN_CLOSING && !list_empty(&conn->parked)) {
 		list_splice_tail_init(&conn->parked, &conn->deferred);
+		/* it was not idle */
+		WRITE_ONCE(conn->active, jiffies);
 		rtgt_job_queue(&conn->requests);
 	}
 	spin_unlock_irq(&conn->lock);

@@ -46,7 +46,7 @@ struct ps_group {
 	struct mutex lock;		/* all that follows, and that of the connections */
 	struct list_head conns;
 	u64 arrived;			/* a bit for each worker that waits for the round's end */
-	struct ps_round round;		/* as the first of them has found it */
+	struct ps_round round;		/* as they have found it */
 	unsigned long due;		/* jiffies at which it ends in any case */
 	struct delayed_work deadline;
 };
@@ -208,7 +208,7 @@ static void ps_deadline(struct work_struct *work)
 	/* a round may have ended, and another one begun, since this was queued */
 	left = group->due - jiffies;
 	if (group->arrived && left > 0)
-		mod_delayed_work(system_wq, &group->deadline, left);
+		schedule_delayed_work(&group->deadline, left);
 	else if (group->arrived)
 		ps_end(group, RTGT_ST_ABSENT);
 	mutex_unlock(&group->lock);
@@ -234,15 +234,18 @@ static void ps_replace(struct ps_group *group, u32 worker)
 			ps_release(pc, RTGT_ST_LIMIT);
 }
 
-/* Of the first worker, the head is what the round is; of the others, it must say the same. */
-static bool ps_joins(struct ps_group *group, const struct ps_round *round)
+/* Those that have found another head wait for somebody who will not come. */
+static void ps_join(struct ps_group *group, const struct ps_round *round)
 {
+	if (group->arrived && memcmp(&group->round, round, sizeof(*round)))
+		ps_end(group, RTGT_ST_ABSENT);
 	if (group->arrived)
-		return !memcmp(&group->round, round, sizeof(*round));
+		return;
 	group->round = *round;
 	group->due = jiffies + round->patience;
-	mod_delayed_work(system_wq, &group->deadline, round->patience);
-	return true;
+	/* one of an earlier round may be queued, for later */
+	cancel_delayed_work(&group->deadline);
+	schedule_delayed_work(&group->deadline, round->patience);
 }
 
 /* A worker has come.  Returns the status of its reply; RTGT_OK with @pc->waits: later */
@@ -265,8 +268,7 @@ static u32 ps_arrive(struct ps_conn *pc, struct rtgt_recv_ctx *recv)
 		return RTGT_OK;
 	}
 	ps_replace(group, worker);
-	if (!ps_joins(group, &round))
-		return RTGT_ST_RANGE;
+	ps_join(group, &round);
 	pc->worker = worker;
 	pc->waits = true;
 	group->arrived |= BIT_ULL(worker);

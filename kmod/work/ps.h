@@ -13,9 +13,9 @@
  * sends the replies.  Without weights it is a rendezvous.
  *
  * The status of the reply: RTGT_OK; RTGT_ST_RANGE when the head or the slot is wrong, the slot is
- * of another round, or the head has changed since another worker came; RTGT_ST_LIMIT when the
- * worker is here already, or has come again on another connection; RTGT_ST_ABSENT when others did
- * not come within deadline_ms: the round has not been counted, and may be announced again.
+ * of another round; RTGT_ST_LIMIT when the worker is here already, or has come again on another
+ * connection; RTGT_ST_ABSENT when others did not come within deadline_ms, or a worker has come that
+ * has found another head: the round has not been counted, and may be announced again.
  */
 #ifndef _RTGT_WORK_PS_H
 #define _RTGT_WORK_PS_H

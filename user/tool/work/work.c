@@ -36,8 +36,8 @@ static const struct usage_option options[] = {
 		   "; default 3" },
 	{ OPT_SIZE, "bytes of a value, a checkpoint or the weights; default 4096, 1M or 64K, at "
 		    "most 64M" },
-	{ OPT_KEYS, "kv: keys, 2 to " STRING(WORK_KEYS) "; default 16.  Of few, one is "
-		    "seldom found at rest" },
+	{ OPT_KEYS, "kv: keys, 2 to " STRING(WORK_KEYS) "; default 16.  With few, a "
+		    "lookup often meets a change" },
 	{ OPT_IGNORE, "break a rule that the pattern relies on, to see what comes of it: of kv "
 		      "version or order, of checkpoint order, of ps reply or order, of rendezvous "
 		      "reply" },
@@ -271,7 +271,8 @@ static unsigned int collect(const struct work *w, struct rtgt_err *errors)
 		if (w->worker[i].wrong.code)
 			errors[nr++] = w->worker[i].wrong;
 	for (unsigned int i = 0; i < work_conns(w); i++)
-		if (w->worker[i].ret && !(interrupted && w->worker[i].ret == -ECANCELED))
+		if (w->worker[i].ret && !(interrupted && (w->worker[i].ret == -ECANCELED ||
+							  w->worker[i].ret == -EINTR)))
 			errors[nr++] = w->worker[i].err;
 	if (interrupted)
 		rtgt_fail(&errors[nr++], EINTR, "interrupted");

@@ -34,6 +34,9 @@
 #define VERSION		8u
 #define VALUE		64u
 
+/* So many times --timeout may a lookup take, if the key changes all the time */
+#define PATIENCE	10
+
 /* struct work_pattern.counts */
 enum { CHANGES, LOOKUPS, REPEATED, TORN };
 
@@ -180,25 +183,33 @@ static int read_value(struct worker *c, uint64_t remote, uint64_t seed)
 
 static int read_version(struct worker *c, uint64_t remote, uint64_t *version)
 {
+	int ret;
+
 	/* odd: if nothing comes, the key seems to be changed */
 	put(c, 0, UINT64_MAX);
 	*version = UINT64_MAX;
-	if (work_do(c, RTGT_WORK_READ, remote, VERSION, 0))
-		return -c->err.code;
-	*version = get(c, 0);
-	return 0;
+	ret = work_do(c, RTGT_WORK_READ, remote, VERSION, 0);
+	if (!ret)
+		*version = get(c, 0);
+	return ret;
 }
 
-/* Is it time to give up?  @start: since when the version is the same */
-static int give_up(struct worker *c, uint64_t key, uint64_t start)
+/* Is it time to give up?  @begun: the lookup; @start: since when the version is the same */
+static int give_up(struct worker *c, uint64_t key, uint64_t begun, uint64_t start)
 {
+	const uint64_t now = rtgt_now_ns(), patience = c->w->to.timeout * 1000000000ull;
+
 	if (interrupted)
 		return -ECANCELED;
 	if (atomic_load(&c->w->alone))
 		return rtgt_fail(&c->err, EOWNERDEAD,
 				 "key %llu was being changed when the writer ended",
 				 (unsigned long long)key);
-	if (rtgt_now_ns() - start > c->w->to.timeout * 1000000000ull)
+	if (now - begun > PATIENCE * patience)
+		return rtgt_fail(&c->err, ETIMEDOUT,
+				 "key %llu changes faster than it can be read: more --keys, or a smaller --size",
+				 (unsigned long long)key);
+	if (now - start > patience)
 		return rtgt_fail(&c->err, ETIMEDOUT, "a change of key %llu has not ended for %u s",
 				 (unsigned long long)key, c->w->to.timeout);
 	return 0;
@@ -208,7 +219,8 @@ static int give_up(struct worker *c, uint64_t key, uint64_t start)
 static int fetch(struct worker *c, uint64_t key, uint64_t seed, uint64_t *version)
 {
 	const uint64_t remote = key * stride(c->w);
-	uint64_t behind, start = rtgt_now_ns(), last = 0;
+	const uint64_t begun = rtgt_now_ns();
+	uint64_t behind, start = begun, last = 0;
 	int ret;
 
 	for (;; last = *version) {
@@ -224,7 +236,7 @@ static int fetch(struct worker *c, uint64_t key, uint64_t seed, uint64_t *versio
 				return ret;
 		}
 		if (!ret)
-			ret = give_up(c, key, start);
+			ret = give_up(c, key, begun, start);
 		if (ret)
 			return ret;
 		c->counts[REPEATED]++;

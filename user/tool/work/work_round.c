@@ -4,7 +4,7 @@
  * have them.
  *
  * To announce is to WRITE the slot with an immediate, and the target's reply ends the round.  Over
- * iWARP, which has no immediates, a SEND follows the WRITE: it is delivered behind it.
+ * iWARP, which may have no immediates, a SEND follows the WRITE: it is delivered behind it.
  */
 #include <endian.h>
 #include <errno.h>
