@@ -365,7 +365,7 @@ TEST_F(wire, names)
 	};
 	static const char *const status[] = {
 		"ok", "version", "op", "length", "region", "range", "shared", "depth", "limit",
-		"failed", "access", "unknown",
+		"failed", "access", "absent", "unknown",
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(reason); i++)
