@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rtgt work: rounds with the service "ps" of the target (kmod/work/ps.h), for the patterns that
+ * rtgt work: rounds with the service "ps" of the target (kmod/workload/ps.h), for the patterns that
  * have them.
  *
  * To announce is to WRITE the slot with an immediate, and the target's reply ends the round.  Over

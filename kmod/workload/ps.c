@@ -27,7 +27,7 @@
 
 #include "include/uapi/rtgt.h"
 #include "target/service.h"
-#include "work/ps.h"
+#include "workload/ps.h"
 
 /* What a worker's addition may take before others have their turn */
 #define PS_STEP_BYTES	SZ_16K

@@ -1,0 +1,1 @@
+../../../kmod/workload/ps.h
