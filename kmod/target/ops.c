@@ -48,7 +48,7 @@ static u32 check_range(const struct rtgt_recv_ctx *recv)
 	return RTGT_OK;
 }
 
-/* An immediate or an ECHO tells that a client has written: the service may want to know */
+/* A client says, by an immediate or an ECHO, that it has written: tell the service, if it asks */
 static void announce(struct rtgt_recv_ctx *recv, u32 len)
 {
 	recv->reply_len = len;
